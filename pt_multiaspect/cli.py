@@ -1,0 +1,156 @@
+"""The command line: evaluate run files, list the measures, show a demonstration."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from textwrap import fill
+
+from . import __version__
+from .errors import MultiAspectError, MultiAspectWarning
+from .evaluation import aggregate, evaluate
+from .io import read_qrels
+from .measures import ALL
+
+__all__ = ["main"]
+
+_EXAMPLE = """\
+example:
+  pt-multiaspect evaluate --qrels relevance=qrels.txt understandability=qread.txt \\
+    --measure nDCG@10 --measure "TOMA(aspects={'relevance': 2, 'understandability': 3})@10" \\
+    bm25.run reranked.run.gz
+"""
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pt-multiaspect", description="Evaluate rankings by several aspects of their documents."
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = commands.add_parser(
+        "evaluate",
+        help="evaluate TREC run files",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument(
+        "--qrels",
+        nargs="+",
+        required=True,
+        metavar="ASPECT=FILE",
+        help="a TREC qrels file per aspect (plain or .gz); a single FILE judges the relevance",
+    )
+    run.add_argument(
+        "--measure",
+        action="append",
+        required=True,
+        metavar="MEASURE",
+        help="an ir-measures or trec_eval name, may be repeated; 'pt-multiaspect measures' lists ours",
+    )
+    run.add_argument("--perquery", action="store_true", help="print a line per query instead of the means")
+    run.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
+    run.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes evaluate runs")
+    run.add_argument("runs", nargs="+", metavar="RUN", help="a TREC run file, plain or .gz")
+    commands.add_parser("measures", help="list the measures and their parameters")
+    commands.add_parser("demo", help="show what the package is for on a small test collection")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        The exit code: 0, or 2 for faulty input.
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MultiAspectWarning)
+            warnings.showwarning = _show_warning
+            if arguments.command == "evaluate":
+                _evaluate(arguments)
+            elif arguments.command == "measures":
+                print(list_measures())
+            else:
+                from .demo import run_demo
+
+                run_demo()
+    except MultiAspectError as error:
+        print(f"pt-multiaspect: error: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        sys.stderr.close()
+    return 0
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    if issubclass(category, MultiAspectWarning):
+        print(f"pt-multiaspect: warning: {message}", file=sys.stderr)
+
+
+def _qrels_files(given: Sequence[str]) -> dict[str, str]:
+    if len(given) == 1 and "=" not in given[0]:
+        return {"relevance": given[0]}
+    files: dict[str, str] = {}
+    for item in given:
+        aspect, separator, path = item.partition("=")
+        if not (separator and aspect and path):
+            raise MultiAspectError(
+                f"--qrels takes ASPECT=FILE for every aspect, not {item!r}; if that is a run, put the runs after "
+                "another option or after --"
+            )
+        if aspect in files:
+            raise MultiAspectError(f"--qrels gives two files for the aspect {aspect}: {files[aspect]} and {path}")
+        files[aspect] = path
+    return files
+
+
+def _evaluate(arguments: argparse.Namespace) -> None:
+    qrels = read_qrels(_qrels_files(arguments.qrels))
+    perquery = evaluate(
+        arguments.runs, qrels, arguments.measure, n_jobs=arguments.jobs, progress=sys.stderr.isatty()
+    )
+    if arguments.perquery:
+        measures = list(perquery["measure"].unique())
+        table = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[measures].reset_index()
+        order = {name: position for position, name in enumerate(perquery["name"].unique())}
+        table = table.sort_values("name", key=lambda column: column.map(order), kind="stable")
+    else:
+        table = aggregate(perquery)
+    if arguments.format == "csv":
+        table.to_csv(sys.stdout, index=False)
+    elif arguments.format == "json":
+        print(table.to_json(orient="records", indent=2))
+    else:
+        print(table.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
+
+
+def list_measures() -> str:
+    """Return the measures with what they compute, their source and parameters, as text."""
+    entries = []
+    for measure in ALL:
+        parameters = [
+            fill(
+                f"{name}={param.spell(param.default)!r}  {param.desc}"
+                if name != "cutoff"
+                else "@k  ranking cutoff",
+                width=100,
+                initial_indent="    ",
+                subsequent_indent="        ",
+            )
+            for name, param in measure.SUPPORTED_PARAMS.items()
+        ]
+        entries.append(
+            "\n".join([f"{measure.NAME}  {measure.SHORT_DESC}", f"    ({measure.CITATION})", *parameters])
+        )
+    return "\n\n".join([*entries, "Every measure of ir-measures works beside these, and as their base."])

@@ -1,0 +1,81 @@
+"""A small test collection judged on three aspects, shipped with the package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+
+import pandas as pd
+
+__all__ = ["Collection", "load_health"]
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """Documents, topics and judgments of several aspects, in PyTerrier's vocabulary.
+
+    Two collections are equal only if they are the same object: frames have no
+    single truth value to compare by.
+
+    Attributes
+    ----------
+    documents : pandas.DataFrame
+        One row a document: ``docno``, ``text``.
+    topics : pandas.DataFrame
+        One row a query: ``qid``, ``query``.
+    qrels : pandas.DataFrame
+        One row a judged (query, document): ``qid``, ``docno``, ``label`` and one
+        column for each further aspect.
+    grades : dict of str to list of int
+        The grades of every aspect, worst first. The first aspect is called
+        ``relevance``, as the measures call it; its column is ``label``.
+    """
+
+    documents: pd.DataFrame
+    topics: pd.DataFrame
+    qrels: pd.DataFrame
+    grades: dict[str, list[int]]
+
+
+def load_health() -> Collection:
+    """Load the health passages, queries and judgments that come with the package.
+
+    54 short passages, 10 questions in plain language and 118 judgments of
+    relevance (0-2), understandability (0-3) and credibility (0-2), all written for
+    this package. Several passages are false on purpose: this is no medical advice.
+
+    Returns
+    -------
+    Collection
+        Fresh frames on every call, so changing them harms nobody else.
+
+    Examples
+    --------
+    >>> from pt_multiaspect.datasets import load_health
+    >>> health = load_health()
+    >>> len(health.documents), len(health.topics), len(health.qrels)
+    (54, 10, 118)
+    >>> health.topics["query"].iloc[0]
+    'How long does a common cold last and will antibiotics help'
+    >>> print(health.qrels.head(3).to_string(index=False))
+    qid docno  label  understandability  credibility
+      1   h01      2                  3            2
+      1   h02      2                  0            2
+      1   h03      2                  3            0
+    >>> health.grades["understandability"]
+    [0, 1, 2, 3]
+    """
+    folder = files("pt_multiaspect") / "data" / "health"
+    # Identifiers are read as text: "1" as a number would not join with a run's "1".
+    with (folder / "documents.jsonl").open(encoding="utf-8") as file:
+        documents = pd.read_json(file, lines=True, dtype=False)
+    with (folder / "topics.tsv").open(encoding="utf-8") as file:
+        topics = pd.read_csv(file, sep="\t", dtype=str)
+    with (folder / "qrels.tsv").open(encoding="utf-8") as file:
+        qrels = pd.read_csv(file, sep="\t", dtype={"qid": str, "docno": str})
+    return Collection(
+        documents=documents,
+        topics=topics,
+        qrels=qrels,
+        grades={"relevance": [0, 1, 2], "understandability": [0, 1, 2, 3], "credibility": [0, 1, 2]},
+    )

@@ -1,0 +1,218 @@
+"""Many runs against one set of judgments, in one long frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from . import names
+from .errors import MultiAspectError, choices
+from .io import read_run
+from .judgments import Judgments
+from .measures import MultiAspectMeasure
+from .rankings import Rankings, run_frame
+
+__all__ = ["aggregate", "evaluate"]
+
+COLUMNS = ["name", "qid", "measure", "value"]
+
+
+def evaluate(
+    runs: object,
+    qrels: object,
+    measures: Measure | str | Sequence[Measure | str],
+    *,
+    n_jobs: int = 1,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Evaluate runs by any measures, those of this package and of ir-measures side by side.
+
+    Parameters
+    ----------
+    runs : mapping of str to run, sequence of runs, or run
+        A run is a DataFrame with ``qid docno score``, a path of a TREC run file, or a dict
+        ``{qid: {docno: score}}``. Runs of a sequence are named by their file, or "run 1", …
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, a numeric column per aspect; see `Judgments`. Read files with
+        `read_qrels`.
+    measures : measure, str or sequence of these
+        Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
+        of ir-measures are computed on the aspect relevance.
+    n_jobs : int, default 1
+        How many processes evaluate runs side by side, as in joblib.
+    progress : bool, default True
+        Whether to show a progress bar over the runs.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``name qid measure value``, a row per run, measure and judged query. Queries that
+        a run misses count as empty rankings. `aggregate` makes the table of means.
+
+    Raises
+    ------
+    MultiAspectError
+        If a run shares no query with the qrels, or input is faulty.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> runs = {"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}
+    >>> ma.evaluate(runs, qrels, ["map", ma.CAM(base="AP")], progress=False)
+       name qid        measure  value
+    0  mine  q1            map   1.00
+    1  mine  q1  CAM(base='AP')   0.75
+    """
+    from joblib import Parallel, delayed
+    from tqdm.auto import tqdm
+
+    labelled = _parse(measures)
+    named = _name(runs)
+    judgments = Judgments.of(qrels)
+    jobs = (delayed(_evaluate)(name, run, judgments, labelled) for name, run in named.items())
+    tables = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
+    bar = tqdm(tables, total=len(named), desc="evaluate", unit="run", disable=not progress)
+    result: pd.DataFrame = pd.concat(list(bar), ignore_index=True)[COLUMNS]
+    return result
+
+
+def aggregate(perquery: pd.DataFrame) -> pd.DataFrame:
+    """Aggregate a long frame over queries: a row per run, a column per measure.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        What `evaluate`, or ``pt.Experiment(perquery=True)``, returns.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``name`` and the measures, both in the order they come in. Each measure is
+        aggregated its own way: the mean for most, the sum for counts such as NumRet.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}}
+    >>> run = {"q1": {"d1": 1.0}}
+    >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, "map", progress=False))
+       name  map
+    0  mine  0.5
+    """
+    missing = [column for column in COLUMNS if column not in perquery.columns]
+    if missing:
+        raise MultiAspectError(
+            f"a long frame has the columns {choices(COLUMNS)}; {choices(missing)} is missing among "
+            f"{choices(perquery.columns)}"
+        )
+    rows = {name: {"name": name} for name in perquery["name"].unique()}
+    for (name, measure), group in perquery.groupby(["name", "measure"], sort=False):
+        aggregator = names.parse(str(measure))[0].aggregator()
+        for value in group["value"].tolist():
+            aggregator.add(value)
+        rows[name][str(measure)] = aggregator.result()
+    return pd.DataFrame(list(rows.values()))
+
+
+def _parse(measures: object) -> list[tuple[str, Measure]]:
+    """Measures with the names they go by: strings keep the user's."""
+    given: Iterable[Any] = measures if _is_sequence(measures) else [measures]  # type: ignore[assignment]
+    labelled: dict[str, Measure] = {}
+    for measure in given:
+        members = names.parse(measure)
+        for member in members:
+            label = measure if isinstance(measure, str) and len(members) == 1 else str(member)
+            labelled.setdefault(label, member)
+    if not labelled:
+        raise MultiAspectError("no measure was given")
+    return list(labelled.items())
+
+
+def _is_sequence(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def _name(runs: object) -> dict[str, object]:
+    if isinstance(runs, Mapping):
+        named = {str(name): run for name, run in runs.items()}
+    else:
+        single = isinstance(runs, pd.DataFrame | str | PathLike) or not isinstance(runs, Iterable)
+        each = [runs] if single else list(runs)  # type: ignore[call-overload]
+        if each and hasattr(each[0], "_fields"):
+            each = [each]  # the rows of one run
+        named = {}
+        for position, run in enumerate(each, 1):
+            name = Path(run).name if isinstance(run, str | PathLike) else f"run {position}"
+            if name in named:
+                raise MultiAspectError(f"two runs are called {name}; give a dict with a name for each")
+            named[name] = run
+    if not named:
+        raise MultiAspectError("no run was given")
+    return named
+
+
+def _evaluate(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, Measure]]) -> pd.DataFrame:
+    """The long frame of one run."""
+    try:
+        if isinstance(run, str | PathLike):
+            run = read_run(run)
+        elif isinstance(run, Iterable) and not isinstance(run, pd.DataFrame | Mapping):
+            run = list(run)  # to be read twice
+        rankings = Rankings(run, judgments)
+    except MultiAspectError as error:
+        raise MultiAspectError(f"run {name}: {error}") from None
+    if not rankings.n_common:
+        raise MultiAspectError(
+            f"run {name} has no query in common with the qrels, whose queries are such as "
+            f"{choices(judgments.qids[:3])}; the run's are such as "
+            f"{choices(run_frame(run)['query_id'].unique()[:3])}"
+        )
+    foreign = {measure for _, measure in labelled if not isinstance(measure, MultiAspectMeasure)}
+    elsewhere = _standard(foreign, run, judgments) if foreign else {}
+    parts = []
+    for label, measure in labelled:
+        if isinstance(measure, MultiAspectMeasure):
+            measure.validate_params()
+            values = measure.compute(rankings)
+        else:
+            values = elsewhere[measure]
+        parts.append(pd.DataFrame({"qid": judgments.qids, "measure": label, "value": values}))
+    return pd.concat(parts, ignore_index=True).assign(name=name)
+
+
+def _standard(measures: set[Measure], run: object, judgments: Judgments) -> dict[Measure, np.ndarray[Any, Any]]:
+    """Compute measures of ir-measures on the aspect relevance."""
+    labels = judgments.labels("relevance")
+    judged = np.flatnonzero(~np.isnan(labels))
+    fractional = labels[judged] != np.floor(labels[judged])
+    if fractional.any():
+        raise MultiAspectError(
+            f"ir-measures takes whole relevance labels only, but there is {labels[judged][fractional][0]:g}; "
+            f"On(base=...) computes {choices(sorted(map(str, measures)))} on such labels where it can"
+        )
+    qrels = pd.DataFrame(
+        {
+            "query_id": judgments.qids[judgments.pool_query[judged]],
+            "doc_id": judgments.docnos[judged],
+            "relevance": labels[judged].astype(np.int64),
+        }
+    )
+    position = {qid: index for index, qid in enumerate(judgments.qids.tolist())}
+    values = {measure: np.full(len(position), float(measure.DEFAULT)) for measure in measures}
+    try:
+        for metric in ir_measures.iter_calc(sorted(measures, key=str), qrels, run_frame(run)):
+            if metric.query_id in position:
+                values[metric.measure][position[metric.query_id]] = metric.value
+    except (AssertionError, RuntimeError, ValueError) as error:
+        raise MultiAspectError(
+            f"ir-measures cannot compute {choices(sorted(map(str, measures)))}: {error}"
+        ) from error
+    return values

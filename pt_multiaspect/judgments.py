@@ -1,0 +1,469 @@
+"""Qrels with any number of label columns, joined to runs by one fast look-up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from numbers import Number
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name, infer_grades, spell
+from .errors import MultiAspectError, choices
+from .kernels.layout import Bools, Floats, Ints
+from .kernels.target import Target
+
+__all__ = ["AspectView", "Judgments"]
+
+#: Numeric columns that are no labels.
+IDENTIFIERS = frozenset(
+    {"qid", "query_id", "docno", "doc_id", "docid", "query", "iteration", "iter", "Q0", "q0", "known"}
+)
+QUERY_COLUMNS = ("qid", "query_id")
+DOCUMENT_COLUMNS = ("docno", "doc_id")
+
+T = TypeVar("T")
+
+
+def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
+    """Return the one column of `frame` among `candidates`."""
+    present = [column for column in candidates if column in frame.columns]
+    if len(present) != 1:
+        found = f"both {' and '.join(present)}" if present else f"columns {choices(frame.columns)}"
+        raise MultiAspectError(f"{what} need one column {' or '.join(candidates)}, but have {found}")
+    return frame[present[0]]
+
+
+def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
+    """Return a column of identifiers as strings, as which they are compared, as in PyTerrier."""
+    values = column.to_numpy(dtype=object)
+    kind = pd.api.types.infer_dtype(values, skipna=False)
+    if kind in ("string", "empty"):
+        return values
+    missing = pd.isna(values)
+    if missing.any():
+        raise MultiAspectError(f"{what} has no {column.name} in row {int(np.argmax(missing))}")
+    return np.array([str(value) for value in values.tolist()], dtype=object)
+
+
+def encode(values: NDArray[np.object_]) -> tuple[Ints, NDArray[np.object_]]:
+    """Factorise strings: a code per element, and the distinct strings."""
+    # Rows of a query mostly stand together, and comparing neighbours is faster than hashing.
+    heads = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, int)
+    codes, distinct = pd.factorize(values[heads])
+    return np.repeat(codes, np.diff(heads, append=len(values))), np.asarray(distinct, dtype=object)
+
+
+def fingerprints(query: Ints, docnos: NDArray[np.object_]) -> NDArray[np.int64]:
+    """A 64-bit key per (query, document), equal for equal pairs and close for those of a query.
+
+    Different pairs may, rarely, share a key. Keys are of this process, as hashes of strings are.
+    """
+    hashes = np.fromiter(map(hash, docnos.tolist()), dtype=np.int64, count=len(docnos))
+    return (query.astype(np.int64) << 40) | ((hashes >> 24) & ((1 << 40) - 1))
+
+
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return True
+    if column.dtype != object:
+        return False
+    values = column[column.notna()]
+    # One number among other things is a faulty label column rather than none.
+    return any(isinstance(value, Number) and not isinstance(value, Enum) for value in values)
+
+
+@dataclass(frozen=True, eq=False)
+class AspectView:
+    """One aspect of all judged documents, coded on its scale."""
+
+    name: str
+    #: The aspect with its grades, given or inferred.
+    aspect: Aspect
+    #: Whether the scale had to be inferred.
+    inferred: bool
+    n_queries: int
+    pool_query: Ints
+    #: The labels as given, NaN where this aspect is not judged.
+    label: Floats
+    #: Grade indices, 0 for the worst grade, below it, and where not judged.
+    grade: Ints
+
+    @property
+    def scale(self) -> Scale:
+        """The aspect's scale as arrays."""
+        return self.aspect.scale
+
+    @cached_property
+    def known(self) -> Bools:
+        """Which documents have a label."""
+        return ~np.isnan(self.label)
+
+    @cached_property
+    def positive(self) -> Bools:
+        """Which documents reach the threshold."""
+        return self.known & (self.grade >= self.scale.threshold)
+
+    @cached_property
+    def probability(self) -> Floats:
+        """P of the gain family, with one element more at the end for unjudged documents."""
+        if not self.scale.identity:
+            return np.asarray(self.scale.gains[np.append(self.grade, 0)], dtype=np.float64)
+        worst = self.scale.grades[0]
+        labels = np.append(np.where(self.known, np.maximum(self.label, worst), worst), worst)
+        if labels.min() < 0 or labels.max() > 1:
+            raise MultiAspectError(
+                f"{self.name} has gains='identity', so its labels must be probabilities in [0, 1]; "
+                f"they go from {spell(float(labels.min()))} to {spell(float(labels.max()))}"
+            )
+        return labels
+
+    @cached_property
+    def top_probability(self) -> float:
+        """The greatest P the scale has."""
+        return 1.0 if self.scale.identity else float(self.scale.gains.max())
+
+    def reaches(self, rel: float) -> Bools:
+        """Which documents have at least the label `rel`, in the scale's direction."""
+        label = np.where(self.known, self.label, np.nan)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(label >= rel if self.scale.greater_is_better else label <= rel, dtype=np.bool_)
+
+    def _regained(self, gains: dict[float, float]) -> Floats:
+        gain = np.nan_to_num(self.label)
+        for label, value in gains.items():
+            gain[self.label == label] = value
+        return np.maximum(gain, 0.0)
+
+    @cached_property
+    def target(self) -> Target:
+        """This aspect as a base measure sees it."""
+        values = np.maximum(self.scale.values, 0.0)
+        labels = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
+        return Target(
+            n_queries=self.n_queries,
+            pool_query=self.pool_query,
+            gain=np.where(self.known, values[self.grade], 0.0),
+            positive=self.positive,
+            top=float(values[-1]),
+            reaches=self.reaches,
+            labels=labels,
+            signs=labels,
+            regained=self._regained,
+        )
+
+
+class Judgments:
+    """The judgments of a collection, ready to be joined with any number of runs.
+
+    Built once from wide qrels and used for all runs and measures.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict or iterable of namedtuples
+        One row a judged (query, document) with a numeric column per aspect: a DataFrame with
+        ``qid docno label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno:
+        label}}`` whose labels are numbers, tuples, namedtuples or dicts; or namedtuples such
+        as those of ir_datasets. A missing label is NaN or None.
+
+    Raises
+    ------
+    MultiAspectError
+        If columns are missing or ambiguous, or a pair is judged twice with different labels.
+
+    Examples
+    --------
+    >>> judgments = Judgments({"q1": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 0}}})
+    >>> judgments.label_names
+    ('relevance', 'credibility')
+    >>> len(judgments)
+    2
+    """
+
+    def __init__(self, qrels: object) -> None:
+        frame, self._positional = _as_frame(qrels)
+        query_column = id_column(frame, QUERY_COLUMNS, "qrels")
+        document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
+        if "label" in frame.columns and "relevance" in frame.columns:
+            raise MultiAspectError(
+                "qrels have both a column label and a column relevance; both mean the aspect relevance: "
+                f"drop or rename one (columns: {choices(frame.columns)})"
+            )
+        if frame.columns.has_duplicates:
+            twice = frame.columns[frame.columns.duplicated()].unique()
+            raise MultiAspectError(f"qrels have several columns named {choices(twice)}")
+        query, qids = encode(identifiers(query_column, "qrels"))
+        docnos = identifiers(document_column, "qrels")
+        document, _ = encode(docnos)
+        by_name = np.argsort(qids)
+        rank_of = np.empty(len(qids), dtype=np.intp)
+        rank_of[by_name] = np.arange(len(qids))
+        #: The queries in the order of their names, to which all values are aligned.
+        self.qids: NDArray[np.object_] = qids[by_name]
+        self._query_index = pd.Index(self.qids, dtype=object)
+        pairs = rank_of[query] * (document.max(initial=0) + 1) + document
+        # Rows of the frame that repeat a pair are merged.
+        _, self._first, self._pair = np.unique(pairs, return_index=True, return_inverse=True)
+        #: The query and the document of each judged pair, sorted by query.
+        self.pool_query: Ints = rank_of[query[self._first]]
+        self.docnos: NDArray[np.object_] = docnos[self._first]
+        self._frame = frame
+        self._labels: dict[str, Floats] = {}
+        self._cache: dict[Hashable, Any] = {}
+        names: list[str] = []
+        for column in frame.columns:
+            if isinstance(column, str) and column not in IDENTIFIERS:
+                relevance = aspect_name(column) == "relevance"
+                if relevance or _is_numeric(frame[column]):
+                    names.insert(0, "relevance") if relevance else names.append(column)
+        #: The aspects that are evaluated when a measure names none.
+        self.label_names: tuple[str, ...] = tuple(names)
+
+    def __len__(self) -> int:
+        """The number of judged (query, document) pairs."""
+        return len(self.docnos)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Judgments: {len(self.qids)} queries, {len(self)} documents judged for {choices(self.label_names)}>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}
+
+    @classmethod
+    def of(cls, qrels: object) -> Judgments:
+        """Return `qrels` if they are Judgments already, else build them."""
+        return qrels if isinstance(qrels, Judgments) else cls(qrels)
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries that have judgments."""
+        return len(self.qids)
+
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gives, made once per `key` for all measures and runs."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        result: T = self._cache[key]
+        return result
+
+    def queries_of(self, qids: NDArray[np.object_]) -> Ints:
+        """The position of each of `qids` among the judged queries, -1 for others."""
+        return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
+
+    @property
+    def _sorted_fingerprints(self) -> tuple[NDArray[np.int64], Ints]:
+        """The keys of the judged pairs in increasing order with an end mark, and their rows."""
+
+        def make() -> tuple[NDArray[np.int64], Ints]:
+            keys = fingerprints(self.pool_query, self.docnos)
+            order = np.argsort(keys)
+            return np.append(keys[order], np.iinfo(np.int64).max), order
+
+        return self.cached("fingerprints", make)
+
+    def rows_of(self, query: Ints, docnos: NDArray[np.object_], keys: NDArray[np.int64]) -> Ints:
+        """The judged pair of each (query, document), -1 where it is not judged.
+
+        Parameters
+        ----------
+        query, docnos, keys : ndarray of shape (n,)
+            Positions of the queries, documents, and their `fingerprints`.
+        """
+        known, row_of = self._sorted_fingerprints
+        place = np.searchsorted(known, keys)
+        rows = np.full(len(keys), -1, dtype=np.intp)
+        candidates = np.flatnonzero(known[place] == keys)
+        while len(candidates):
+            row = row_of[np.minimum(place[candidates], len(row_of) - 1)]
+            same = (self.docnos[row] == docnos[candidates]) & (self.pool_query[row] == query[candidates])
+            rows[candidates[same]] = row[same]
+            # Another pair with the same key: look at the next one.
+            candidates = candidates[~same]
+            place[candidates] += 1
+            candidates = candidates[known[place[candidates]] == keys[candidates]]
+        return rows
+
+    # -- labels -----------------------------------------------------------------------------
+
+    def labels(self, name: str) -> Floats:
+        """Return the labels of one aspect as given, a float per judged pair, NaN where missing."""
+        if name not in self._labels:
+            self._labels[name] = self._read_labels(name)
+        return self._labels[name]
+
+    def _column_of(self, name: str) -> str | None:
+        candidates = ("label", "relevance") if name == "relevance" else (name,)
+        return next((column for column in candidates if column in self._frame.columns), None)
+
+    def _read_labels(self, name: str) -> Floats:
+        column_name = self._column_of(name)
+        if column_name is None:
+            raise self._missing([name])
+        column = self._frame[column_name]
+        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
+        if len(faulty):
+            row = int(faulty[0])
+            raise MultiAspectError(
+                f"{self._where(self._pair[row])} has the {column_name} {column.iloc[row]!r}, which is no "
+                "finite number; labels are numbers, missing ones NaN"
+            )
+        result = values[self._first]
+        other = result[self._pair]
+        conflicts = np.flatnonzero((values != other) & ~(np.isnan(values) & np.isnan(other)))
+        if len(conflicts):
+            row = int(conflicts[0])
+            raise MultiAspectError(
+                f"{self._where(self._pair[row])} is judged more than once with different {column_name} "
+                f"labels: {spell(float(other[row]))} and {spell(float(values[row]))} "
+                f"({len(conflicts)} such rows in all)"
+            )
+        return result
+
+    def _where(self, row: int) -> str:
+        return f"document {self.docnos[row]} of query {self.qids[self.pool_query[row]]}"
+
+    def _missing(self, missing: Sequence[str]) -> MultiAspectError:
+        registered = choices(Aspects.registry)
+        return MultiAspectError(
+            f"the qrels have no column for the aspect {choices(missing)}; the aspects there are: "
+            f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of "
+            f"aspects: {registered})"
+        )
+
+    # -- aspects ----------------------------------------------------------------------------
+
+    def views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
+        """Return the aspects a measure asks for, coded on their declared or inferred scales.
+
+        Parameters
+        ----------
+        spec : Aspects, tuple of str or None
+            Declared scales, columns by name, or None for all label columns.
+
+        Raises
+        ------
+        MultiAspectError
+            If a column is missing (the message lists those there are), a label is no number,
+            or lies above or between declared grades.
+        """
+        return self.cached(("views", spec), lambda: self._make_views(spec))
+
+    def _make_views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
+        names = self.label_names if spec is None else tuple(spec)
+        columns: Mapping[str, str] = {name: name for name in names}
+        if self._positional and len(names) == len(self.label_names) and spec is not None:
+            columns = dict(zip(names, self.label_names, strict=True))
+        missing = [name for name in names if self._column_of(columns[name]) is None]
+        if missing:
+            raise self._missing(missing)
+        if not names:
+            raise MultiAspectError(
+                "the qrels have no numeric label column; give at least label or relevance "
+                f"(columns: {choices(self._frame.columns)})"
+            )
+        declared = spec if isinstance(spec, Aspects) else {}
+        return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
+
+    def view(self, name: str, spec: AspectSpec) -> AspectView:
+        """Return one aspect by name, on the scale `spec` declares for it, if it does."""
+        name = aspect_name(name)
+        if spec is None:
+            return self.views((name,))[0]
+        if name not in spec:
+            raise MultiAspectError(f"the aspect {name} is not among the aspects given: {choices(spec)}")
+        return next(view for view in self.views(spec) if view.name == name)
+
+    def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
+        return self.cached(("view", name, column, aspect), lambda: self._make_view(name, column, aspect))
+
+    def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
+        labels = self.labels(column)
+        aspect = aspect or Aspect()
+        inferred = aspect.grades is None
+        if inferred:
+            aspect = aspect.with_grades(infer_grades(labels, identity=aspect.gains == "identity"))
+        return AspectView(
+            name=name,
+            aspect=aspect,
+            inferred=inferred,
+            n_queries=self.n_queries,
+            pool_query=self.pool_query,
+            label=labels,
+            grade=self._grade(name, labels, aspect.scale),
+        )
+
+    def _grade(self, name: str, labels: Floats, scale: Scale) -> Ints:
+        sign = 1.0 if scale.greater_is_better else -1.0
+        upwards = sign * scale.grades
+        known = np.where(np.isnan(labels), scale.grades[0], labels) * sign
+        known = np.maximum(known, upwards[0])
+        index = np.minimum(np.searchsorted(upwards, known), len(upwards) - 1)
+        wrong = np.flatnonzero(upwards[index] != known)
+        if len(wrong):
+            row = int(wrong[0])
+            above = known[row] > upwards[-1]
+            raise MultiAspectError(
+                f"{self._where(row)} has the {name} label {spell(float(labels[row]))}, which is "
+                f"{'above the top grade' if above else 'between two grades'}; the grades, worst first, are {scale} "
+                f"({len(wrong)} such labels in all)"
+            )
+        return np.asarray(index, dtype=np.intp)
+
+
+def _as_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
+    """Turn qrels into a frame; also tell whether its label columns have positions but no names."""
+    if isinstance(qrels, pd.DataFrame):
+        return qrels, False
+    if isinstance(qrels, Mapping):
+        return _frame_of_mapping(qrels)
+    if isinstance(qrels, Iterable) and not isinstance(qrels, str | bytes):
+        rows = list(qrels)
+        fields = next((row._fields for row in rows if hasattr(row, "_fields")), None)
+        if not rows:
+            return pd.DataFrame({"query_id": [], "doc_id": [], "relevance": []}), False
+        if fields is not None and all(getattr(row, "_fields", None) == fields for row in rows):
+            return pd.DataFrame(rows, columns=list(fields)), False
+        raise MultiAspectError(
+            f"an iterable of qrels holds namedtuples with the same fields throughout, not {rows[0]!r} …"
+        )
+    raise MultiAspectError(
+        "qrels are a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or Judgments, "
+        f"not {type(qrels).__name__}; files are read by read_qrels"
+    )
+
+
+def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
+    ids: list[tuple[Any, Any]] = []
+    labels: list[Any] = []
+    for qid, documents in qrels.items():
+        if not isinstance(documents, Mapping):
+            raise MultiAspectError(
+                f"qrels as a dict are {{qid: {{docno: labels}}}}; query {qid!r} has {documents!r}"
+            )
+        for docno, label in documents.items():
+            ids.append((qid, docno))
+            labels.append(label)
+    frame = pd.DataFrame(ids, columns=["query_id", "doc_id"])
+    first = labels[0] if labels else 0
+    if isinstance(first, Mapping):
+        if not all(isinstance(label, Mapping) for label in labels):
+            raise MultiAspectError("some labels of the qrels are dicts and some are not")
+        return frame.join(pd.DataFrame(labels)), False
+    if isinstance(first, tuple | list):
+        lengths = {len(label) if isinstance(label, tuple | list) else 1 for label in labels}
+        if lengths != {len(first)}:
+            raise MultiAspectError(f"label tuples of the qrels differ in length: {choices(sorted(lengths))}")
+        fields = getattr(first, "_fields", None)
+        names = fields or ["relevance", *(f"aspect_{index}" for index in range(2, len(first) + 1))]
+        return frame.join(pd.DataFrame([tuple(label) for label in labels], columns=list(names))), fields is None
+    if any(isinstance(label, Mapping | tuple | list) for label in labels):
+        raise MultiAspectError("some labels of the qrels are single numbers and some are not")
+    return frame.assign(relevance=labels), False

@@ -1,0 +1,114 @@
+"""Where the judged documents stand in the rankings of all queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.intp]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The rankings of all queries, as far as measures need them.
+
+    The *pool* are the judged (query, document) pairs, the *hits* those that were retrieved.
+    Unjudged documents only take up ranks, so they are counted, not stored.
+    """
+
+    n_queries: int
+    #: The query of each judged pair, non-decreasing; shape (n_pool,).
+    pool_query: Ints
+    #: The query of each hit, non-decreasing; shape (n_hits,).
+    query: Ints
+    #: The rank of each hit, from 1, increasing within a query.
+    rank: Ints
+    #: The position of each hit in the pool; ``n_pool`` stands for an unjudged document.
+    row: Ints
+    #: How many documents each query retrieved; shape (n_queries,).
+    n_ret: Ints
+
+    def top(self, cutoff: int | None) -> Layout:
+        """The first `cutoff` ranks of every query."""
+        if cutoff is None:
+            return self
+        kept = self.rank <= cutoff
+        return replace(
+            self,
+            query=self.query[kept],
+            rank=self.rank[kept],
+            row=self.row[kept],
+            n_ret=np.minimum(self.n_ret, cutoff),
+        )
+
+    def dense(self) -> Layout:
+        """The same with every retrieved document a hit, unjudged ones at row ``n_pool``."""
+        first = np.concatenate([[0], np.cumsum(self.n_ret)])
+        query = np.repeat(np.arange(self.n_queries), self.n_ret)
+        rank = np.arange(first[-1]) - first[query] + 1
+        row = np.full(first[-1], len(self.pool_query), dtype=np.intp)
+        row[first[self.query] + self.rank - 1] = self.row
+        return replace(self, query=query, rank=rank, row=row)
+
+    def total(self, values: NDArray[np.generic], query: Ints | None = None) -> Floats:
+        """Sum `values` of the hits (or of the queries given) per query, in their order."""
+        return sums(self.query if query is None else query, values, self.n_queries)
+
+    def pool_total(self, values: NDArray[np.generic]) -> Floats:
+        """Sum `values` of the pool per query."""
+        return sums(self.pool_query, values, self.n_queries)
+
+
+def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:
+    """Sum `values` per query, one after the other in the order given."""
+    return np.bincount(query, weights=values, minlength=n_queries).astype(np.float64, copy=False)
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Divide, with 0 wherever the denominator is 0."""
+    return np.divide(numerator, denominator, out=np.zeros(len(denominator)), where=denominator != 0)
+
+
+def firsts(query: Ints) -> Ints:
+    """For each element of a sorted `query`, the position at which its query begins."""
+    if not len(query):
+        return np.zeros(0, dtype=np.intp)
+    begins = np.flatnonzero(np.diff(query, prepend=query[0] - 1))
+    return np.repeat(begins, np.diff(begins, append=len(query)))
+
+
+def positions(query: Ints) -> Ints:
+    """The position of each element within its query, from 0."""
+    return np.arange(len(query)) - firsts(query)
+
+
+def running_product(factors: Floats, query: Ints) -> Floats:
+    """The product of the factors before each element within its query (1 for the first).
+
+    A doubling scan: after step s every element holds the product of up to 2s factors.
+    """
+    position = positions(query)
+    product = np.ones(len(factors))
+    product[1:] = np.where(position[1:] > 0, factors[:-1], 1.0)
+    step, deepest = 1, int(position.max(initial=0))
+    while step < deepest:
+        inside = position > step
+        shifted = np.ones(len(factors))
+        shifted[step:] = product[:-step]
+        product = np.where(inside, product * shifted, product)
+        step *= 2
+    return product
+
+
+def descending(query: Ints, values: Floats) -> Ints:
+    """The order that sorts by query, then by value from high to low, ties as they stand."""
+    return np.lexsort((-values, query))
+
+
+def discount(rank: Ints) -> Floats:
+    """The logarithmic discount 1 / log2(rank + 1)."""
+    return np.asarray(1.0 / np.log2(rank + 1.0), dtype=np.float64)

@@ -1,0 +1,85 @@
+"""Rank errors: how far a ranking's neighbours are swapped against the ideal order of each aspect.
+
+Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
+ICTIR 2017, Eq. 1-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .layout import Floats, Ints, Layout, descending, positions, sums
+
+
+def errors(layout: Layout, grade: Ints) -> Floats:
+    """The error ε of each hit against the document one rank above it, 0 where there is none.
+
+    The ideal order sorts the retrieved documents by grade, equal grades in the order of the
+    ranking. A document of the worst grade never stands in error against the one above it,
+    so only better hits are looked at, and unjudged documents are only counted.
+    """
+    n_hits = len(layout.query)
+    result = np.zeros(n_hits)
+    better = np.flatnonzero(grade[layout.row] > 0)
+    query, rank = layout.query[better], layout.rank[better]
+    order = descending(query, grade[layout.row[better]].astype(np.float64))
+    ideal = np.empty(len(better), dtype=np.intp)
+    ideal[order] = positions(query[order]) + 1
+    before = positions(query)
+    above = np.empty(len(better), dtype=np.intp)
+    # The document above has the worst grade: it comes after all better ones, in its own order.
+    above[:] = sums(query, np.ones(len(query)), layout.n_queries)[query] + (rank - 1 - before)
+    adjacent = np.flatnonzero((before[1:] > 0) & (rank[1:] == rank[:-1] + 1)) + 1
+    above[adjacent] = ideal[adjacent - 1]
+    result[better] = np.where(rank > 1, np.maximum(above - ideal, 0), 0)
+    return result
+
+
+def _greatest_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
+    """The errors m = n - 2j - 1 of the worst ranking of n documents, j = 0 … ⌊n/2 - 1⌋.
+
+    Returns them, their weights 1 / (1 + log2(1 + j)), and which element of `n` each is of.
+    """
+    owner = np.repeat(np.arange(len(n)), n // 2)
+    j = positions(owner)
+    return n[owner] - 2 * j - 1, 1.0 / (1.0 + np.log2(1.0 + j)), owner
+
+
+def _normalised(error: Floats, n_ret: Ints, sizes: Ints, greatest: Floats) -> Floats:
+    """1 - error / greatest error of a ranking that long; 1 for one document, 0 for none."""
+    bound = greatest[np.searchsorted(sizes, n_ret)]
+    value = 1.0 - np.divide(error, bound, out=np.zeros(len(error)), where=bound > 0)
+    return np.where(n_ret > 0, np.clip(value, 0.0, 1.0), 0.0)
+
+
+def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[Ints]) -> Floats:
+    """Π(μ_a + ε_a) - Π μ_a."""
+    product: Floats = np.ones(len(epsilons[0]))
+    for constant, epsilon in zip(constants, epsilons, strict=True):
+        product = product * np.asarray(constant + epsilon, dtype=np.float64)
+    return product - float(np.prod(constants))
+
+
+def nlre(layout: Layout, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
+    """Normalised local rank error (Eq. 4-6, with a factor per aspect)."""
+    pairs = np.log2(np.maximum(layout.rank, 2))  # the pair (i, i + 1) is discounted by log2(1 + i)
+    error = layout.total(_products(constants, epsilons) / pairs)
+    sizes = np.unique(layout.n_ret)
+    m, weight, owner = _greatest_errors(sizes)
+    greatest = sums(owner, _products(constants, [m] * len(constants)) * weight, len(sizes))
+    return _normalised(error, layout.n_ret, sizes, greatest)
+
+
+def ngre(layout: Layout, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
+    """Normalised global rank error (Eq. 7-9, with a factor per aspect)."""
+    pairs = np.log2(np.maximum(layout.rank, 2))
+    sizes = np.unique(layout.n_ret)
+    m, weight, owner = _greatest_errors(sizes)
+    greatest_sum = sums(owner, m * weight, len(sizes))
+    error, greatest = np.ones(layout.n_queries), np.ones(len(sizes))
+    for constant, epsilon in zip(constants, epsilons, strict=True):
+        error *= 1.0 + constant * layout.total(epsilon / pairs)
+        greatest *= 1.0 + constant * greatest_sum
+    return _normalised(error - 1.0, layout.n_ret, sizes, greatest - 1.0)

@@ -1,0 +1,227 @@
+"""What all measures share: parameters that are checked, printed and read back, and one value a query."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from ir_measures import Measure, ParamInfo
+
+from ..aspects import AspectSpec, parse_aspects, spell_aspects
+from ..errors import MultiAspectError, choices, warn_once
+from ..judgments import AspectView
+from ..kernels.layout import Floats
+from ..order import check_weights, weights_of
+from ..rankings import Rankings
+
+__all__ = ["MultiAspectMeasure", "Param"]
+
+
+class Param(ParamInfo):  # type: ignore[misc]
+    """A parameter of a measure: how it is read, what it is by default and how it prints.
+
+    Parameters
+    ----------
+    parse : callable
+        Takes a value in any form users or measure strings give it; returns the canonical
+        form or raises MultiAspectError.
+    default : object
+        The canonical default.
+    desc : str
+        One line for the list of measures.
+    spell : callable, optional
+        Turns the canonical form into what prints: a str, number, bool or dict.
+    """
+
+    def __init__(
+        self,
+        parse: Callable[[Any], Any],
+        default: Any,
+        desc: str,
+        *,
+        spell: Callable[[Any], object] = lambda value: value,
+    ) -> None:
+        super().__init__(default=default, desc=desc)
+        self.parse = parse
+        self.spell = spell
+
+
+def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
+    """A parser that takes one of `names`."""
+
+    def parse(value: Any) -> str | None:
+        if value is not None and not isinstance(value, str):
+            value = repr(value)
+        if value not in names:
+            raise MultiAspectError(f"unknown {name} {value!r}; choose {choices(map(repr, names))}")
+        return value  # type: ignore[no-any-return]
+
+    return parse
+
+
+def real(name: str, *, low: float, high: float = np.inf, open_low: bool = False) -> Callable[[Any], float]:
+    """A parser that takes a number from `low` up to but not including `high`."""
+
+    def parse(value: Any) -> float:
+        if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+            number = float(value)
+            if (low < number if open_low else low <= number) and number < high:
+                return int(number) if number.is_integer() else number
+        bound = f"{'above' if open_low else 'at least'} {low:g}" + (f" and below {high:g}" if high < np.inf else "")
+        raise MultiAspectError(f"{name} must be a number {bound}, not {value!r}")
+
+    return parse
+
+
+def parse_cutoff(value: Any) -> int | None:
+    """Take a rank, from 1, or None for the whole ranking."""
+    if value is None:
+        return None
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
+        return int(value)
+    raise MultiAspectError(f"a cutoff is a whole number of ranks from 1 up, not {value!r}")
+
+
+CUTOFF = Param(parse_cutoff, None, "ranking cutoff, measure@k")
+ASPECTS = Param(
+    parse_aspects,
+    None,
+    "which aspects, and their scales: names, top grades, an Aspects object or the name of one",
+    spell=spell_aspects,
+)
+
+
+def weights_param(desc: str) -> Param:
+    """The parameter `weights`, a number per aspect."""
+    return Param(check_weights, None, desc)
+
+
+class MultiAspectMeasure(Measure):  # type: ignore[misc]
+    """Base of the measures of this package.
+
+    Measures are values: they compare, hash and pickle by what they print, and calling one
+    with parameters, or with ``@ cutoff``, gives another. `ir_measures.parse_measure` reads
+    back what they print.
+
+    Parameters
+    ----------
+    **params
+        See `SUPPORTED_PARAMS`.
+
+    Raises
+    ------
+    MultiAspectError
+        If a parameter is unknown or its value is not possible; the message has the choices.
+    """
+
+    PRETTY_NAME: ClassVar[str]
+    SHORT_DESC: ClassVar[str]
+    #: Where the measure is defined.
+    CITATION: ClassVar[str]
+    #: The interval values lie in.
+    RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]]
+
+    def __init__(self, **params: Any) -> None:
+        unknown = [name for name in params if name not in self.SUPPORTED_PARAMS]
+        if unknown:
+            raise MultiAspectError(
+                f"{self.NAME} has no parameter {choices(unknown)}; it has {choices(self.SUPPORTED_PARAMS)}"
+            )
+        canonical = {}
+        for name, param in self.SUPPORTED_PARAMS.items():
+            if name in params:
+                try:
+                    value = param.parse(params[name])
+                except MultiAspectError as error:
+                    raise MultiAspectError(f"{self.NAME}: {error}") from None
+                if value != param.default:
+                    canonical[name] = value
+        super().__init__(**canonical)
+        self._check()
+        self._text = self._spell()
+
+    def _check(self) -> None:
+        """Refuse combinations of parameters that cannot be."""
+
+    def validate_params(self) -> None:
+        """Refuse what is still missing before the measure can be computed."""
+
+    def _spelled_params(self) -> tuple[dict[str, object], int | None]:
+        """The printed parameters that differ from their defaults, and the cutoff."""
+        spelled = {
+            name: param.spell(self.params[name])
+            for name, param in self.SUPPORTED_PARAMS.items()
+            if name in self.params and name != self.AT_PARAM
+        }
+        return spelled, self.params.get(self.AT_PARAM)
+
+    def _spell(self) -> str:
+        spelled, cutoff = self._spelled_params()
+        inner = ",".join(f"{name}={value!r}" for name, value in spelled.items())
+        return f"{self.NAME}{f'({inner})' if inner else ''}{'' if cutoff is None else f'@{cutoff}'}"
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Measure) and self._text == repr(other)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.params)
+
+    @property
+    def cutoff(self) -> int | None:
+        """The rank the measure stops at, or None."""
+        cutoff: int | None = self["cutoff"]
+        return cutoff
+
+    # -- evaluation ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def compute(self, rankings: Rankings) -> Floats:
+        """Evaluate one run.
+
+        Parameters
+        ----------
+        rankings : Rankings
+            The run, joined with the judgments.
+
+        Returns
+        -------
+        ndarray of float, shape (n_queries,)
+            A value for every judged query, in the order of ``rankings.judgments.qids``.
+        """
+
+    def views(self, rankings: Rankings) -> tuple[AspectView, ...]:
+        """The aspects of the judgments this measure takes in."""
+        spec: AspectSpec = self["aspects"]
+        return rankings.judgments.views(spec)
+
+    def shares(self, views: tuple[AspectView, ...]) -> list[float]:
+        """The weights of `views`, normalised to sum to 1."""
+        weights = weights_of(self["weights"], [view.name for view in views])
+        total = sum(weights)
+        return [weight / total for weight in weights]
+
+    def warn_if_inferred(self, views: tuple[AspectView, ...]) -> None:
+        """Warn once that the values depend on scales that had to be inferred."""
+        inferred = [view for view in views if view.inferred]
+        if inferred:
+            scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
+            remedy = ", ".join(f"{view.name!r}: {view.scale.grades.max():g}" for view in inferred)
+            warn_once(
+                f"{self.NAME} depends on the scales of the aspects, which were inferred from the judgments at "
+                f"hand: {scales}. Other qrels, or parts of these (batches, folds), may give other scales and "
+                f"values: declare them, as in {self.NAME}(aspects={{{remedy}}}) for scales 0..n",
+                key=f"{self.NAME}: {','.join(view.name for view in inferred)}",
+            )
+
+
+def _rebuild(measure: type[MultiAspectMeasure], params: dict[str, Any]) -> MultiAspectMeasure:
+    return measure(**params)

@@ -1,0 +1,461 @@
+"""Single-aspect measures as bases of the multi-aspect ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from ..aspects import aspect_name
+from ..errors import MultiAspectError, choices
+from ..judgments import AspectView
+from ..kernels import ranked
+from ..kernels.layout import Bools, Floats, Ints, Layout, discount, ratio
+from ..kernels.target import Target
+from ..rankings import Rankings
+
+__all__ = ["Base", "Bases", "LinearForm", "parse_bases"]
+
+#: Labels beyond this make ir-measures' back ends allocate memory by the label.
+_GREATEST_LABEL = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class LinearForm:
+    """A measure as Σ_rank discount(rank) · gain(document at rank), which `CAM` can maximise."""
+
+    #: The gain of each judged document, normalised per query.
+    gain: Floats
+    #: What is normalised by; queries with 0 there are skipped.
+    norm: Floats
+    #: The discount at ranks (first argument) of queries (second argument).
+    discount: Callable[[Ints, Ints], Floats]
+    #: Equal for forms with equal discounts.
+    key: Hashable
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    compute: Callable[[Measure, Layout, Target], Floats]
+    #: Whether only positive documents count, and not how positive they are.
+    binary: bool
+    linear: Callable[[Measure, Target], LinearForm] | None = None
+
+
+def _rel(measure: Measure) -> float | None:
+    rel: float | None = measure.params.get("rel")
+    return rel
+
+
+def _cutoff(measure: Measure) -> int | None:
+    cutoff: int | None = measure.params.get("cutoff")
+    return cutoff
+
+
+def _gained(measure: Measure, target: Target) -> Target:
+    gains = measure.params.get("gains")
+    if gains is None:
+        return target
+    if target.regained is None:
+        raise MultiAspectError(
+            f"{spell_measure(measure)} maps raw labels to gains, but here classes of label tuples are ranked; "
+            "give the gains as values of the aspects"
+        )
+    return target.with_gain(target.regained(gains))
+
+
+def _is_exponential(measure: Measure, target: Target) -> bool:
+    exponential: bool = measure["dcg"] == "exp-log2"
+    if exponential and target.exponential:
+        raise MultiAspectError(
+            "nDCG(dcg='exp-log2') exponentiates gains already; take weighting='classes' with it, or nDCG "
+            "with weighting='exponential'"
+        )
+    return exponential
+
+
+def _ndcg(measure: Measure, layout: Layout, target: Target) -> Floats:
+    target = _gained(measure, target)
+    return ranked.ndcg(layout, target, _cutoff(measure), exponential=_is_exponential(measure, target))
+
+
+def _ndcg_linear(measure: Measure, target: Target) -> LinearForm:
+    target = _gained(measure, target)
+    if _is_exponential(measure, target) or target.exponential:
+        target = target.exponentiated
+    cutoff = _cutoff(measure)
+    norm = ranked.ideal_dcg(*target.ideal, target.n_queries, cutoff)
+    return LinearForm(
+        ratio(target.gain, norm[target.pool_query]),
+        norm,
+        lambda rank, query: np.where(_within(rank, cutoff), discount(rank), 0.0),
+        ("log2", cutoff),
+    )
+
+
+def _within(rank: Ints, cutoff: int | None) -> Bools:
+    return np.ones(len(rank), dtype=np.bool_) if cutoff is None else rank <= cutoff
+
+
+def _ap(measure: Measure, layout: Layout, target: Target) -> Floats:
+    rel = _rel(measure)
+    return ranked.average_precision(layout, target.positives(rel), target.n_positive(rel), _cutoff(measure))
+
+
+def _found(measure: Measure, layout: Layout, target: Target) -> Floats:
+    return ranked.found(layout, target.positives(_rel(measure)), _cutoff(measure))
+
+
+def _p(measure: Measure, layout: Layout, target: Target) -> Floats:
+    return np.asarray(_found(measure, layout, target) / measure["cutoff"], dtype=np.float64)
+
+
+def _top_linear(measure: Measure, target: Target, norm: Floats) -> LinearForm:
+    cutoff = _cutoff(measure)
+    return LinearForm(
+        ratio(target.positives(_rel(measure)).astype(np.float64), norm[target.pool_query]),
+        norm,
+        lambda rank, query: _within(rank, cutoff).astype(np.float64),
+        ("top", cutoff),
+    )
+
+
+def _p_linear(measure: Measure, target: Target) -> LinearForm:
+    return _top_linear(measure, target, np.full(target.n_queries, float(measure["cutoff"])))
+
+
+def _r(measure: Measure, layout: Layout, target: Target) -> Floats:
+    return ratio(_found(measure, layout, target), target.n_positive(_rel(measure)))
+
+
+def _r_linear(measure: Measure, target: Target) -> LinearForm:
+    return _top_linear(measure, target, target.n_positive(_rel(measure)))
+
+
+def _success(measure: Measure, layout: Layout, target: Target) -> Floats:
+    return (_found(measure, layout, target) > 0).astype(np.float64)
+
+
+def _rr(measure: Measure, layout: Layout, target: Target) -> Floats:
+    return ranked.reciprocal_rank(layout, target.positives(_rel(measure)), _cutoff(measure))
+
+
+def _rprec(measure: Measure, layout: Layout, target: Target) -> Floats:
+    rel = _rel(measure)
+    n_positive = target.n_positive(rel)
+    return ratio(ranked.found_at_r(layout, target.positives(rel), n_positive), n_positive)
+
+
+def _rprec_linear(measure: Measure, target: Target) -> LinearForm:
+    rel = _rel(measure)
+    norm = target.n_positive(rel)
+    return LinearForm(
+        ratio(target.positives(rel).astype(np.float64), norm[target.pool_query]),
+        norm,
+        lambda rank, query: (rank <= norm[query]).astype(np.float64),
+        ("rprec", rel, id(target)),
+    )
+
+
+def _rbp(measure: Measure, layout: Layout, target: Target) -> Floats:
+    return ranked.rbp(layout, target.positives(_rel(measure)), measure["p"], _cutoff(measure))
+
+
+def _rbp_linear(measure: Measure, target: Target) -> LinearForm:
+    p, cutoff = measure["p"], _cutoff(measure)
+    return LinearForm(
+        target.positives(_rel(measure)) * (1.0 - p),
+        np.ones(target.n_queries),
+        lambda rank, query: np.where(_within(rank, cutoff), p ** (rank - 1.0), 0.0),
+        ("rbp", p, cutoff),
+    )
+
+
+def _err(measure: Measure, layout: Layout, target: Target) -> Floats:
+    if target.exponential:
+        raise MultiAspectError("ERR exponentiates gains already; take weighting='classes' with it")
+    return ranked.err(layout, ranked.stop_probability(target.gain, target.top), _cutoff(measure))
+
+
+def _set_precision(measure: Measure, layout: Layout, target: Target) -> Floats:
+    relative = measure["relative"] if "relative" in measure.SUPPORTED_PARAMS else False
+    n_ret = layout.n_ret.astype(np.float64)
+    return ratio(
+        _found(measure, layout, target),
+        np.minimum(n_ret, target.n_positive(_rel(measure))) if relative else n_ret,
+    )
+
+
+def _set_f(measure: Measure, layout: Layout, target: Target) -> Floats:
+    precision, recall, beta = (
+        _set_precision(measure, layout, target),
+        _r(measure, layout, target),
+        measure["beta"],
+    )
+    return ratio((1.0 + beta) * precision * recall, recall + beta * precision)
+
+
+def _set_ap(measure: Measure, layout: Layout, target: Target) -> Floats:
+    return _set_precision(measure, layout, target) * _r(measure, layout, target)
+
+
+_KERNELS: Mapping[str, _Kernel] = {
+    "nDCG": _Kernel(_ndcg, binary=False, linear=_ndcg_linear),
+    "AP": _Kernel(_ap, binary=True),
+    "P": _Kernel(_p, binary=True, linear=_p_linear),
+    "R": _Kernel(_r, binary=True, linear=_r_linear),
+    "RR": _Kernel(_rr, binary=True),
+    "Rprec": _Kernel(_rprec, binary=True, linear=_rprec_linear),
+    "RBP": _Kernel(_rbp, binary=True, linear=_rbp_linear),
+    "ERR": _Kernel(_err, binary=False),
+    "Success": _Kernel(_success, binary=True),
+    "SetP": _Kernel(_set_precision, binary=True),
+    "SetR": _Kernel(_r, binary=True),
+    "SetF": _Kernel(_set_f, binary=True),
+    "SetAP": _Kernel(_set_ap, binary=True),
+}
+
+
+def spell_measure(measure: Measure) -> str:
+    """Print an ir-measures measure so that it parses back with everything given explicitly.
+
+    Its own printed form drops an explicit ``rel`` that equals the default, which here means
+    something else than none: it overrides the aspect's threshold.
+    """
+    params = {name: value for name, value in measure.params.items() if name != measure.AT_PARAM}
+    kept = [
+        f"{name}={value!r}"
+        for name, value in sorted(params.items())
+        if name == "rel" or value != measure.SUPPORTED_PARAMS[name].default
+    ]
+    inner = f"({','.join(kept)})" if kept else ""
+    at = measure.params.get(measure.AT_PARAM)
+    return f"{measure.NAME}{inner}{'' if at is None else f'@{at}'}"
+
+
+class Base:
+    """One single-aspect measure, computed by a kernel here or else by ir-measures."""
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+        self.text = spell_measure(measure)
+        self._kernel = _KERNELS.get(measure.NAME or "") if self._has_plain_params() else None
+
+    def _has_plain_params(self) -> bool:
+        rel = _rel(self.measure)
+        return not self.measure.params.get("judged_only") and (rel is None or rel >= 1)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Base) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Base({self.text!r})"
+
+    @property
+    def accepts_cutoff(self) -> bool:
+        """Whether the measure has a cutoff at all."""
+        return "cutoff" in self.measure.SUPPORTED_PARAMS
+
+    @property
+    def cutoff(self) -> int | None:
+        """The cutoff it has."""
+        return _cutoff(self.measure)
+
+    def at(self, cutoff: int | None) -> Base:
+        """The same measure with another cutoff, or with none."""
+        params = {name: value for name, value in self.measure.params.items() if name != "cutoff"}
+        return Base(type(self.measure)(**params, **({} if cutoff is None else {"cutoff": cutoff})))
+
+    def check_complete(self) -> None:
+        """Refuse a measure that lacks a parameter it requires, such as P without a cutoff."""
+        try:
+            self.measure.validate_params()
+        except AssertionError as error:
+            example = f", as in {self.text}@10" if self.accepts_cutoff and self.cutoff is None else ""
+            raise MultiAspectError(f"the base {self.text} is not complete{example}: {error}") from None
+
+    @property
+    def has_rel(self) -> bool:
+        """Whether the measure counts documents from some label up."""
+        return self._kernel.binary if self._kernel else "rel" in self.measure.SUPPORTED_PARAMS
+
+    def depends_on_scale(self, view: AspectView) -> bool:
+        """Whether inferring the scale of `view` from other judgments could change values."""
+        if self.measure.NAME == "ERR":
+            return True
+        whole = bool((view.scale.grades == np.floor(view.scale.grades)).all()) and view.scale.greater_is_better
+        return not whole and (not view.scale.greater_is_better or (self.has_rel and _rel(self.measure) is None))
+
+    def values(self, rankings: Rankings, target: Target) -> Floats:
+        """Evaluate a run, one value a query; computed once per run and target."""
+        key = ("base", self.text, target)
+        values: Floats = rankings.shared(key, lambda: self._compute(rankings, target))
+        return values
+
+    def _compute(self, rankings: Rankings, target: Target) -> Floats:
+        if self._kernel is not None:
+            return self._kernel.compute(self.measure, rankings.layout, target)
+        return _compute_elsewhere(self, rankings, target)
+
+    def empty(self, target: Target) -> Bools:
+        """Tell for which queries no judged document could ever score."""
+        if self.has_rel:
+            return np.asarray(target.n_positive(_rel(self.measure)) == 0, dtype=np.bool_)
+        return np.asarray(target.greatest == 0, dtype=np.bool_)
+
+    def linear(self, target: Target) -> LinearForm:
+        """The measure as a linear form.
+
+        Raises
+        ------
+        MultiAspectError
+            If it is none: sorting documents does not maximise it.
+        """
+        if self._kernel is None or self._kernel.linear is None:
+            linear = choices(name for name, kernel in _KERNELS.items() if kernel.linear)
+            raise MultiAspectError(
+                f"normalized=True needs the best value any ranking can reach, which is known for {linear}; "
+                f"{self.text} is no sum over ranks of discount times gain"
+            )
+        return self._kernel.linear(self.measure, target)
+
+
+def _compute_elsewhere(base: Base, rankings: Rankings, target: Target) -> Floats:
+    """Compute a base by ir-measures on single-aspect qrels and scores that count down."""
+    measure = base.measure
+    binarised = base.has_rel and ("rel" in measure.params or measure.SUPPORTED_PARAMS["rel"].default == 1)
+    labels = target.signs if binarised else target.labels
+    judged = np.flatnonzero(~np.isnan(labels))
+    _check_labels(base, labels[judged])
+    if binarised:
+        # Junk keeps its own negative label, as some measures tell it from what is not relevant.
+        labels = np.where(target.positives(_rel(measure)), 1.0, np.minimum(labels, 0.0))
+        measure = measure(rel=1)
+    labels = _without_bottomless_queries(labels, target)
+    judgments = rankings.judgments
+    qrels = pd.DataFrame(
+        {
+            "query_id": judgments.qids[target.pool_query[judged]],
+            "doc_id": judgments.docnos[judged],
+            "relevance": labels[judged].astype(np.int64),
+        }
+    )
+    values = np.full(len(judgments.qids), float(measure.DEFAULT))
+    position = {qid: index for index, qid in enumerate(judgments.qids.tolist())}
+    try:
+        for metric in ir_measures.iter_calc([measure], qrels, rankings.rescored()):
+            if metric.query_id in position:
+                values[position[metric.query_id]] = metric.value
+    except (ValueError, RuntimeError, AssertionError, NameError) as error:
+        raise MultiAspectError(
+            f"the base {base.text} has no kernel here, and ir-measures cannot compute it: {error}"
+        ) from error
+    return np.where(np.isnan(values), float(measure.DEFAULT), values)
+
+
+def _without_bottomless_queries(labels: Floats, target: Target) -> Floats:
+    """Raise the labels of queries that have none above -2 to -1: on those pytrec_eval crashes.
+
+    Both are junk to every measure, and such a query has no document that could count.
+    """
+    best = np.full(target.n_queries, -np.inf)
+    np.maximum.at(best, target.pool_query, np.nan_to_num(labels, nan=-np.inf))
+    return np.where(best[target.pool_query] < -1, np.maximum(labels, -1.0), labels)
+
+
+def _check_labels(base: Base, labels: Floats) -> None:
+    fractional = labels[labels != np.floor(labels)]
+    if len(fractional):
+        raise MultiAspectError(
+            f"the base {base.text} is computed by ir-measures, which takes whole labels only, but there is "
+            f"{fractional[0]:g}; choose a base with a kernel of its own ({choices(_KERNELS)}), whole labels, "
+            "or, under TOMA, weighting='classes'"
+        )
+    if labels.max(initial=0.0) > _GREATEST_LABEL:
+        raise MultiAspectError(
+            f"the base {base.text} is computed by ir-measures, whose back ends do not take labels as great as "
+            f"{labels.max():g}; under TOMA weighting='classes' gives smaller ones"
+        )
+
+
+# -- the parameter -----------------------------------------------------------------------------
+
+Bases = Base | dict[str, Base]
+"""One base for every aspect, or a base per aspect."""
+
+
+def parse_base(base: object) -> Base:
+    """Read a base given as a measure or as the name of one."""
+    if isinstance(base, Base):
+        return base
+    if isinstance(base, str):
+        try:
+            base = ir_measures.parse_measure(base)
+        except (ValueError, NameError, KeyError, TypeError, AttributeError) as error:
+            raise MultiAspectError(
+                f"unknown base {base!r} ({error}); a base is an ir-measures measure such as nDCG, nDCG@10, "
+                f"AP(rel=2) or Compat(p=0.8); measures there are: {choices(sorted(ir_measures.measures.registry))}"
+            ) from None
+    if not isinstance(base, Measure):
+        raise MultiAspectError(f"a base is an ir-measures measure or the name of one, not {base!r}")
+    if "aspects" in base.SUPPORTED_PARAMS:
+        raise MultiAspectError(f"a base measures one aspect; {base} is a multi-aspect measure itself")
+    unknown = [name for name in base.params if name not in base.SUPPORTED_PARAMS]
+    if unknown:
+        raise MultiAspectError(
+            f"the base {base.NAME} has no parameter {choices(unknown)}; it has {choices(base.SUPPORTED_PARAMS)}"
+        )
+    for name, value in base.params.items():
+        if not base.SUPPORTED_PARAMS[name].validate(value):
+            info = base.SUPPORTED_PARAMS[name]
+            expected = info.choices if isinstance(info.choices, list) else getattr(info.dtype, "__name__", "?")
+            raise MultiAspectError(f"the base {base.NAME} cannot have {name}={value!r}; expected {expected}")
+    return Base(base)
+
+
+def parse_bases(base: object) -> Bases:
+    """Read a base, or a dict of them per aspect."""
+    if isinstance(base, Mapping):
+        if not base:
+            raise MultiAspectError("base as a dict needs a base per aspect")
+        return {name: parse_base(each) for name, each in sorted((aspect_name(k), v) for k, v in base.items())}
+    return parse_base(base)
+
+
+def spell_bases(bases: Bases) -> Any:
+    """Print bases as parameters."""
+    return bases.text if isinstance(bases, Base) else {name: base.text for name, base in bases.items()}
+
+
+def fill_cutoff(bases: Bases, cutoff: int | None, measure: str) -> Bases:
+    """Give the outer cutoff to the bases that take one and have none.
+
+    Raises
+    ------
+    MultiAspectError
+        If a base has another cutoff already, or none takes one.
+    """
+    if cutoff is None:
+        return bases
+    each = [bases] if isinstance(bases, Base) else list(bases.values())
+    unequal = [base.text for base in each if base.cutoff not in (None, cutoff)]
+    if unequal:
+        raise MultiAspectError(
+            f"{measure}@{cutoff} has the cutoff {cutoff} but its base is {choices(unequal)}; give one cutoff, "
+            "inside or outside"
+        )
+    if not any(base.accepts_cutoff for base in each):
+        raise MultiAspectError(
+            f"{measure}@{cutoff} has a cutoff but no base takes one: {choices(base.text for base in each)}"
+        )
+    if isinstance(bases, Base):
+        return bases.at(cutoff)
+    return {name: base.at(cutoff) if base.accepts_cutoff else base for name, base in bases.items()}

@@ -1,0 +1,275 @@
+"""Measures that combine the aspects of each document: uRBP, uRBPgr, unDCG, uERR, NWCS."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from ..judgments import AspectView
+from ..kernels import ranked
+from ..kernels.layout import Floats, Layout, ratio
+from ..kernels.target import ideal_order
+from ..rankings import Rankings
+from .base import ASPECTS, CUTOFF, MultiAspectMeasure, Param, choice, real, weights_param
+
+__all__ = ["NWCS", "uERR", "uRBP", "uRBPgr", "unDCG"]
+
+_PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the chance that a user goes on to the next rank")
+_SHARPNESS = Param(real("s", low=0, open_low=True), 1, "a document's gain is 2^(s·P) - 1")
+
+
+def _probability(views: tuple[AspectView, ...]) -> Floats:
+    """The product of the aspects' gains, with an element more at the end for unjudged documents."""
+    return np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
+
+
+def _covering(layout: Layout, gain: Floats) -> Layout:
+    """The layout with unjudged documents among the hits, if they gain anything."""
+    return layout.dense() if gain[-1] else layout
+
+
+class _uRBP(MultiAspectMeasure):
+    """Understandability-biased RBP: a document counts if it is positive in every aspect.
+
+    uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), with u_a = 1 from the aspect's threshold up, else 0.
+
+    Parameters
+    ----------
+    p : float in [0, 1), default 0.8
+        The chance that a user goes on to the next rank.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their thresholds; every label column by default. With one aspect
+        this is RBP.
+    cutoff : int, optional
+        ``uRBP @ k`` stops at rank k.
+
+    References
+    ----------
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import Aspect, uRBP
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "understandability": 3}, "d2": {"relevance": 2}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> aspects = {"relevance": 2, "understandability": Aspect(3, threshold=2)}
+    >>> round(uRBP(p=0.8, aspects=aspects).calc_aggregate(qrels, run), 4)
+    0.2
+    """
+
+    __name__ = "uRBP"
+    NAME = __name__
+    PRETTY_NAME = "Understandability-biased RBP"
+    SHORT_DESC = "Rank-biased precision of documents that are positive in every aspect."
+    CITATION = "Zuccon 2016, §4"
+    SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def compute(self, rankings: Rankings) -> Floats:
+        views = self.views(rankings)
+        fractional = [view for view in views if (view.scale.grades != np.floor(view.scale.grades)).any()]
+        self.warn_if_inferred(tuple(fractional))
+        positive = np.all([view.positive for view in views], axis=0)
+        return ranked.rbp(rankings.layout, positive, self["p"], self.cutoff)
+
+
+class _uRBPgr(MultiAspectMeasure):
+    """Graded uRBP: a document's gain is the product of its aspects' gains.
+
+    uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), with P_a the `gains` of the aspect. In the paper
+    understandability gains 0, .4, .8, 1 and relevance is binary (gains 0, 1, 1).
+
+    Parameters
+    ----------
+    p : float in [0, 1), default 0.8
+        The chance that a user goes on to the next rank.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their gains; every label column, on a linear scale, by default.
+    cutoff : int, optional
+        ``uRBPgr @ k`` stops at rank k.
+
+    References
+    ----------
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import Aspect, uRBPgr
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "understandability": 1}}}
+    >>> aspects = {"relevance": 1, "understandability": Aspect(3, gains=[0, 0.4, 0.8, 1])}
+    >>> round(uRBPgr(p=0.8, aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 1.0}}), 4)
+    0.08
+    """
+
+    __name__ = "uRBPgr"
+    NAME = __name__
+    PRETTY_NAME = "Graded understandability-biased RBP"
+    SHORT_DESC = "Rank-biased precision with the product of the aspects' gains."
+    CITATION = "Zuccon 2016, §4"
+    SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def compute(self, rankings: Rankings) -> Floats:
+        views = self.views(rankings)
+        self.warn_if_inferred(tuple(view for view in views if not view.scale.identity))
+        gain = _probability(views)
+        return ranked.rbp(_covering(rankings.top(self.cutoff), gain), gain, self["p"])
+
+
+class _unDCG(MultiAspectMeasure):
+    """Understandability-biased nDCG, with the gain 2^(s·P) - 1.
+
+    P is the product of the aspects' gains; the ideal ranking is over all judged documents.
+    As in nDCG an aspect that is not judged gains nothing.
+
+    Parameters
+    ----------
+    s : float > 0, default 1
+        The paper's form has 1; s = K on one linear aspect with grades 0..K is nDCG with the
+        gain 2^grade - 1.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their gains.
+    cutoff : int, optional
+        ``unDCG @ k``.
+
+    References
+    ----------
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import unDCG
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> aspects = {"relevance": 1, "credibility": 1}
+    >>> round(unDCG(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
+    0.6309
+    """
+
+    __name__ = "unDCG"
+    NAME = __name__
+    PRETTY_NAME = "Understandability-biased nDCG"
+    SHORT_DESC = "nDCG with a gain from the product of the aspects' gains."
+    CITATION = "Zuccon 2016, §4"
+    SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def compute(self, rankings: Rankings) -> Floats:
+        views = self.views(rankings)
+        self.warn_if_inferred(tuple(view for view in views if not view.scale.identity))
+        judged = np.all([view.known for view in views], axis=0)
+        probability = np.where(judged, _probability(views)[:-1], 0.0)
+        # Scaled by a power of two, which cancels out, so that no s overflows.
+        gain = ranked.stop_probability(self["s"] * probability, self["s"] * probability.max(initial=0.0))
+        layout = rankings.layout
+        ideal = ranked.ideal_dcg(*ideal_order(layout.pool_query, gain), layout.n_queries, self.cutoff)
+        return np.minimum(ratio(ranked.dcg(layout, gain, self.cutoff), ideal), 1.0)
+
+
+class _uERR(MultiAspectMeasure):
+    """Understandability-biased expected reciprocal rank.
+
+    uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), P the product
+    of the aspects' gains and Pmax the product of their greatest.
+
+    Parameters
+    ----------
+    s : float > 0, default 1
+        The paper's form has 1; s = K on one linear aspect with grades 0..K is ERR.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their gains.
+    cutoff : int, optional
+        ``uERR @ k``.
+
+    Notes
+    -----
+    The formula in the paper prints the discount 1/k alone, with which values can exceed 1; the
+    cascade of ERR, which it extends, is restored here. Values stay below 1.
+
+    References
+    ----------
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
+    Chapelle et al.: Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import uERR
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 1}}}
+    >>> aspects = {"relevance": 1, "credibility": 1}
+    >>> uERR(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 1.0}})
+    0.5
+    """
+
+    __name__ = "uERR"
+    NAME = __name__
+    PRETTY_NAME = "Understandability-biased ERR"
+    SHORT_DESC = "Expected reciprocal rank with the product of the aspects' gains."
+    CITATION = "Zuccon 2016, §4"
+    SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def compute(self, rankings: Rankings) -> Floats:
+        views = self.views(rankings)
+        self.warn_if_inferred(tuple(view for view in views if not view.scale.identity))
+        top = float(np.prod([view.top_probability for view in views]))
+        stop = ranked.stop_probability(self["s"] * _probability(views), self["s"] * top)
+        return ranked.err(_covering(rankings.top(self.cutoff), stop), stop)
+
+
+class _NWCS(MultiAspectMeasure):
+    """Normalised weighted cumulative score: weighted values over those of the best re-ranking.
+
+    NWCS = Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), divided by the same of the ideal ranking of the
+    same retrieved documents; Z_a are the aspect's `values`. 0 when the ideal is 0.
+
+    Parameters
+    ----------
+    weights : dict of str to float, optional
+        p_a, normalised to sum to 1; equal by default.
+    ideal : {'joint', 'separate'}
+        The best single ranking, as the paper's text has it, or Σ_a p_a IDCG_a of the best
+        rankings by each aspect, which gives the figures the paper prints.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their values.
+    cutoff : int, optional
+        ``NWCS @ k`` sees the first k retrieved documents only.
+
+    References
+    ----------
+    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
+    ICTIR 2017, Eq. 10-11.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import NWCS
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> round(NWCS.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
+    0.8597
+    """
+
+    __name__ = "NWCS"
+    NAME = __name__
+    PRETTY_NAME = "Normalised weighted cumulative score"
+    SHORT_DESC = "Discounted weighted values over those of the best re-ranking of the same documents."
+    CITATION = "Lioma et al. 2017, Eq. 10-11"
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "weights": weights_param("the importance of each aspect, normalised to sum 1; equal by default"),
+        "ideal": Param(choice("ideal", "joint", "separate"), "joint", "joint or separate ideal rankings"),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def compute(self, rankings: Rankings) -> Floats:
+        views = self.views(rankings)
+        scores = [
+            share * np.maximum(view.scale.values, 0.0)[np.append(view.grade, 0)]
+            for view, share in zip(views, self.shares(views), strict=True)
+        ]
+        total = np.sum(scores, axis=0)
+        layout = _covering(rankings.top(self.cutoff), total)
+        ideals = scores if self["ideal"] == "separate" else [total]
+        ideal = np.sum([ranked.retrieved_ideal_dcg(layout, each) for each in ideals], axis=0)
+        return np.minimum(ratio(ranked.dcg(layout, total), ideal), 1.0)
+
+
+uRBP = _uRBP()
+uRBPgr = _uRBPgr()
+unDCG = _unDCG()
+uERR = _uERR()
+NWCS = _NWCS()

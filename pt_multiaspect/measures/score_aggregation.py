@@ -1,0 +1,290 @@
+"""Measures that combine the values a base measure has on each aspect: CAM, MM, WHAM, GAM."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MultiAspectError, choices
+from ..judgments import AspectView, Judgments
+from ..kernels.layout import Floats, descending, positions, ratio, sums
+from ..rankings import Rankings
+from .base import ASPECTS, CUTOFF, Param, choice, weights_param
+from .bases import Base, LinearForm
+from .single import BasedMeasure, base_param
+
+__all__ = ["CAM", "GAM", "MM", "WHAM"]
+
+
+def _parse_bool(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise MultiAspectError(f"normalized is True or False, not {value!r}")
+
+
+class _ScoreAggregation(BasedMeasure):
+    """A mean of the base measure's values on the aspects."""
+
+    SUPPORTED_PARAMS = {
+        "base": base_param("the measure on each aspect, or a dict of one per aspect", per_aspect=True),
+        "weights": weights_param("the importance of each aspect, normalised to sum 1; equal by default"),
+        "empty": Param(
+            choice("empty", "zero", "drop"),
+            "zero",
+            "an aspect without positive labels in a query scores 0 there ('zero') or is left out ('drop')",
+        ),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def _base_of(self, view: AspectView) -> Base:
+        if isinstance(self._bases, Base):
+            return self._bases
+        if view.name not in self._bases:
+            raise MultiAspectError(
+                f"{self.NAME} has bases for {choices(self._bases)}, but none for the aspect {view.name}"
+            )
+        return self._bases[view.name]
+
+    def _parts(self, judgments: Judgments) -> list[tuple[AspectView, Base, float]]:
+        """The aspects that count, with their bases and shares."""
+        views = judgments.views(self["aspects"])
+        if not isinstance(self._bases, Base):
+            surplus = sorted(set(self._bases) - {view.name for view in views})
+            if surplus:
+                raise MultiAspectError(
+                    f"{self.NAME} has a base for {choices(surplus)}, but the aspects evaluated are "
+                    f"{choices(view.name for view in views)}"
+                )
+        self._check_views(views)
+        return [
+            (view, self._base_of(view), share)
+            for view, share in zip(views, self.shares(views), strict=True)
+            if share > 0
+        ]
+
+    def _check_views(self, views: tuple[AspectView, ...]) -> None:
+        """Refuse aspects the measure is not defined for."""
+
+    def compute(self, rankings: Rankings) -> Floats:
+        parts = self._parts(rankings.judgments)
+        self.warn_if_inferred(tuple(view for view, base, _ in parts if base.depends_on_scale(view)))
+        values = np.stack([base.values(rankings, view.target) for view, base, _ in parts])
+        shares = np.repeat([[share] for _, _, share in parts], rankings.judgments.n_queries, axis=1)
+        if self["empty"] == "drop":
+            shares = np.where(np.stack([base.empty(view.target) for view, base, _ in parts]), 0.0, shares)
+            total = shares.sum(axis=0)
+            shares = np.divide(shares, total, out=shares, where=total > 0)
+        greatest = np.where(shares > 0, values, 0.0).max(axis=0)
+        combined = np.minimum(self._combine(values, shares), greatest)  # no mean is above, but for rounding
+        return np.asarray(combined, dtype=np.float64)
+
+    @abstractmethod
+    def _combine(self, values: Floats, shares: Floats) -> Floats:
+        """Combine values and shares of shape (n_aspects, n_queries)."""
+
+
+class _CAM(_ScoreAggregation):
+    """Convex aggregating measure: the weighted arithmetic mean over aspects, Σ p_a μ_a.
+
+    Parameters
+    ----------
+    base : ir_measures.Measure, str or dict, default 'nDCG'
+        The measure μ on each aspect; a dict gives each aspect its own.
+    weights : dict of str to float, optional
+        p_a, at least 0, normalised to sum to 1; equal by default. Aspects with 0 are left out.
+    empty : {'zero', 'drop'}
+        An aspect without any positive label in a query scores 0 there, as in the paper, or is
+        left out of that query.
+    normalized : bool, default False
+        Divide by the best CAM that any ranking of the judged documents can reach, so that 1
+        can be attained. Exact, and possible, for nDCG, RBP, P, R and Rprec only.
+    aspects : Aspects, mapping or str, optional
+        Which aspects; every label column by default.
+    cutoff : int, optional
+        ``CAM @ k`` is ``CAM(base=base @ k)``.
+
+    References
+    ----------
+    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
+    ICTIR 2017, Eq. 12. Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings.
+    CIKM 2021, Eq. 5 and §4.2 (why 1 cannot always be reached).
+
+    Examples
+    --------
+    >>> from pt_multiaspect import CAM
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> CAM(base="AP").calc_aggregate(qrels, run)
+    0.75
+    """
+
+    __name__ = "CAM"
+    NAME = __name__
+    PRETTY_NAME = "Convex aggregating measure"
+    SHORT_DESC = "The weighted arithmetic mean of a measure over the aspects."
+    CITATION = "Lioma et al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5"
+    SUPPORTED_PARAMS = {
+        **{name: param for name, param in _ScoreAggregation.SUPPORTED_PARAMS.items() if name != "cutoff"},
+        "normalized": Param(_parse_bool, False, "divide by the best value any ranking can reach"),
+        "cutoff": CUTOFF,
+    }
+
+    def compute(self, rankings: Rankings) -> Floats:
+        values = super().compute(rankings)
+        if not self["normalized"]:
+            return values
+        judgments = rankings.judgments
+        # With empty='drop' the shares of a query are stretched alike above and below the line.
+        best = judgments.cached(("best CAM", self._text), lambda: self._best(judgments))
+        if self["empty"] == "drop":
+            values = super(_CAM, self(empty="zero", normalized=False)).compute(rankings)
+        return np.minimum(ratio(values, best), 1.0)
+
+    def _combine(self, values: Floats, shares: Floats) -> Floats:
+        return np.asarray((shares * values).sum(axis=0), dtype=np.float64)
+
+    def _best(self, judgments: Judgments) -> Floats:
+        """The greatest CAM of any ranking of the judged documents, per query."""
+        forms = [(base.linear(view.target), share) for view, base, share in self._parts(judgments)]
+        query, n_queries = judgments.pool_query, judgments.n_queries
+        if len({form.key for form, _ in forms}) == 1:
+            total = np.sum([share * form.gain for form, share in forms], axis=0)
+            order = descending(query, total)
+            rank = positions(query[order]) + 1
+            return sums(query[order], total[order] * forms[0][0].discount(rank, query[order]), n_queries)
+        return _best_assignment(forms, query, n_queries)
+
+
+def _best_assignment(forms: list[tuple[LinearForm, float]], query: NDArray[np.intp], n_queries: int) -> Floats:
+    """The best ranking under different discounts: documents are assigned to ranks, query by query."""
+    from scipy.optimize import linear_sum_assignment
+
+    best = np.zeros(n_queries)
+    gains = np.stack([share * form.gain for form, share in forms])
+    useful = np.flatnonzero(gains.any(axis=0))
+    bounds = np.searchsorted(query[useful], np.arange(n_queries + 1))
+    for index in range(n_queries):
+        documents = useful[bounds[index] : bounds[index + 1]]
+        ranks = np.arange(1, len(documents) + 1)
+        discounts = np.stack([form.discount(ranks, np.full(len(ranks), index)) for form, _ in forms])
+        worth = gains[:, documents].T @ discounts
+        best[index] = worth[linear_sum_assignment(worth, maximize=True)].sum()
+    return best
+
+
+class _MM(_ScoreAggregation):
+    """The weighted harmonic mean over aspects, Σ p_a / Σ (p_a / μ_a); 0 where any μ_a is 0.
+
+    Parameters
+    ----------
+    base, weights, empty, aspects, cutoff
+        As of `CAM`.
+
+    Notes
+    -----
+    The non-zero MM values that Table 3 of the TOMA paper prints are not those of its Eq. 6
+    (most are half of them); this is Eq. 6.
+
+    References
+    ----------
+    Palotti, Zuccon, Hanbury: MM: A new Framework for Multidimensional Evaluation of Search
+    Engines. CIKM 2018. Maistro et al., CIKM 2021, Eq. 6.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import MM
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> round(MM(base="AP").calc_aggregate(qrels, run), 4)
+    0.6667
+    """
+
+    __name__ = "MM"
+    NAME = __name__
+    PRETTY_NAME = "Multidimensional measure"
+    SHORT_DESC = "The weighted harmonic mean of a measure over the aspects."
+    CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
+
+    def _combine(self, values: Floats, shares: Floats) -> Floats:
+        counted = shares > 0
+        defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
+        burdens = np.divide(shares, values, out=np.zeros_like(values), where=counted & (values > 0)).sum(axis=0)
+        return np.where(defined, ratio(shares.sum(axis=0), burdens), 0.0)
+
+
+class _WHAM(_MM):
+    """The weighted harmonic mean over exactly two aspects, such as relevance and credibility.
+
+    Parameters
+    ----------
+    base, weights, empty, aspects, cutoff
+        As of `CAM`.
+
+    References
+    ----------
+    Lioma, Simonsen, Larsen, ICTIR 2017, Eq. 13.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import WHAM
+    >>> print(WHAM(aspects="relevance,credibility") @ 10)
+    WHAM(aspects='relevance,credibility')@10
+    """
+
+    __name__ = "WHAM"
+    NAME = __name__
+    PRETTY_NAME = "Weighted harmonic mean aggregating measure"
+    SHORT_DESC = "The weighted harmonic mean of a measure over exactly two aspects."
+    CITATION = "Lioma et al. 2017, Eq. 13"
+
+    def _check_views(self, views: tuple[AspectView, ...]) -> None:
+        if len(views) != 2:
+            raise MultiAspectError(
+                f"WHAM is defined for exactly two aspects, not for {len(views)}: "
+                f"{choices(view.name for view in views)}; choose two, as in "
+                f"WHAM(aspects='relevance,credibility'), or take MM"
+            )
+
+
+class _GAM(_ScoreAggregation):
+    """The weighted geometric mean over aspects, Π μ_a^p_a; 0 where any μ_a is 0.
+
+    Parameters
+    ----------
+    base, weights, empty, aspects, cutoff
+        As of `CAM`.
+
+    References
+    ----------
+    Lioma, Simonsen, Larsen, ICTIR 2017, §5.3, which suggests the mean.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import GAM
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> round(GAM(base="AP").calc_aggregate(qrels, run), 4)
+    0.7071
+    """
+
+    __name__ = "GAM"
+    NAME = __name__
+    PRETTY_NAME = "Geometric aggregating measure"
+    SHORT_DESC = "The weighted geometric mean of a measure over the aspects."
+    CITATION = "after Lioma et al. 2017, §5.3"
+
+    def _combine(self, values: Floats, shares: Floats) -> Floats:
+        counted = shares > 0
+        defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
+        logs = np.log(values, out=np.zeros_like(values), where=counted & (values > 0))
+        return np.where(defined, np.exp((shares * logs).sum(axis=0)), 0.0)
+
+
+CAM = _CAM()
+MM = _MM()
+WHAM = _WHAM()
+GAM = _GAM()

@@ -1,0 +1,93 @@
+"""One aspect by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..aspects import aspect_name
+from ..kernels.layout import Floats
+from ..rankings import Rankings
+from .base import ASPECTS, CUTOFF, MultiAspectMeasure, Param
+from .bases import Base, Bases, fill_cutoff, parse_base, parse_bases, spell_bases
+
+__all__ = ["On"]
+
+
+class BasedMeasure(MultiAspectMeasure):
+    """A measure over a base measure, whose cutoff is the measure's own."""
+
+    def _check(self) -> None:
+        self._bases: Bases = fill_cutoff(self["base"], self.cutoff, self.NAME)
+
+    def _each_base(self) -> list[Base]:
+        return [self._bases] if isinstance(self._bases, Base) else list(self._bases.values())
+
+    def validate_params(self) -> None:
+        """Refuse bases that lack a required parameter."""
+        for base in self._each_base():
+            base.check_complete()
+
+    def _spelled_params(self) -> tuple[dict[str, Any], int | None]:
+        # CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure and print the same.
+        spelled, cutoff = super()._spelled_params()
+        if isinstance(self._bases, Base):
+            cutoff = self._bases.cutoff
+            base = self._bases.at(None) if cutoff is not None else self._bases
+            default = self.SUPPORTED_PARAMS["base"].default
+            spelled.pop("base", None)
+            return ({} if base == default else {"base": base.text}) | spelled, cutoff
+        return {**spelled, "base": spell_bases(self._bases)}, None
+
+
+def base_param(desc: str, *, per_aspect: bool = False) -> Param:
+    """The parameter `base`, nDCG by default."""
+    parse = parse_bases if per_aspect else parse_base
+    return Param(parse, parse_base("nDCG"), desc, spell=spell_bases)
+
+
+class _On(BasedMeasure):
+    """An ordinary measure of one aspect.
+
+    Parameters
+    ----------
+    aspect : str, default 'relevance'
+        Which aspect.
+    base : ir_measures.Measure or str, default 'nDCG'
+        The measure. Without an explicit ``rel`` binary measures count documents from the
+        aspect's threshold up.
+    aspects : Aspects, mapping or str, optional
+        Declares the aspect's scale.
+    cutoff : int, optional
+        ``On(...) @ k``.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import On, Judgments
+    >>> import ir_measures
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> On(aspect="credibility", base="RR").calc_aggregate(qrels, run)
+    0.5
+    """
+
+    __name__ = "On"
+    NAME = __name__
+    PRETTY_NAME = "Measure on one aspect"
+    SHORT_DESC = "Any measure of a single aspect."
+    CITATION = "ir-measures, on one label column"
+    SUPPORTED_PARAMS = {
+        "aspect": Param(aspect_name, "relevance", "which aspect"),
+        "base": base_param("the measure"),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def compute(self, rankings: Rankings) -> Floats:
+        view = rankings.judgments.view(self["aspect"], self["aspects"])
+        (base,) = self._each_base()
+        if base.depends_on_scale(view):
+            self.warn_if_inferred((view,))
+        return base.values(rankings, view.target)
+
+
+On = _On()

@@ -1,0 +1,230 @@
+"""TOMA: label tuples become classes of one order, on which any base measure is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aspects import Aspects, AspectSpec, aspect_name
+from ..errors import MultiAspectError, choices
+from ..judgments import AspectView, Judgments
+from ..kernels.layout import Bools, Floats
+from ..kernels.target import Target
+from ..order import DistanceOrder, Order, parse_order
+from ..rankings import Rankings
+from .base import ASPECTS, CUTOFF, Param, choice, weights_param
+from .single import BasedMeasure, base_param
+
+__all__ = ["TOMA"]
+
+
+def _parse_gate(gate: Any) -> str | None:
+    return None if gate is None else aspect_name(gate)
+
+
+class _TOMA(BasedMeasure):
+    """Total order multi-aspect evaluation: a base measure on classes of label tuples.
+
+    Each document's labels are embedded as a point; documents are classed by its distance to
+    the best point, and the base measure is computed with the class index (0 the farthest)
+    as the label.
+
+    Parameters
+    ----------
+    base : ir_measures.Measure or str, default 'nDCG'
+        The single-aspect measure. An explicit ``rel`` counts class indices.
+    distance : {'euclidean', 'manhattan', 'chebyshev'}, float > 0 or Order, default 'euclidean'
+        A number is the exponent of a Minkowski distance. An `Order`, or its name, weighs
+        label tuples outright and takes the place of distances.
+    weights : dict of str to float, optional
+        Stretches the axis of each aspect; 1 by default.
+    weighting : {'classes', 'normalized', 'exponential'}
+        The gain of graded bases: the class index, 1 - distance / greatest distance, or
+        2^index - 1. Binary bases use the class index always.
+    positives : {'nonzero', 'top-half'}
+        What binary bases count: every class but the farthest, or the best half of K classes
+        (index at least ⌊K/2⌋ and at least 1).
+    gate : str, optional
+        An aspect without which the others cannot be, as documents that are not relevant are
+        not correct either: tuples that have its worst grade and a better one elsewhere are
+        no classes, and a document labelled so counts as the worst tuple.
+    aspects : Aspects, mapping or str, optional
+        Which aspects and their scales; every label column by default, on inferred scales.
+    cutoff : int, optional
+        ``TOMA @ k`` is ``TOMA(base=base @ k)``.
+
+    Notes
+    -----
+    Classes are those of *all* tuples of the scales, so declare the scales wherever qrels come in
+    parts. On one aspect TOMA over nDCG equals nDCG if and only if the weights are proportional to
+    the labels: grades 0, 1, 3 by class index count as 0, 1, 2.
+
+    A document that is junk (negative) or unjudged in every aspect is passed on as such to bases
+    that tell junk from non-relevant documents, such as Bpref and infAP.
+
+    References
+    ----------
+    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings.
+    CIKM 2021, §3.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import TOMA
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> measure = TOMA(distance="manhattan", aspects={"relevance": 2, "credibility": 1}) @ 10
+    >>> measure.calc_aggregate(qrels, run)
+    1.0
+    >>> print(measure)
+    TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 1})@10
+    """
+
+    __name__ = "TOMA"
+    NAME = __name__
+    PRETTY_NAME = "Total order multi-aspect evaluation"
+    SHORT_DESC = "A measure on classes of label tuples, ordered by their distance to the best tuple."
+    CITATION = "Maistro et al. 2021, §3"
+    SUPPORTED_PARAMS = {
+        "base": base_param("the measure computed on the classes"),
+        "distance": Param(
+            parse_order,
+            "euclidean",
+            "euclidean, manhattan, chebyshev, a Minkowski exponent, or an Order",
+            spell=lambda distance: distance.spelled() if isinstance(distance, Order) else distance,
+        ),
+        "weights": weights_param("stretches the axis of each aspect; 1 by default"),
+        "weighting": Param(
+            choice("weighting", "classes", "normalized", "exponential"),
+            "classes",
+            "the gain: classes (their index), normalized (1 - distance), exponential (2^index - 1)",
+        ),
+        "positives": Param(
+            choice("positives", "nonzero", "top-half"),
+            "nonzero",
+            "what binary bases count: nonzero, top-half",
+        ),
+        "gate": Param(_parse_gate, None, "the aspect without which others cannot be"),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def _check(self) -> None:
+        super()._check()
+        order = self["distance"]
+        if isinstance(order, Order):
+            given = [name for name in ("weights", "gate") if self[name] is not None]
+            if given:
+                raise MultiAspectError(f"TOMA: an Order has weights of its own; leave out {choices(given)}")
+            spec: AspectSpec = self["aspects"]
+            if spec is not None and sorted(spec) != sorted(order.names):
+                raise MultiAspectError(
+                    f"TOMA: the order is of the aspects {choices(order.names)}, but aspects are {choices(spec)}"
+                )
+
+    @property
+    def spec(self) -> AspectSpec:
+        """The aspects evaluated: those of an Order, if there is one."""
+        order = self["distance"]
+        spec: AspectSpec = order.aspects if isinstance(order, Order) else self["aspects"]
+        return spec
+
+    def compute(self, rankings: Rankings) -> Floats:
+        judgments = rankings.judgments
+        (base,) = self._each_base()
+        views = judgments.views(self.spec)
+        self.warn_if_inferred(views)
+        return base.values(rankings, self.target(judgments))
+
+    def target(self, judgments: Judgments) -> Target:
+        """Return the classes of the judged documents as a base measure sees them.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        Target
+            Gains and positive documents per judged pair; shared by all bases.
+        """
+        names = ("distance", "weights", "weighting", "positives", "gate")
+        key = ("TOMA", self.spec, *(str(self[name]) for name in names))
+        return judgments.cached(key, lambda: self._make_target(judgments))
+
+    def _make_target(self, judgments: Judgments) -> Target:
+        views = judgments.views(self.spec)
+        grades = np.stack([view.grade for view in views], axis=1)
+        order = self["distance"]
+        if isinstance(order, Order):
+            weights = order.weigh_grades(grades)
+            index = order.class_of(weights)
+            gain = np.maximum(weights, 0.0)
+            return self._target(
+                views,
+                gain,
+                max(order.top_weight, 0.0),
+                lambda: index,
+                lambda: order.n_classes,
+                index > 0,
+                weights,
+            )
+        distances = DistanceOrder(
+            Aspects({view.name: view.aspect for view in views}),
+            order,
+            weights=self["weights"],
+            gate=self["gate"],
+        )
+
+        def class_index() -> NDArray[np.intp]:
+            return distances.class_index(grades)
+
+        if self["weighting"] == "normalized":
+            closeness, positive = distances.closeness(grades), distances.above_worst(grades)
+            return self._target(
+                views, closeness, 1.0, class_index, lambda: distances.n_classes, positive, closeness
+            )
+        index = class_index()
+        gain = index.astype(np.float64)
+        top = float(distances.n_classes - 1)
+        return self._target(views, gain, top, lambda: index, lambda: distances.n_classes, index > 0, gain)
+
+    def _target(
+        self,
+        views: tuple[AspectView, ...],
+        gain: Floats,
+        top: float,
+        class_index: Callable[[], NDArray[np.intp]],
+        n_classes: Callable[[], int],
+        nonzero: Bools,
+        labels: Floats,
+    ) -> Target:
+        exponential = self["weighting"] == "exponential"
+        if self["weighting"] == "normalized" and isinstance(self["distance"], Order):
+            gain, labels, top = (gain / top, labels / top, 1.0) if top else (gain, labels, top)
+        if self["positives"] == "top-half":
+            nonzero = class_index() >= max(1, n_classes() // 2)
+        given = np.stack([view.label for view in views])
+        # Junk or unjudged in every aspect: the best of what the labels say, NaN for nothing.
+        junk = ~(given >= 0).any(axis=0)
+        raw = np.max(np.where(np.isnan(given), -np.inf, given), axis=0)
+        raw = np.where(np.isneginf(raw), np.nan, raw)
+        with np.errstate(over="ignore"):
+            plain = np.exp2(labels) - 1.0 if exponential else labels
+        return Target(
+            n_queries=views[0].n_queries,
+            pool_query=views[0].pool_query,
+            gain=gain,
+            positive=nonzero,
+            top=top,
+            reaches=lambda rel: np.asarray(class_index() >= rel, dtype=np.bool_),
+            labels=np.where(junk & (plain <= 0), raw, plain),
+            signs=np.where(junk & ~nonzero, raw, nonzero.astype(np.float64)),
+            exponential=exponential,
+        )
+
+
+TOMA = _TOMA()

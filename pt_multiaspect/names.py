@@ -1,0 +1,88 @@
+"""String names where PyTerrier reads them.
+
+`pt.Experiment`, `pt.GridScan` and `pt.GridSearch` read strings by
+`ir_measures.parse_trec_measure`, which knows the names of trec_eval only. Here it learns to fall
+back on the names of ir-measures, so that ``"nDCG@10"`` and ``"TOMA@10"`` work beside ``"map"``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import ir_measures
+from ir_measures import Measure
+
+from .errors import MultiAspectError, choices
+from .measures import ALL
+
+__all__ = ["install", "parse", "uninstall"]
+
+_trec_names: Callable[[str], list[Measure]] = getattr(
+    ir_measures.parse_trec_measure, "__wrapped__", ir_measures.parse_trec_measure
+)
+
+
+@wraps(_trec_names)
+def _parse_any_name(measure: str) -> list[Measure]:
+    try:
+        return _trec_names(measure)
+    except ValueError as error:
+        unknown_to_trec_eval = error
+    try:
+        return [ir_measures.parse_measure(measure)]
+    except MultiAspectError:
+        raise
+    except (ValueError, NameError, KeyError, TypeError, AttributeError) as error:
+        raise MultiAspectError(
+            f"{measure!r} is neither a trec_eval name ({unknown_to_trec_eval}) nor one of ir-measures ({error}); "
+            f"measures there are: {choices(sorted(ir_measures.measures.registry))}"
+        ) from None
+
+
+def parse(measure: Measure | str) -> list[Measure]:
+    """Read a measure given as an object, a trec_eval name or an ir-measures name.
+
+    Parameters
+    ----------
+    measure : ir_measures.Measure or str
+        Such as ``nDCG @ 10``, ``"map"``, ``"nDCG@10"`` or ``"TOMA(distance='manhattan')@10"``.
+
+    Returns
+    -------
+    list of ir_measures.Measure
+        One measure, or the members of a trec_eval family such as ``"P"``.
+
+    Raises
+    ------
+    MultiAspectError
+        If there is no such measure, or its parameters are not possible.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import names
+    >>> names.parse("TOMA(distance=1)@10")
+    [TOMA(distance='manhattan')@10]
+    """
+    if isinstance(measure, Measure):
+        return [measure]
+    if not isinstance(measure, str):
+        raise MultiAspectError(f"a measure is an ir-measures measure or a string, not {measure!r}")
+    return _parse_any_name(measure)
+
+
+def install() -> None:
+    """Let PyTerrier read ir-measures names; doing so again changes nothing."""
+    ir_measures.parse_trec_measure = _parse_any_name
+    loaded: Any = sys.modules.get("pyterrier.measures")
+    if loaded is not None:  # pt.measures was filled before this package was imported
+        for measure in ALL:
+            if not hasattr(loaded, measure.NAME):
+                setattr(loaded, measure.NAME, measure)
+
+
+def uninstall() -> None:
+    """Take `install` back."""
+    ir_measures.parse_trec_measure = _trec_names

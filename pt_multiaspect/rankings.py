@@ -1,0 +1,205 @@
+"""A run joined with judgments: sorted once, shared by all measures."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .errors import MultiAspectError, choices, warn_once
+from .judgments import (
+    DOCUMENT_COLUMNS,
+    QUERY_COLUMNS,
+    Judgments,
+    encode,
+    fingerprints,
+    id_column,
+    identifiers,
+)
+from .kernels.layout import Ints, Layout
+
+__all__ = ["Rankings"]
+
+
+class Rankings:
+    """The rankings of one run for every judged query.
+
+    A query's documents are ranked by score from high to low, scores compared as 32-bit
+    floats and ties broken by docno from high to low: trec_eval's order. A document that
+    occurs twice for a query counts once, with its last score.
+
+    Parameters
+    ----------
+    run : DataFrame, dict or iterable of namedtuples
+        A DataFrame with ``qid docno score`` or ``query_id doc_id score``, a dict ``{qid:
+        {docno: score}}``, or namedtuples with these fields.
+    judgments : Judgments
+        The judged pairs; queries of the run that have none are left out.
+
+    Raises
+    ------
+    MultiAspectError
+        If columns are missing or a score is no number.
+    """
+
+    def __init__(self, run: object, judgments: Judgments) -> None:
+        self.judgments = judgments
+        frame = _as_frame(run)
+        codes, qids = encode(identifiers(id_column(frame, QUERY_COLUMNS, "a run"), "the run"))
+        docnos = identifiers(id_column(frame, DOCUMENT_COLUMNS, "a run"), "the run")
+        scores = _scores(frame, docnos, codes, qids)
+        position = judgments.queries_of(qids)
+        #: How many queries the run and the qrels share, and how many rows the run has.
+        self.n_common = int((position >= 0).sum())
+        self.n_rows = len(frame)
+        query = position[codes]
+        if self.n_common < len(qids):
+            kept = query >= 0
+            query, scores, docnos = query[kept], scores[kept], docnos[kept]
+        keys = fingerprints(query, docnos)
+        last = _last_occurrences(query, docnos, keys)
+        if last is not None:
+            query, scores, docnos, keys = query[last], scores[last], docnos[last], keys[last]
+        order = _ranking_order(query, scores, docnos)
+        self._query: Ints = query[order]
+        self._docnos = docnos[order]
+        n_ret = np.bincount(query, minlength=judgments.n_queries)
+        self._rank: Ints = np.arange(len(order)) - (np.cumsum(n_ret) - n_ret)[self._query] + 1
+        row = judgments.rows_of(self._query, self._docnos, keys[order])
+        hits = np.flatnonzero(row >= 0)
+        #: Where the judged documents stand.
+        self.layout = Layout(
+            n_queries=judgments.n_queries,
+            pool_query=judgments.pool_query,
+            query=self._query[hits],
+            rank=self._rank[hits],
+            row=row[hits],
+            n_ret=n_ret,
+        )
+        self._cache: dict[Hashable, Any] = {}
+
+    def shared(self, key: Hashable, make: Any) -> Any:
+        """Return what `make` gives, made once per `key` for all measures of this run."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
+
+    def top(self, cutoff: int | None) -> Layout:
+        """The layout of the first `cutoff` ranks."""
+        if cutoff is None:
+            return self.layout
+        layout: Layout = self.shared(("top", cutoff), lambda: self.layout.top(cutoff))
+        return layout
+
+    def rescored(self) -> pd.DataFrame:
+        """The run as a frame whose scores count down to 1, for measures computed elsewhere.
+
+        Scores n - rank + 1 leave no ties, so that every back end sees the same ranking.
+        """
+        return pd.DataFrame(
+            {
+                "query_id": self.judgments.qids[self._query],
+                "doc_id": self._docnos,
+                "score": (self.layout.n_ret[self._query] - self._rank + 1).astype(np.float64),
+            }
+        )
+
+
+def run_frame(run: object) -> pd.DataFrame:
+    """Return a run in any accepted form as a frame ``query_id doc_id score`` with string identifiers."""
+    frame = _as_frame(run)
+    qids = identifiers(id_column(frame, QUERY_COLUMNS, "a run"), "the run")
+    docnos = identifiers(id_column(frame, DOCUMENT_COLUMNS, "a run"), "the run")
+    scores = _numbers(frame["score"])
+    return pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": scores})
+
+
+def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
+    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _as_frame(run: object) -> pd.DataFrame:
+    if isinstance(run, pd.DataFrame):
+        return run
+    if isinstance(run, Mapping):
+        for qid, documents in run.items():
+            if not isinstance(documents, Mapping):
+                raise MultiAspectError(
+                    f"a run as a dict is {{qid: {{docno: score}}}}; query {qid!r} has {documents!r}"
+                )
+        rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
+        return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+    if isinstance(run, Iterable) and not isinstance(run, str | bytes):
+        documents = list(run)
+        if not documents:
+            return pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
+        fields = getattr(documents[0], "_fields", None)
+        if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
+            return pd.DataFrame(documents, columns=list(fields))
+        raise MultiAspectError(
+            f"an iterable as a run holds namedtuples with the same fields throughout, not {documents[0]!r} …"
+        )
+    raise MultiAspectError(
+        "a run is a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, "
+        f"not {type(run).__name__}; files are read by read_run"
+    )
+
+
+def _scores(
+    frame: pd.DataFrame, docnos: NDArray[np.object_], codes: Ints, qids: NDArray[np.object_]
+) -> NDArray[np.float32]:
+    if "score" not in frame.columns:
+        raise MultiAspectError(f"a run needs a column score, but has columns {choices(frame.columns)}")
+    column = frame["score"]
+    values = _numbers(column)
+    faulty = np.flatnonzero(np.isnan(values))
+    if len(faulty):
+        row = int(faulty[0])
+        raise MultiAspectError(
+            f"document {docnos[row]} of query {qids[codes[row]]} has the score {column.iloc[row]!r}; "
+            f"scores are numbers, as documents are ranked by them ({len(faulty)} such rows in all)"
+        )
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32) + np.float32(0)  # -0 and 0 are the same score
+
+
+def _last_occurrences(
+    query: Ints, docnos: NDArray[np.object_], keys: NDArray[np.int64]
+) -> NDArray[np.bool_] | None:
+    """Tell which rows are the last of their query and document; None if all are."""
+    if not (np.diff(np.sort(keys)) == 0).any():
+        return None
+    kept = ~pd.DataFrame({"query": query, "docno": docnos}).duplicated(keep="last").to_numpy()
+    dropped = len(kept) - int(kept.sum())
+    if dropped:
+        warn_once(
+            f"{dropped} rows of a run repeat a document of their query; each document counts once, with its "
+            "last score. Drop the repetitions to choose which one counts",
+            key="repeated documents",
+        )
+    return kept
+
+
+def _ranking_order(query: Ints, scores: NDArray[np.float32], docnos: NDArray[np.object_]) -> Ints:
+    """The order that sorts by query, score descending, docno descending."""
+    # The bits of a float, turned so that they increase as the score decreases.
+    bits = scores.view(np.uint32)
+    downwards = np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
+    keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
+    if (keys[1:] >= keys[:-1]).all():
+        order = np.arange(len(keys))
+    else:
+        order = np.argsort(keys)
+        keys = keys[order]
+    same = keys[1:] == keys[:-1]
+    if same.any():
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        codes, involved = pd.factorize(docnos[order[tied]])
+        place = np.empty(len(involved), dtype=np.intp)
+        place[np.argsort(involved)] = np.arange(len(involved))
+        order[tied] = order[tied][np.lexsort((-place[codes], keys[tied]))]
+    return order

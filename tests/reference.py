@@ -1,0 +1,913 @@
+"""The slow and readable reference implementation the package is compared with.
+
+Written from the papers and the specification, one function a formula, one query at a time, in pure Python:
+no NumPy, no pandas, nothing from ``pt_multiaspect``. Sources are named as
+
+* "Lioma": Lioma, Simonsen, Larsen, "Evaluation Measures for Relevance and Credibility in Ranked Lists"
+  (ICTIR 2017);
+* "Zuccon": Zuccon, "Understandability Biased Evaluation for Information Retrieval" (ECIR 2016);
+* "Maistro": Maistro et al., "Principled Multi-Aspect Evaluation Measures of Rankings" (CIKM 2021);
+* "trec_eval": the C source of the measure of that name; "gdeval": gdeval.pl of the TREC Web track;
+* "MEASURES §n": the project's own specification of conventions and edge cases.
+
+Data of one query: a run ``{docno: score}``; judgments ``{docno: {aspect: label or None}}``; the aspects
+``{name: RefAspect}``. A document that is missing, or whose label is None or NaN, is unjudged on that aspect.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+Number = int | float | Fraction
+Label = int | float | None
+Labels = Mapping[str, Label]
+Judgments = Mapping[str, Labels]
+Run = Mapping[str, float]
+Params = Mapping[str, Any]
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Common ground: rankings, aspects, labels
+# -----------------------------------------------------------------------------------------------------------
+
+
+def as_float32(score: float) -> float:
+    """The score rounded to single precision, as pytrec_eval stores it (MEASURES §1, "Ranking")."""
+    if math.isnan(score):
+        raise ValueError("a score is NaN")
+    try:
+        return struct.unpack("f", struct.pack("f", score))[0]
+    except OverflowError:
+        return math.copysign(math.inf, score)
+
+
+def ranking(run: Run) -> list[str]:
+    """Documents by float32 score descending, ties by docno descending as strings (MEASURES §1, "Ranking")."""
+    return sorted(run, key=lambda docno: (as_float32(run[docno]), docno), reverse=True)
+
+
+@dataclass(frozen=True)
+class RefAspect:
+    """The scale of one aspect, its grades from worst to best (MEASURES §1, "Aspect").
+
+    ``gains`` is None for ``gains='identity'``: the label itself is the gain and there are no grades.
+    ``threshold`` is None where no grade is above the lowest: no label is positive then.
+    """
+
+    grades: list[Number]
+    values: list[Number]
+    gains: list[Number] | None
+    threshold: Number | None
+    greater_is_better: bool = True
+
+
+Aspects = Mapping[str, RefAspect]
+
+
+def ref_aspect(
+    grades: Sequence[Number],
+    values: Sequence[Number] | None = None,
+    gains: Sequence[Number] | None = None,
+    threshold: Number | None = None,
+    greater_is_better: bool = True,
+) -> RefAspect:
+    """An aspect with the defaults of MEASURES §1, "Aspect"; values and gains follow the grades as listed.
+
+    * values: the grades; where small labels are good, ``worst - label``;
+    * gains: linear in the label, from 0 at the lowest grade to 1 at the top; 0 for one single grade;
+    * threshold: the second grade.
+    """
+    order = sorted(range(len(grades)), key=lambda i: grades[i], reverse=not greater_is_better)
+    worst_to_best = [grades[i] for i in order]
+    worst, best = worst_to_best[0], worst_to_best[-1]
+    if values is not None:
+        the_values = [values[i] for i in order]
+    elif greater_is_better:
+        the_values = list(worst_to_best)
+    else:
+        the_values = [worst - grade for grade in worst_to_best]
+    for lower, higher in itertools.pairwise(the_values):
+        if lower > higher:
+            raise ValueError(f"values decrease along the grades: {the_values}")
+    if gains is not None:
+        the_gains = [gains[i] for i in order]
+    elif worst == best:
+        the_gains = [0.0]
+    else:
+        the_gains = [(grade - worst) / (best - worst) for grade in worst_to_best]
+    if threshold is None and len(worst_to_best) > 1:
+        threshold = worst_to_best[1]
+    return RefAspect(worst_to_best, the_values, the_gains, threshold, greater_is_better)
+
+
+def identity_aspect(threshold: Number | None = None) -> RefAspect:
+    """A continuous probability column, ``gains='identity'``, for the gain family (MEASURES §1, "Aspect")."""
+    return RefAspect(grades=[], values=[], gains=None, threshold=threshold)
+
+
+def inferred_aspect(labels: Iterable[Label], greater_is_better: bool = True) -> RefAspect:
+    """The scale of an undeclared aspect, from all labels of the collection (MEASURES §1, "Scale").
+
+    Integers 0..max when all non-negative labels are whole numbers, else the sorted distinct labels.
+    """
+    judged = [label for label in labels if not is_unjudged(label)]
+    not_negative = [label for label in judged if label >= 0]
+    if all(float(label).is_integer() for label in not_negative):
+        top = int(max(not_negative, default=0))
+        return ref_aspect(list(range(top + 1)), greater_is_better=greater_is_better)
+    return ref_aspect(sorted(set(judged)), greater_is_better=greater_is_better)
+
+
+def is_unjudged(label: Label) -> bool:
+    """None and NaN (MEASURES §1, "Labels")."""
+    return label is None or label != label
+
+
+def label_of(judgments: Judgments, docno: str, name: str) -> Label:
+    """The label of a document on an aspect, None if it is unjudged (MEASURES §1, "Labels")."""
+    label = judgments.get(docno, {}).get(name)
+    return None if is_unjudged(label) else label
+
+
+def judged_documents(judgments: Judgments, names: Iterable[str]) -> list[str]:
+    """The documents that have a label on at least one of these aspects."""
+    names = list(names)
+    return [doc for doc in judgments if any(label_of(judgments, doc, name) is not None for name in names)]
+
+
+def grade_index(aspect: RefAspect, label: Label) -> int:
+    """The place of a label on its scale, 0 the lowest grade (MEASURES §1, "Labels").
+
+    Unjudged and below the lowest grade are the lowest grade; above the top or between two grades is an error.
+    """
+    if label is None:
+        return 0
+    if label in aspect.grades:
+        return aspect.grades.index(label)
+    lowest = aspect.grades[0]
+    if label < lowest if aspect.greater_is_better else label > lowest:
+        return 0
+    raise ValueError(f"label {label} is not on the scale {aspect.grades}")
+
+
+def value_of(aspect: RefAspect, label: Label, gains: Mapping[Number, Number] | None = None) -> Number:
+    """What nDCG-like bases use as gain: g_a(label), 0 if unjudged (MEASURES §1, "Labels" and "Aspect").
+
+    ``gains`` is that of ir-measures' ``nDCG(gains=...)``: it maps the raw label and overrides the values.
+    """
+    if label is None:
+        return 0
+    if gains is not None:
+        return gains.get(label, label)
+    return aspect.values[grade_index(aspect, label)]
+
+
+def gain_of(aspect: RefAspect, label: Label) -> Number:
+    """What the gain family multiplies: P_a(label), unjudged as the lowest grade (MEASURES §1, "Aspect")."""
+    if aspect.gains is None:
+        return 0 if label is None else label
+    return aspect.gains[grade_index(aspect, label)]
+
+
+def top_gain(aspect: RefAspect) -> Number:
+    """The gain of the top grade; 1 for a probability column."""
+    return 1 if aspect.gains is None else aspect.gains[-1]
+
+
+def is_positive(aspect: RefAspect, label: Label, rel: Number | None = None) -> bool:
+    """Whether a label is positive for a binary base: at ``rel`` if given, else at the aspect's threshold.
+
+    Never for an unjudged document, as in trec_eval, whatever the threshold (MEASURES §1, "Aspect").
+    """
+    bound = aspect.threshold if rel is None else rel
+    if label is None or bound is None:
+        return False
+    grade = label if aspect.gains is None else aspect.grades[grade_index(aspect, label)]
+    return grade >= bound if aspect.greater_is_better else grade <= bound
+
+
+def proportions(names: Sequence[str], weights: Mapping[str, Number] | None) -> dict[str, float]:
+    """The p_a: not negative, normalised to sum 1, equal by default (MEASURES §3)."""
+    raw = {name: 1 if weights is None else weights[name] for name in names}
+    if any(weight < 0 for weight in raw.values()):
+        raise ValueError(f"a weight is negative: {raw}")
+    total = sum(raw.values())
+    if total == 0:
+        raise ValueError("all weights are zero")
+    return {name: float(weight / total) for name, weight in raw.items()}
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Base measures, as trec_eval and gdeval compute them
+# -----------------------------------------------------------------------------------------------------------
+
+
+def first(items: Sequence[Any], cutoff: int | None) -> Sequence[Any]:
+    """The first ``cutoff`` ranks; all of them without a cutoff."""
+    return items if cutoff is None else items[:cutoff]
+
+
+def dcg(gains: Sequence[Number]) -> float:
+    """Sum of gain / log2(rank + 1) (trec_eval ndcg); a negative gain counts 0."""
+    return sum(max(gain, 0) / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+def exponential_gain(value: Number, top: Number) -> float:
+    """(2^value - 1) / 2^top, written so that a large top does not overflow; 0 for a negative value."""
+    return 2.0 ** (max(value, 0) - top) - 2.0 ** (-top)
+
+
+def ndcg(
+    ranked: Sequence[Number], judged: Sequence[Number], variant: str = "log2", cutoff: int | None = None
+) -> float:
+    """DCG over the DCG of all judged documents in the best order, both cut at the cutoff; 0 if that is 0.
+
+    'log2' is trec_eval's ndcg and ndcg_cut, gain = value; 'exp-log2' is gdeval's nDCG, gain = 2^value - 1.
+    """
+    if variant == "exp-log2":
+        top = max([0, *judged])
+        ranked = [exponential_gain(value, top) for value in ranked]
+        judged = [exponential_gain(value, top) for value in judged]
+    elif variant != "log2":
+        raise ValueError(f"unknown dcg variant {variant}")
+    ideal = dcg(first(sorted(judged, reverse=True), cutoff))
+    return dcg(first(ranked, cutoff)) / ideal if ideal > 0 else 0.0
+
+
+def average_precision(flags: Sequence[bool], positives: int, cutoff: int | None = None) -> float:
+    """Precision at each positive document within the cutoff, over all positives (trec_eval map, map_cut)."""
+    found, total = 0, 0.0
+    for rank, flag in enumerate(first(flags, cutoff), start=1):
+        if flag:
+            found += 1
+            total += found / rank
+    return total / positives if positives > 0 else 0.0
+
+
+def precision_at(flags: Sequence[bool], cutoff: int) -> float:
+    """Positives among the first k ranks, over k even when fewer were retrieved (trec_eval P)."""
+    return sum(flags[:cutoff]) / cutoff
+
+
+def recall_at(flags: Sequence[bool], positives: int, cutoff: int) -> float:
+    """Positives among the first k ranks, over all positives (trec_eval recall)."""
+    return sum(flags[:cutoff]) / positives if positives > 0 else 0.0
+
+
+def reciprocal_rank(flags: Sequence[bool], cutoff: int | None = None) -> float:
+    """1 / rank of the first positive document, 0 if none is within the cutoff (trec_eval recip_rank)."""
+    for rank, flag in enumerate(first(flags, cutoff), start=1):
+        if flag:
+            return 1 / rank
+    return 0.0
+
+
+def r_precision(flags: Sequence[bool], positives: int) -> float:
+    """Precision at R, the number of positives (trec_eval Rprec)."""
+    return sum(flags[:positives]) / positives if positives > 0 else 0.0
+
+
+def rank_biased_precision(flags: Sequence[bool], p: float = 0.8, cutoff: int | None = None) -> float:
+    """(1-p) * sum over ranks of p^(rank-1) * flag (Zuccon Eq. 3)."""
+    return (1 - p) * sum(p ** (rank - 1) * flag for rank, flag in enumerate(first(flags, cutoff), start=1))
+
+
+def cascade(chances: Sequence[float]) -> float:
+    """Sum over ranks of R_k / k * product of (1 - R_i) of the ranks above (gdeval err)."""
+    total, still_looking = 0.0, 1.0
+    for rank, chance in enumerate(chances, start=1):
+        total += still_looking * chance / rank
+        still_looking *= 1 - chance
+    return total
+
+
+def expected_reciprocal_rank(ranked: Sequence[Number], top: Number, cutoff: int | None = None) -> float:
+    """The cascade with R = (2^value - 1) / 2^top; gdeval has top = 4, here the scale's top (MEASURES §1)."""
+    return cascade([exponential_gain(value, top) for value in first(ranked, cutoff)])
+
+
+def success_at(flags: Sequence[bool], cutoff: int) -> float:
+    """1 if a positive document is among the first k ranks (trec_eval success)."""
+    return 1.0 if any(flags[:cutoff]) else 0.0
+
+
+def set_precision(flags: Sequence[bool], positives: int, relative: bool = False) -> float:
+    """Positives among the retrieved, over the retrieved (trec_eval set_P), or relative to the most that was
+    possible: over min(retrieved, positives) (trec_eval set_relative_P)."""
+    possible = min(len(flags), positives) if relative else len(flags)
+    return sum(flags) / possible if possible > 0 else 0.0
+
+
+def set_recall(flags: Sequence[bool], positives: int) -> float:
+    """Positives among the retrieved, over all positives (trec_eval set_recall)."""
+    return sum(flags) / positives if positives > 0 else 0.0
+
+
+def set_f(flags: Sequence[bool], positives: int, beta: float = 1.0) -> float:
+    """(1+beta) P R / (R + beta P), beta not squared (trec_eval set_F; MEASURES §1, "Base measures")."""
+    p, r = set_precision(flags, positives), set_recall(flags, positives)
+    return (1 + beta) * p * r / (r + beta * p) if p > 0 and r > 0 else 0.0
+
+
+def set_average_precision(flags: Sequence[bool], positives: int) -> float:
+    """Set precision times set recall (trec_eval set_map)."""
+    return set_precision(flags, positives) * set_recall(flags, positives)
+
+
+@dataclass(frozen=True)
+class RefColumn:
+    """What a base measure sees of one query: one single label a document, from an aspect or aggregated."""
+
+    ranked: list[Number]  # graded value by rank, unjudged 0
+    judged: list[Number]  # graded values of the judged documents
+    top: Number  # the graded value of the best label of the scale
+    flags: list[bool]  # positive or not, by rank
+    positives: int  # positive documents among the judged
+
+    def is_empty_for(self, base: str) -> bool:
+        """Whether the query offers nothing that this base could reward."""
+        if base in GRADED_BASES:
+            return not any(value > 0 for value in self.judged)
+        return self.positives == 0
+
+
+GRADED_BASES = ("nDCG", "ERR")
+
+BASES: dict[str, Callable[..., float]] = {
+    "nDCG": lambda c, dcg="log2", cutoff=None: ndcg(c.ranked, c.judged, dcg, cutoff),
+    "ERR": lambda c, cutoff=None: expected_reciprocal_rank(c.ranked, c.top, cutoff),
+    "AP": lambda c, cutoff=None: average_precision(c.flags, c.positives, cutoff),
+    "P": lambda c, cutoff: precision_at(c.flags, cutoff),
+    "R": lambda c, cutoff: recall_at(c.flags, c.positives, cutoff),
+    "RR": lambda c, cutoff=None: reciprocal_rank(c.flags, cutoff),
+    "Rprec": lambda c: r_precision(c.flags, c.positives),
+    "RBP": lambda c, p=0.8, cutoff=None: rank_biased_precision(c.flags, p, cutoff),
+    "Success": lambda c, cutoff: success_at(c.flags, cutoff),
+    "SetP": lambda c, relative=False: set_precision(c.flags, c.positives, relative),
+    "SetR": lambda c: set_recall(c.flags, c.positives),
+    "SetF": lambda c, beta=1.0: set_f(c.flags, c.positives, beta),
+    "SetAP": lambda c: set_average_precision(c.flags, c.positives),
+}
+
+
+def evaluate_base(base: str, params: Params | None, column: RefColumn) -> float:
+    """A base measure, named and parametrised as in ir-measures, on one column.
+
+    ``rel`` and ``gains`` have already had their effect when the column was made.
+    """
+    rest = {key: value for key, value in (params or {}).items() if key not in ("rel", "gains")}
+    return float(BASES[base](column, **rest))
+
+
+def aspect_column(
+    ranked: Sequence[str], judgments: Judgments, name: str, aspect: RefAspect, params: Params | None = None
+) -> RefColumn:
+    """The column of one aspect (MEASURES §1)."""
+    rel, gains = (params or {}).get("rel"), (params or {}).get("gains")
+    retrieved = [label_of(judgments, doc, name) for doc in ranked]
+    judged = [label_of(judgments, doc, name) for doc in judged_documents(judgments, [name])]
+    return RefColumn(
+        ranked=[value_of(aspect, label, gains) for label in retrieved],
+        judged=[value_of(aspect, label, gains) for label in judged],
+        top=aspect.values[-1],
+        flags=[is_positive(aspect, label, rel) for label in retrieved],
+        positives=sum(is_positive(aspect, label, rel) for label in judged),
+    )
+
+
+def on(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    name: str,
+    base: str = "nDCG",
+    params: Params | None = None,
+) -> float:
+    """``On(aspect, base)``: the plain single-aspect measure (MEASURES §1)."""
+    return evaluate_base(base, params, aspect_column(ranking(run), judgments, name, aspects[name], params))
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Label aggregation: TOMA
+# -----------------------------------------------------------------------------------------------------------
+
+
+def exact(number: Number) -> Fraction:
+    """The number as the decimal it prints as (MEASURES §2.3)."""
+    return number if isinstance(number, Fraction) else Fraction(str(number))
+
+
+def order_of(distance: str | Number) -> Number:
+    """The Minkowski order of a named or numeric distance; infinity is Chebyshev (MEASURES §2.2)."""
+    named = {"manhattan": 1, "euclidean": 2, "chebyshev": math.inf}
+    p = named[distance] if isinstance(distance, str) else distance
+    if not p > 0:
+        raise ValueError(f"the order of a distance must be positive, not {distance}")
+    return int(p) if p != math.inf and p == int(p) else p
+
+
+@dataclass(frozen=True)
+class RefOrder:
+    """The distance order on the tuples of grades (Maistro Eq. 2 and 3)."""
+
+    index: dict[tuple[Number, ...], int]  # class of the tuple, 0 the farthest
+    n_classes: int  # K
+    distances: dict[tuple[Number, ...], float]  # Dist to the best tuple
+    normalized: dict[tuple[Number, ...], float]  # 1 - d / d_max
+
+
+def is_impossible(grades: Sequence[Number], aspects: Aspects, gate: str | None) -> bool:
+    """The gate aspect has its lowest grade while another is higher (Maistro §3.4; MEASURES §2.4)."""
+    if gate is None:
+        return False
+    lowest = {
+        name: grade == aspect.grades[0] for grade, (name, aspect) in zip(grades, aspects.items(), strict=True)
+    }
+    return lowest[gate] and not all(lowest.values())
+
+
+def toma_classes(
+    aspects: Aspects,
+    distance: str | Number = "euclidean",
+    weights: Mapping[str, Number] | None = None,
+    gate: str | None = None,
+) -> RefOrder:
+    """Classes of equal distance to the best tuple, over all possible tuples of the scales.
+
+    Manhattan, Euclidean, Chebyshev and integer p compare exact p-th powers of the distance; another p
+    compares floating-point sums, equal within 1e-13 * d_max^p (Maistro §3.2; MEASURES §2.1-2.4).
+    """
+    p = order_of(distance)
+    if any(weight < 0 for weight in (weights or {}).values()):
+        raise ValueError("a weight is negative")
+
+    powers: dict[tuple[Number, ...], Number] = {}  # d^p, or d for Chebyshev
+    for grades in itertools.product(*(aspect.grades for aspect in aspects.values())):
+        if is_impossible(grades, aspects, gate):
+            continue
+        gaps = []
+        for grade, (name, aspect) in zip(grades, aspects.items(), strict=True):
+            value = aspect.values[aspect.grades.index(grade)]
+            weight = exact((weights or {}).get(name, 1))
+            gaps.append(weight * (exact(aspect.values[-1]) - exact(value)))
+        if p == math.inf:
+            powers[grades] = max(gaps)
+        elif isinstance(p, int):
+            powers[grades] = sum(gap**p for gap in gaps)
+        else:
+            powers[grades] = math.fsum(float(gap) ** float(p) for gap in gaps)
+
+    largest = max(powers.values())
+    tolerance = 0 if isinstance(p, int) or p == math.inf else 1e-13 * largest
+
+    index, current, previous = {}, -1, None
+    for grades in sorted(powers, key=lambda grades: powers[grades], reverse=True):
+        if previous is None or previous - powers[grades] > tolerance:
+            current += 1
+        previous = powers[grades]
+        index[grades] = current
+
+    root = 1.0 if p == math.inf else 1.0 / float(p)
+    distances = {grades: float(power) ** root for grades, power in powers.items()}
+    normalized = {
+        grades: 1 - float(power / largest) ** root if largest > 0 else 0.0 for grades, power in powers.items()
+    }
+    return RefOrder(index, current + 1, distances, normalized)
+
+
+def toma_tuple(judgments: Judgments, docno: str, aspects: Aspects, gate: str | None) -> tuple[Number, ...]:
+    """The tuple of grades of a document: unjudged and junk labels are the lowest grade; what the gate makes
+    impossible is the worst tuple (MEASURES §1, "Labels", and §2.4)."""
+    grades = tuple(
+        aspect.grades[grade_index(aspect, label_of(judgments, docno, name))]
+        for name, aspect in aspects.items()
+    )
+    if is_impossible(grades, aspects, gate):
+        return tuple(aspect.grades[0] for aspect in aspects.values())
+    return grades
+
+
+def toma_column(
+    ranked: Sequence[str],
+    judgments: Judgments,
+    aspects: Aspects,
+    base: str = "nDCG",
+    params: Params | None = None,
+    distance: str | Number = "euclidean",
+    weights: Mapping[str, Number] | None = None,
+    weighting: str = "classes",
+    positives: str = "nonzero",
+    gate: str | None = None,
+) -> RefColumn:
+    """The aggregated labels W of one query (Maistro §3.3; MEASURES §2.3-2.5)."""
+    if "gains" in (params or {}):
+        raise ValueError("nDCG(gains=...) is an error under TOMA")
+    order = toma_classes(aspects, distance, weights, gate)
+    judged = judged_documents(judgments, aspects)
+    tuples = {doc: toma_tuple(judgments, doc, aspects, gate) for doc in {*ranked, *judged}}
+    classes = {doc: order.index[tuples[doc]] for doc in tuples}
+
+    if weighting == "classes":
+        weight: dict[str, Number] = dict(classes)
+        top: Number = order.n_classes - 1
+    elif weighting == "normalized":
+        weight = {doc: order.normalized[tuples[doc]] for doc in tuples}
+        top = 1.0 if order.n_classes > 1 else 0.0
+    elif weighting == "exponential":
+        # nDCG does not feel a common factor: 2^-(largest judged index) keeps it from overflowing.
+        scaled = base == "nDCG" and (params or {}).get("dcg", "log2") == "log2"
+        scale = 2 ** max((classes[doc] for doc in judged), default=0) if scaled else 1
+        weight = {doc: Fraction(2 ** classes[doc] - 1, scale) for doc in tuples}
+        top = Fraction(2 ** (order.n_classes - 1) - 1, scale)
+    else:
+        raise ValueError(f"unknown weighting {weighting}")
+
+    bound = (params or {}).get("rel")
+    if bound is None and positives == "nonzero":
+        bound = 1
+    elif bound is None and positives == "top-half":
+        bound = max(1, order.n_classes // 2)
+    elif bound is None:
+        raise ValueError(f"unknown positives {positives}")
+
+    return RefColumn(
+        ranked=[weight[doc] for doc in ranked],
+        judged=[weight[doc] for doc in judged],
+        top=top,
+        flags=[doc in judged and classes[doc] >= bound for doc in ranked],
+        positives=sum(classes[doc] >= bound for doc in judged),
+    )
+
+
+def toma(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    base: str = "nDCG",
+    params: Params | None = None,
+    distance: str | Number = "euclidean",
+    weights: Mapping[str, Number] | None = None,
+    weighting: str = "classes",
+    positives: str = "nonzero",
+    gate: str | None = None,
+) -> float:
+    """TOMA: the base measure on the aggregated labels (Maistro §3.3, step 3); ``rel`` is a class index."""
+    column = toma_column(
+        ranking(run), judgments, aspects, base, params, distance, weights, weighting, positives, gate
+    )
+    return evaluate_base(base, params, column)
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Score aggregation: CAM, MM, WHAM, GAM
+# -----------------------------------------------------------------------------------------------------------
+
+Base = str | Mapping[str, str | tuple[str, Params]]
+
+
+def scores_by_aspect(
+    ranked: Sequence[str],
+    judgments: Judgments,
+    aspects: Aspects,
+    base: Base,
+    params: Params | None,
+    weights: Mapping[str, Number] | None,
+    empty: str,
+) -> list[tuple[float, float]]:
+    """Pairs (p_a, mu_a) of the aspects that count; p_a sums to 1 (MEASURES §3).
+
+    ``base`` is one name for all aspects (with ``params``) or a dict {aspect: name or (name, params)}.
+    An aspect with nothing to reward has mu_a = 0, or is left out with ``empty='drop'``.
+    """
+    p = proportions(list(aspects), weights)
+    pairs = []
+    for name, aspect in aspects.items():
+        if isinstance(base, str):
+            the_base, the_params = base, params
+        else:
+            chosen = base[name]
+            the_base, the_params = (chosen, params) if isinstance(chosen, str) else chosen
+        if p[name] == 0:
+            continue
+        column = aspect_column(ranked, judgments, name, aspect, the_params)
+        if empty == "drop" and column.is_empty_for(the_base):
+            continue
+        pairs.append((p[name], evaluate_base(the_base, the_params, column)))
+    total = sum(p_a for p_a, _ in pairs)
+    return [(p_a / total, mu) for p_a, mu in pairs]
+
+
+def arithmetic(pairs: Sequence[tuple[float, float]]) -> float:
+    """sum p_a mu_a (Maistro Eq. 5; Lioma Eq. 12)."""
+    return sum(p * mu for p, mu in pairs)
+
+
+def harmonic(pairs: Sequence[tuple[float, float]]) -> float:
+    """sum p_a / sum (p_a / mu_a), 0 if any mu_a is 0 (Maistro Eq. 6 and §4.2, "Problem 1"; Lioma Eq. 13)."""
+    if not pairs or any(mu == 0 for _, mu in pairs):
+        return 0.0
+    return sum(p for p, _ in pairs) / sum(p / mu for p, mu in pairs)
+
+
+def geometric(pairs: Sequence[tuple[float, float]]) -> float:
+    """product mu_a^p_a, 0 if any mu_a is 0 (Lioma §5.3, "Similar definitions"; MEASURES §3)."""
+    if not pairs:
+        return 0.0
+    return math.prod(mu**p for p, mu in pairs)
+
+
+def cam(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    base: Base = "nDCG",
+    params: Params | None = None,
+    weights: Mapping[str, Number] | None = None,
+    empty: str = "zero",
+    normalized: bool = False,
+) -> float:
+    """CAM (Maistro Eq. 5); ``normalized`` divides by the best CAM of any ranking of the judged documents,
+    found by trying them all: small n only (MEASURES §3)."""
+    score = arithmetic(scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty))
+    if not normalized:
+        return score
+    best = best_cam(judgments, aspects, base, params, weights, empty)
+    return score / best if best > 0 else 0.0
+
+
+def best_cam(
+    judgments: Judgments,
+    aspects: Aspects,
+    base: Base = "nDCG",
+    params: Params | None = None,
+    weights: Mapping[str, Number] | None = None,
+    empty: str = "zero",
+) -> float:
+    """The best CAM over all permutations of the judged documents, by brute force (MEASURES §3)."""
+    return max(
+        arithmetic(scores_by_aspect(permutation, judgments, aspects, base, params, weights, empty))
+        for permutation in itertools.permutations(judged_documents(judgments, aspects))
+    )
+
+
+def mm(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    base: Base = "nDCG",
+    params: Params | None = None,
+    weights: Mapping[str, Number] | None = None,
+    empty: str = "zero",
+) -> float:
+    """MM (Maistro Eq. 6)."""
+    return harmonic(scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty))
+
+
+def wham(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    base: Base = "nDCG",
+    params: Params | None = None,
+    weights: Mapping[str, Number] | None = None,
+    empty: str = "zero",
+) -> float:
+    """WHAM (Lioma Eq. 13): MM for exactly two aspects."""
+    if len(aspects) != 2:
+        raise ValueError(f"WHAM takes two aspects, not {len(aspects)}")
+    return mm(run, judgments, aspects, base, params, weights, empty)
+
+
+def gam(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    base: Base = "nDCG",
+    params: Params | None = None,
+    weights: Mapping[str, Number] | None = None,
+    empty: str = "zero",
+) -> float:
+    """GAM: the weighted geometric mean (MEASURES §3)."""
+    return geometric(scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty))
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Gain aggregation: uRBP, uRBPgr, unDCG, uERR, NWCS
+# -----------------------------------------------------------------------------------------------------------
+
+
+def gain_product(judgments: Judgments, docno: str, aspects: Aspects) -> float:
+    """P(D_1, ..., D_n | d): the product of the aspects' gains (Zuccon Eq. 2)."""
+    return math.prod(
+        float(gain_of(aspect, label_of(judgments, docno, name))) for name, aspect in aspects.items()
+    )
+
+
+def urbp(
+    run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None
+) -> float:
+    """uRBP with binary gains, 1 at the threshold of the aspect (Zuccon Eq. 4; MEASURES §4)."""
+    total = 0.0
+    for k, doc in enumerate(first(ranking(run), cutoff), start=1):
+        gain = math.prod(
+            is_positive(aspect, label_of(judgments, doc, name)) for name, aspect in aspects.items()
+        )
+        total += p ** (k - 1) * gain
+    return (1 - p) * total
+
+
+def urbpgr(
+    run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None
+) -> float:
+    """uRBPgr: uRBP with the aspects' graded gains (Zuccon Eq. 4 and §4.1, last paragraph)."""
+    total = 0.0
+    for k, doc in enumerate(first(ranking(run), cutoff), start=1):
+        total += p ** (k - 1) * gain_product(judgments, doc, aspects)
+    return (1 - p) * total
+
+
+def undcg(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None) -> float:
+    """DCG of 2^{sP} - 1 over that of all judged documents, best first (Zuccon §3, Eq. 2; MEASURES §4)."""
+    ranked = [2 ** (s * gain_product(judgments, doc, aspects)) - 1 for doc in ranking(run)]
+    judged = [
+        2 ** (s * gain_product(judgments, doc, aspects)) - 1 for doc in judged_documents(judgments, aspects)
+    ]
+    ideal = dcg(first(sorted(judged, reverse=True), cutoff))
+    return dcg(first(ranked, cutoff)) / ideal if ideal > 0 else 0.0
+
+
+def uerr(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None) -> float:
+    """The cascade with R = (2^{sP} - 1) / 2^{s Pmax}, Pmax the product of the top gains (Zuccon §3, Eq. 2;
+    MEASURES §4)."""
+    largest = math.prod(float(top_gain(aspect)) for aspect in aspects.values())
+    chances = [
+        (2 ** (s * gain_product(judgments, doc, aspects)) - 1) / 2 ** (s * largest)
+        for doc in first(ranking(run), cutoff)
+    ]
+    return cascade(chances)
+
+
+def nwcs(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    weights: Mapping[str, Number] | None = None,
+    ideal: str = "joint",
+    cutoff: int | None = None,
+) -> float:
+    """NWCS (Lioma Eq. 10 and 11): WCS over that of an ideal ranking of the same retrieved documents, of the
+    first k with a cutoff. 'joint': the best single ranking; 'separate': the best for each aspect."""
+    p = proportions(list(aspects), weights)
+    retrieved = first(ranking(run), cutoff)
+    z = {
+        name: [float(value_of(aspect, label_of(judgments, doc, name))) for doc in retrieved]
+        for name, aspect in aspects.items()
+    }
+
+    def weighted_cumulative_score(gains: Sequence[float]) -> float:
+        return sum(gain / math.log2(1 + i) for i, gain in enumerate(gains, start=1))
+
+    joint = [sum(p[name] * z[name][i] for name in aspects) for i in range(len(retrieved))]
+    score = weighted_cumulative_score(joint)
+    if ideal == "joint":
+        best = weighted_cumulative_score(sorted(joint, reverse=True))
+    elif ideal == "separate":
+        best = sum(p[name] * weighted_cumulative_score(sorted(z[name], reverse=True)) for name in aspects)
+    else:
+        raise ValueError(f"unknown ideal {ideal}")
+    return score / best if best != 0 else 0.0
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Rank errors: NLRE, NGRE
+# -----------------------------------------------------------------------------------------------------------
+
+
+def monus(a: int, b: int) -> int:
+    """a - b, but 0 where a <= b (Lioma Eq. 1)."""
+    return a - b if a > b else 0
+
+
+def ideal_positions(
+    retrieved: Sequence[str], judgments: Judgments, name: str, aspect: RefAspect
+) -> list[int]:
+    """R_{D_i}: by input rank, the position in the ideal ranking by this aspect of the same documents, ties
+    kept in input order (Lioma §4; MEASURES §5)."""
+    grades = {doc: grade_index(aspect, label_of(judgments, doc, name)) for doc in retrieved}
+    ideal = sorted(retrieved, key=lambda doc: -grades[doc])  # a stable sort
+    return [ideal.index(doc) + 1 for doc in retrieved]
+
+
+def errors(positions: Sequence[int]) -> list[int]:
+    """epsilon_i = R_{D_i} monus R_{D_{i+1}}, i = 1..n-1 (Lioma Eq. 2 and 3)."""
+    return [monus(upper, lower) for upper, lower in itertools.pairwise(positions)]
+
+
+def lre(positions: Sequence[Sequence[int]], constants: Sequence[float]) -> float:
+    """Local rank error of the ideal positions: terms prod(mu_a + eps_a) - prod(mu_a) (Lioma Eq. 4)."""
+    epsilon = [errors(aspect) for aspect in positions]
+    total = 0.0
+    for i in range(1, len(positions[0])):
+        factors = [mu + eps[i - 1] for mu, eps in zip(constants, epsilon, strict=True)]
+        total += (math.prod(factors) - math.prod(constants)) / math.log2(1 + i)
+    return total
+
+
+def gre(positions: Sequence[Sequence[int]], constants: Sequence[float]) -> float:
+    """Global rank error (Lioma Eq. 7): prod(1 + mu_a * sum of eps_a / log2(1 + i)) - 1."""
+    factors = []
+    for mu, aspect in zip(constants, positions, strict=True):
+        factors.append(1 + mu * sum(eps / math.log2(1 + i) for i, eps in enumerate(errors(aspect), start=1)))
+    return math.prod(factors) - 1
+
+
+def c_lre(n: int, constants: Sequence[float]) -> float:
+    """C_LRE (Lioma Eq. 6), j up to floor(n/2 - 1) inclusive; for any number of aspects (MEASURES §5)."""
+    total = 0.0
+    for j in range(math.floor(n / 2 - 1) + 1):
+        m = n - 2 * j - 1
+        total += (math.prod(mu + m for mu in constants) - math.prod(constants)) / (1 + math.log2(1 + j))
+    return total
+
+
+def c_gre(n: int, constants: Sequence[float]) -> float:
+    """C_GRE (Lioma Eq. 9), for any number of aspects (MEASURES §5)."""
+    s = sum((n - 2 * j - 1) / (1 + math.log2(1 + j)) for j in range(math.floor(n / 2 - 1) + 1))
+    return math.prod(1 + mu * s for mu in constants) - 1
+
+
+def rank_error_constants(names: Sequence[str], mu: float | Mapping[str, float], nu: float) -> list[float]:
+    """mu and nu for the first two aspects, .5 for further ones; or mu: {aspect: constant} (MEASURES §5)."""
+    if isinstance(mu, Mapping):
+        constants = [mu.get(name, 0.5) for name in names]
+    else:
+        constants = [mu, nu, *[0.5] * len(names)][: len(names)]
+    if min(constants) < 0 or sum(constants) == 0:
+        raise ValueError(f"the constants must not be negative, nor all zero: {constants}")
+    return constants
+
+
+def normalised_rank_error(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    mu: float | Mapping[str, float],
+    nu: float,
+    cutoff: int | None,
+    error: Callable[[Sequence[Sequence[int]], Sequence[float]], float],
+    largest: Callable[[int, Sequence[float]], float],
+) -> float:
+    """1 - error / C (Lioma Eq. 5 and 8); one document gives 1, none gives 0 (MEASURES §5)."""
+    constants = rank_error_constants(list(aspects), mu, nu)
+    retrieved = first(ranking(run), cutoff)
+    if len(retrieved) == 0:
+        return 0.0
+    if len(retrieved) == 1:
+        return 1.0
+    positions = [ideal_positions(retrieved, judgments, name, aspect) for name, aspect in aspects.items()]
+    value = 1 - error(positions, constants) / largest(len(retrieved), constants)
+    return min(1.0, max(0.0, value))
+
+
+def nlre(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    mu: float | Mapping[str, float] = 0.5,
+    nu: float = 0.5,
+    cutoff: int | None = None,
+) -> float:
+    """NLRE (Lioma Eq. 5)."""
+    return normalised_rank_error(run, judgments, aspects, mu, nu, cutoff, lre, c_lre)
+
+
+def ngre(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    mu: float | Mapping[str, float] = 0.5,
+    nu: float = 0.5,
+    cutoff: int | None = None,
+) -> float:
+    """NGRE (Lioma Eq. 8)."""
+    return normalised_rank_error(run, judgments, aspects, mu, nu, cutoff, gre, c_gre)
+
+
+def largest_rank_error(
+    error: Callable[[Sequence[Sequence[int]], Sequence[float]], float],
+    n: int,
+    constants: Sequence[float],
+    same_order: bool = False,
+) -> float:
+    """The true maximum of ``lre`` or ``gre`` by brute force: over every combination of one permutation an
+    aspect, or, with ``same_order``, over those that all aspects share. (n!)^aspects: small n only."""
+    permutations = list(itertools.permutations(range(1, n + 1)))
+    if same_order:
+        return max(error([order] * len(constants), constants) for order in permutations)
+    return max(error(orders, constants) for orders in itertools.product(permutations, repeat=len(constants)))

@@ -1,0 +1,115 @@
+"""Many runs at once: `evaluate` and `aggregate`."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import AP, NumRet, nDCG
+
+from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, aggregate, evaluate
+
+SCALES = Aspects({"relevance": 2, "credibility": 2})
+MEASURES = [TOMA(aspects=SCALES) @ 5, CAM(aspects=SCALES) @ 5, nDCG @ 5, "map"]
+
+
+@pytest.fixture
+def collection() -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    rng = np.random.default_rng(7)
+    pairs = [(f"q{query}", f"d{document}") for query in range(4) for document in range(12)]
+    qrels = pd.DataFrame(pairs, columns=["qid", "docno"])
+    qrels["label"], qrels["credibility"] = rng.integers(0, 3, len(qrels)), rng.integers(0, 3, len(qrels))
+    runs = {
+        name: qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]].assign(score=lambda f: np.arange(len(f)))
+        for seed, name in enumerate(["one", "two", "three"])
+    }
+    return qrels, runs
+
+
+def test_equals_ir_measures_run_by_run(collection):
+    qrels, runs = collection
+    long = evaluate(runs, qrels, MEASURES, progress=False)
+    assert list(long.columns) == ["name", "qid", "measure", "value"]
+    assert len(long) == len(runs) * 4 * len(MEASURES)
+    names = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
+    for name, run in runs.items():
+        for measure, label in zip([*MEASURES[:3], AP], [*map(str, MEASURES[:3]), "map"], strict=True):
+            expected = {
+                m.query_id: m.value
+                for m in ir_measures.iter_calc([measure], qrels.rename(columns=names), run.rename(columns=names))
+            }
+            got = long[(long["name"] == name) & (long["measure"] == label)].set_index("qid")["value"]
+            assert got.to_dict() == pytest.approx(expected, abs=1e-12)
+
+
+def test_two_processes_give_the_same_values(collection):
+    qrels, runs = collection
+    named = Aspects({"relevance": 2, "credibility": 2}, name="two-processes")
+    measures = [TOMA(aspects=named), *MEASURES]
+    alone = evaluate(runs, qrels, measures, progress=False)
+    pd.testing.assert_frame_equal(
+        alone, evaluate(runs, qrels, measures, n_jobs=2, progress=False), check_exact=True
+    )
+
+
+def test_a_progress_bar_counts_the_runs(collection, capsys):
+    qrels, runs = collection
+    evaluate(runs, qrels, "map", progress=True)
+    assert "3/3" in capsys.readouterr().err
+    evaluate(runs, qrels, "map", progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_takes_runs_in_every_form(collection, tmp_path):
+    qrels, runs = collection
+    path = tmp_path / "one.run"
+    lines = [f"{r.qid} Q0 {r.docno} 0 {r.score} tag" for r in runs["one"].itertuples()]
+    path.write_text("\n".join(lines) + "\n")
+    nested = {qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in runs["one"].groupby("qid")}
+    rows = [ir_measures.ScoredDoc(r.qid, r.docno, r.score) for r in runs["one"].itertuples()]
+    expected = evaluate(runs["one"], qrels, MEASURES, progress=False)
+    assert expected["name"].unique().tolist() == ["run 1"]
+    for form in ({"x": nested}, [runs["one"]], path, str(path), [path], rows, {"x": rows}, {"x": iter(rows)}):
+        got = evaluate(form, Judgments(qrels), MEASURES, progress=False)
+        pd.testing.assert_frame_equal(got.drop(columns="name"), expected.drop(columns="name"))
+    assert evaluate(path, qrels, "map", progress=False)["name"].unique().tolist() == ["one.run"]
+
+
+def test_counts_are_summed_and_names_keep_their_order(collection):
+    qrels, runs = collection
+    table = aggregate(evaluate(runs, qrels, [NumRet, "nDCG@5", "map"], progress=False))
+    assert list(table.columns) == ["name", "NumRet", "nDCG@5", "map"]
+    assert table["name"].tolist() == ["one", "two", "three"]
+    assert table["NumRet"].tolist() == [len(run) for run in runs.values()]
+
+
+@pytest.mark.parametrize(
+    ("runs", "measures", "parts"),
+    [
+        ({}, "map", ["no run"]),
+        ({"a": {"q0": {"d0": 1.0}}}, [], ["no measure"]),
+        ({"a": {"zz": {"d0": 1.0}}}, "map", ["run a", "no query in common", "q0", "zz"]),
+        ({"a": {"q0": {"d0": float("nan")}}}, "map", ["run a", "d0", "q0", "nan"]),
+        ({"a": {"d0": 1.0}}, "map", ["run a", "{qid: {docno: score}}", "d0"]),
+        ({"a": {"q0": {"d0": 1.0}}}, "nDGC@5", ["nDGC", "neither"]),
+        ({"a": {"q0": {"d0": 1.0}}}, 3, ["measure"]),
+        (["same.run", "dir/same.run"], "map", ["same.run", "name"]),
+        ("nowhere.run", "map", ["nowhere.run"]),
+    ],
+)
+def test_bad_input(collection, runs, measures, parts):
+    with pytest.raises(MultiAspectError) as caught:
+        evaluate(runs, collection[0], measures, progress=False)
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
+
+
+def test_standard_measures_on_fractional_relevance_say_what_to_do(collection):
+    qrels = collection[0].assign(label=lambda f: f["label"] / 2)
+    with pytest.raises(MultiAspectError, match=r"whole relevance labels only.*On\(base"):
+        evaluate(collection[1], qrels, [nDCG @ 5], progress=False)
+
+
+def test_aggregate_names_missing_columns():
+    with pytest.raises(MultiAspectError, match="measure"):
+        aggregate(pd.DataFrame({"name": [], "qid": [], "value": []}))

@@ -1,0 +1,510 @@
+"""Reading TREC files: what is accepted, what comes out, and what the errors say."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import logging
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from shared_data import shared_path
+
+import pt_multiaspect.io as pio
+from pt_multiaspect.errors import MultiAspectError
+from pt_multiaspect.io import read_qrels, read_run
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
+    return list(frame.itertuples(index=False, name=None))
+
+
+# --- qrels that are fine ------------------------------------------------------------------
+
+THREE = [("01", "d1", 1), ("01", "NA", 0), ("2", "nan", 2)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("01 0 d1 1\n01 0 NA 0\n2 0 nan 2\n", id="blanks"),
+        pytest.param("01\t0\td1\t1\n01\t0\tNA\t0\n2\t0\tnan\t2\n", id="tabs"),
+        pytest.param("01 0\t d1   1\n01 0 NA\t\t0\n2 0 nan 2\n", id="mixed"),
+        pytest.param("  01 0 d1 1 \n\t01 0 NA 0\t\n2 0 nan 2 \n", id="blanks around"),
+        pytest.param("\n01 0 d1 1\n\n \t\n01 0 NA 0\n2 0 nan 2\n\n\n", id="blank lines"),
+        pytest.param("01 0 d1 1\n01 0 NA 0\n2 0 nan 2", id="no newline at the end"),
+        pytest.param("01 0 d1 1\r\n01 0 NA 0\r\n\r\n2 0 nan 2\r\n", id="CRLF"),
+        pytest.param("\ufeff01 0 d1 1\n01 0 NA 0\n2 0 nan 2\n", id="BOM"),
+        pytest.param("01 0 d1 1\n01 Q0 NA -0\n2 None nan 2.0\n", id="any iteration, whole floats"),
+        pytest.param("01 0 d1 1\n01 0 NA 0\n01 0 d1 1.0\n2 0 nan 2\n2 1 nan 2\n", id="equal duplicates"),
+        pytest.param(gzip.compress(b"01 0 d1 1\n01 0 NA 0\n2 0 nan 2\n"), id="gzip"),
+        pytest.param(
+            gzip.compress(b"01 0 d1 1\n") + gzip.compress(b"01 0 NA 0\n2 0 nan 2"), id="two gzip members"
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["qrels.txt", "qrels.gz"])
+def test_one_column(tmp_path: Path, content: str | bytes, name: str) -> None:
+    path = write(tmp_path / name, content)
+    qrels = read_qrels(path)
+    assert list(qrels.columns) == ["qid", "docno", "label"]
+    assert rows(qrels) == THREE
+    assert qrels["label"].dtype == np.int64
+    assert list(qrels.index) == [0, 1, 2]
+    pd.testing.assert_frame_equal(read_qrels(str(path)), qrels)
+    pd.testing.assert_frame_equal(read_qrels({"relevance": path}), qrels)
+
+
+def test_ids_are_taken_as_they_are(tmp_path: Path) -> None:
+    ids = [
+        '"a',
+        "'b",
+        "#c",
+        "NA",
+        "NULL",
+        "None",
+        "nan",
+        "True",
+        "1e5",
+        "007",
+        "x,y",
+        "a|b;c",
+        "\\",
+        "é\u00a0ü",
+        "<NA>",
+    ]
+    qrels = read_qrels(write(tmp_path / "q", "".join(f"{name} 0 {name} 1\n" for name in ids)))
+    assert qrels["qid"].tolist() == ids
+    assert qrels["docno"].tolist() == ids
+
+
+def test_labels_of_all_kinds(tmp_path: Path) -> None:
+    qrels = read_qrels(write(tmp_path / "q", "q 0 a -2\nq 0 b +1\nq 0 c 0.1\nq 0 d 1e-3\nq 0 e .5\n"))
+    assert qrels["label"].tolist() == [-2, 1, 0.1, 0.001, 0.5]
+    assert qrels["label"].dtype == np.float64
+
+
+def test_labels_too_large_for_exact_integers_stay_float(tmp_path: Path) -> None:
+    assert read_qrels(write(tmp_path / "q", f"q 0 a {2**53}\n"))["label"].tolist() == [2**53]
+    assert read_qrels(write(tmp_path / "q", "q 0 a 1e30\n"))["label"].dtype == np.float64
+
+
+def test_several_columns_of_one_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "q", "q1 0 d2 1 3 0.5\nq1 0 d1 0 nan 1\n")
+    qrels = read_qrels(path, aspects=["understandability", "relevance", "credibility"])
+    assert list(qrels.columns) == ["qid", "docno", "understandability", "label", "credibility"]
+    assert qrels["docno"].tolist() == ["d2", "d1"]
+    assert [str(dtype) for dtype in qrels.dtypes.iloc[2:]] == ["int64", "float64", "float64"]
+    assert qrels["label"].iloc[0] == 3
+    assert math.isnan(qrels["label"].iloc[1])
+
+
+def test_a_name_may_hold_a_blank(tmp_path: Path) -> None:
+    qrels = read_qrels(write(tmp_path / "q", "q1 0 d2 1 3\n"), aspects=["relevance", "ease of reading"])
+    assert rows(qrels) == [("q1", "d2", 1, 3)]
+
+
+def test_files_that_judge_different_pairs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = {
+        "understandability": write(tmp_path / "u", "q2 0 d1 3\nq1 0 d1 2\n"),
+        "relevance": write(tmp_path / "r", "q1 0 d9 1\nq1 0 d1 0\nq2 0 d1 2\n"),
+        "credibility": write(tmp_path / "c", "q3 0 d0 1\nq1 0 d9 0\nq1 0 d1 0\nq2 0 d1 0\n"),
+    }
+    with caplog.at_level(logging.INFO, logger="pt_multiaspect"):
+        qrels = read_qrels(source)
+    expected = pd.DataFrame(
+        {
+            "qid": ["q2", "q1", "q1", "q3"],
+            "docno": ["d1", "d1", "d9", "d0"],
+            "understandability": [3.0, 2.0, np.nan, np.nan],
+            "label": [2.0, 0.0, 1.0, np.nan],
+            "credibility": np.array([0, 0, 0, 1], dtype=np.int64),
+        }
+    )
+    pd.testing.assert_frame_equal(qrels, expected)
+    (record,) = caplog.records
+    assert record.levelno == logging.INFO
+    assert record.getMessage() == (
+        "read_qrels: of 4 judged pairs, no label for understandability: 2, relevance: 1"
+    )
+
+
+def test_nothing_is_logged_when_nothing_is_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path / "q", "q 0 d 1\n")
+    with caplog.at_level(logging.INFO, logger="pt_multiaspect"):
+        qrels = read_qrels({"relevance": path, "credibility": path})
+    assert rows(qrels) == [("q", "d", 1, 1)]
+    assert qrels.dtypes.iloc[2:].tolist() == [np.int64, np.int64]
+    assert not caplog.records
+
+
+def test_many_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pio, "_BLOCK", 64)
+    lines = [f"q{i % 7} 0 d{i} {i % 3}" for i in range(200)]
+    lines[50:50] = ["", "  "]
+    qrels = read_qrels(write(tmp_path / "q", "\n".join(lines)))
+    assert rows(qrels) == [(f"q{i % 7}", f"d{i}", i % 3) for i in range(200)]
+    lines[150] = "q1 0 oops"
+    with pytest.raises(MultiAspectError, match=r"q:151: 3 fields where 4"):
+        read_qrels(write(tmp_path / "q", "\n".join(lines)))
+
+
+def test_open_files(tmp_path: Path) -> None:
+    path = write(tmp_path / "q", "q 0 d 1\n")
+    with open(path) as text, open(path, "rb") as binary:
+        qrels = read_qrels({"relevance": text, "credibility": binary, "quality": io.StringIO("q 0 d 2")})
+    assert rows(qrels) == [("q", "d", 1, 1, 2)]
+    with (
+        open(write(tmp_path / "bad", "q 0 d\n")) as text,
+        pytest.raises(MultiAspectError, match=r"bad:1: 3 "),
+    ):
+        read_qrels(text)
+    with pytest.raises(MultiAspectError, match=r"<StringIO>:1: 1 field where 4"):
+        read_qrels(io.StringIO("qrels.txt"))
+
+
+def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "q", "q 0 d 1\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    assert len(read_qrels("~/q")) == 1
+
+
+# --- qrels that are not -------------------------------------------------------------------
+
+ONE = "qid iteration docno label"
+
+
+@pytest.mark.parametrize(
+    ("content", "aspects", "parts"),
+    [
+        ("q1 0 d1 1\nq1 0 d3\n", None, [":2: 3 fields where 4 were expected", f"({ONE})", "'q1 0 d3'"]),
+        ("q1 0 d1\nq1 0 d3 1\n", None, [":1: 3 fields where 4 were expected"]),
+        ("q1 0 d1 1\nq1 0 d3 1 2\n", None, [":2: 5 fields where 4 were expected", "aspects=[…]"]),
+        ("q1 0 d1 1 3\n", None, [":1: 5 fields where 4"]),
+        ("\n\nq1 0 d1 1\n\nq1 0 d1 1 q1\n0 d2 1\n", None, [":5: 5 fields where 4"]),
+        ("\nq1 0 d1\nq1 0 d2 1\n", None, [":2: 3 fields where 4"]),
+        ("q1 0 d1 1 q2 0 d2\n1\n", None, [":1: 7 fields where 4"]),
+        ("q1,0,d1,1\n", None, [":1: 1 field where 4", "'q1,0,d1,1'"]),
+        (f"q1 0 d1 {'x ' * 200}\n", None, [":1: 203 fields", "x…'"]),
+        ("q1 0 d1 1\n", ["relevance", "u"], [":1: 4 fields where 5", "(qid iteration docno relevance u)"]),
+        ("q1 0 d1 1 2 3\n", ["relevance", "u"], [":1: 6 fields where 5"]),
+        (
+            "q1 0 d1 1\nq1 0 d3 x\n",
+            None,
+            [":2: relevance is 'x'", "finite number", "query 'q1'", "document 'd3'"],
+        ),
+        (
+            "q1 0 d1 1 2\nq1 0 d3 1 high\n",
+            ["relevance", "u"],
+            [":2: u is 'high'", "query 'q1'", "document 'd3'"],
+        ),
+        ("q1 0 d1 1 x\nq1 0 d3\n", ["relevance", "u"], [":1: u is 'x'"]),
+        ("q1 0 d1 inf\n", None, [":1: relevance is 'inf'", "a finite number"]),
+        ("q1 0 d1 1e999\n", None, [":1: relevance is '1e999'"]),
+        ("q1 0 d1 1_0\n", None, [":1: relevance is '1_0'"]),
+        ("q1 0 d1 True\n", None, [":1: relevance is 'True'"]),
+        ("q1 0 d1 NA\n", None, [":1: relevance is 'NA'", "or nan for no judgment"]),
+        ("q1 0 d1 0x1\n", None, [":1: relevance is '0x1'"]),
+        ("q1 0 d1 1,5\n", None, [":1: relevance is '1,5'"]),
+        ("q1 0 d1 １\n", None, [":1: relevance is '１'"]),
+        ("query iter doc label\nq1 0 d1 1\n", None, [":1: relevance is 'label'"]),
+        (
+            "q1 0 d1 1\n\nq1 0 d2 1\nq1 0 d1 2\n",
+            None,
+            [":4: relevance of query 'q1', document 'd1' is 2 here and 1 on line 1"],
+        ),
+        (
+            "q1 0 d0 0 0\nq1 0 d1 1 0\nq1 0 d1 1 0\nq1 0 d1 1 3\n",
+            ["relevance", "u"],
+            [":4: u of query 'q1', document 'd1' is 3 here and 0 on line 2"],
+        ),
+        (
+            "q1 0 d1 nan\nq1 0 d1 2\n",
+            None,
+            [":2: relevance of query 'q1', document 'd1' is 2 here and nan on line 1"],
+        ),
+        ("", None, ["the file is empty", f"`{ONE}`"]),
+        (" \n\t\r\n\n", None, ["the file is empty"]),
+        (gzip.compress(b""), None, ["the file is empty"]),
+        ("\ufeff", None, ["the file is empty"]),
+        (b"q1 0 d1 1\nq1 0 caf\xe9 1\n", None, [":2: not UTF-8 text", "0xe9"]),
+        ("q1 0 d1 1\n".encode("utf-16"), None, [":1: not UTF-8 text", "0xff"]),
+        ("q1 0 d1 1\n".encode("utf-16-le"), None, [":1: binary data"]),
+        (b"q1 0 d1 1\n\x00\x01\x02", None, [":2: binary data"]),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", None, ["not UTF-8 text"]),
+        (gzip.compress(b"q1 0 d1 1\n" * 99)[:-12], None, ["damaged gzip"]),
+        (gzip.compress(b"q1 0 d1 1\n")[:4], None, ["damaged gzip"]),
+        (gzip.compress(b"q1 0 d1 1\n")[:10] + b"\xff" * 30, None, ["damaged gzip"]),
+        (gzip.compress(b"q1 0 d1 1\n") + b"tail", None, ["damaged gzip"]),
+        (gzip.compress(b"q1 0 d1\n"), None, [":1: 3 fields"]),
+    ],
+    ids=itertools.count(),  # the contents are no names: long, and gzip's hold the time
+)
+def test_bad_qrels(tmp_path: Path, content: str | bytes, aspects: list[str] | None, parts: list[str]) -> None:
+    path = write(tmp_path / "bad.qrels", content)
+    with pytest.raises(MultiAspectError) as caught:
+        read_qrels(path, aspects=aspects)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    for part in parts:
+        assert part in message
+    assert len(message) < len(str(path)) + 400
+
+
+def test_the_message_names_the_file_that_is_at_fault(tmp_path: Path) -> None:
+    good = write(tmp_path / "good", "q 0 d 1\n")
+    bad = write(tmp_path / "bad", "q 0 d x\n")
+    with pytest.raises(MultiAspectError, match=r"bad:1: credibility is 'x'"):
+        read_qrels({"relevance": good, "credibility": bad})
+    with pytest.raises(MultiAspectError, match=r"bad:1: credibility is 'x'"):
+        read_qrels({"credibility": bad})
+
+
+@pytest.mark.parametrize("read", [read_qrels, read_run])
+def test_what_cannot_be_opened(tmp_path: Path, read: Callable[..., pd.DataFrame]) -> None:
+    with pytest.raises(MultiAspectError, match=r"absent\.txt: no such file") as caught:
+        read("absent.txt")
+    assert isinstance(caught.value.__cause__, FileNotFoundError)
+    with pytest.raises(MultiAspectError, match="cannot be read"):
+        read(tmp_path)
+    with pytest.raises(MultiAspectError, match="cannot be read"):
+        read("a\0b")
+    with pytest.raises(MultiAspectError, match="expected a path or an open file, got DataFrame"):
+        read(pd.DataFrame())
+    write(tmp_path / "latin", b"q 0 caf\xe9 1\n")
+    with open(tmp_path / "latin", encoding="utf-8") as file, pytest.raises(MultiAspectError, match="latin"):
+        read(file)
+
+
+@pytest.mark.parametrize(
+    ("aspects", "part"),
+    [
+        ([], "none given"),
+        ("relevance", "expected a list of names, got 'relevance'"),
+        (5, "expected a list of names, got 5"),
+        ([1], "a name is a non-empty string, got 1"),
+        ([""], "a name is a non-empty string, got ''"),
+        (["qid"], "'qid' identifies a judgment"),
+        (["docno"], "'docno' identifies"),
+        (["query_id"], "'query_id' identifies"),
+        (["doc_id"], "'doc_id' identifies"),
+        (["iteration"], "'iteration' identifies"),
+        (["query"], "'query' identifies"),
+        (["relevance", "label"], "'relevance' and 'label' both become the column 'label'"),
+        (["u", "u"], "'u' and 'u' both become the column 'u'"),
+    ],
+)
+def test_names_that_cannot_be_aspects(tmp_path: Path, aspects: list[str], part: str) -> None:
+    path = write(tmp_path / "q", "q 0 d 1\n")
+    with pytest.raises(MultiAspectError) as caught:
+        read_qrels(path, aspects=aspects)
+    assert part in str(caught.value)
+    if isinstance(aspects, list) and len(set(aspects)) == len(aspects):
+        with pytest.raises(MultiAspectError) as caught:
+            read_qrels(dict.fromkeys(aspects, path))
+        assert part in str(caught.value)
+
+
+def test_a_mapping_names_the_aspects_itself(tmp_path: Path) -> None:
+    with pytest.raises(MultiAspectError, match=r"a mapping was given.*: relevance, credibility"):
+        read_qrels({"relevance": "a", "credibility": "b"}, aspects=["relevance"])
+
+
+# --- runs ---------------------------------------------------------------------------------
+
+RUN_LINES = "q1 Q0 NA 1 1e-3 my-run\n01 Q0 d2 2 -2 my-run\n01 Q0 d3 0 inf other\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        RUN_LINES,
+        RUN_LINES.replace(" ", "\t"),
+        RUN_LINES.replace("\n", "\r\n\r\n"),
+        "\ufeff" + RUN_LINES,
+        gzip.compress(RUN_LINES.encode()),
+    ],
+    ids=["blanks", "tabs", "CRLF and blank lines", "BOM", "gzip"],
+)
+def test_run(tmp_path: Path, content: str | bytes) -> None:
+    run = read_run(write(tmp_path / "run", content))
+    assert list(run.columns) == ["qid", "docno", "rank", "score", "name"]
+    assert rows(run) == [
+        ("q1", "NA", 1, 0.001, "my-run"),
+        ("01", "d2", 2, -2.0, "my-run"),
+        ("01", "d3", 0, math.inf, "other"),
+    ]
+    assert run["rank"].dtype == np.int64
+    assert run["score"].dtype == np.float64
+
+
+def test_run_as_pyterrier_reads_it(tmp_path: Path) -> None:
+    pt = pytest.importorskip("pyterrier")
+    path = write(tmp_path / "run", "q1 Q0 d1 0 3.25 bm25\nq1 Q0 d2 1 -0.5 bm25\n")
+    pd.testing.assert_frame_equal(read_run(path), pt.io.read_results(str(path)))
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("q1 Q0 d1 1 2.5", ["5 fields where 6 were expected", "(qid Q0 docno rank score tag)"]),
+        ("q1 Q0 d1 1 2.5 my run", ["7 fields where 6", "'q1 Q0 d1 1 2.5 my run'"]),
+        ("q1 0 d1 1", ["4 fields where 6"]),
+        ("q1 Q0 d1 first 2.5 t", ["rank is 'first'", "a whole number", "query 'q1', document 'd1'"]),
+        ("q1 Q0 d1 1.5 2.5 t", ["rank is '1.5'"]),
+        ("q1 Q0 d1 nan 2.5 t", ["rank is 'nan'"]),
+        ("q1 Q0 d1 inf 2.5 t", ["rank is 'inf'"]),
+        ("q1 Q0 d1 1 nan t", ["score is 'nan'", "a number other than nan", "document 'd1'"]),
+        ("q1 Q0 d1 1 NaN t", ["score is 'NaN'"]),
+        ("q1 Q0 d1 1 1_0 t", ["score is '1_0'"]),
+        ("q1 Q0 d1 1 x t", ["score is 'x'"]),
+    ],
+)
+def test_bad_run(tmp_path: Path, line: str, parts: list[str]) -> None:
+    path = write(tmp_path / "bad.run", f"q0 Q0 d0 1 1 t\n\n{line}\nq9 Q0 d0 1 1 t\n")
+    with pytest.raises(MultiAspectError) as caught:
+        read_run(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}:3: ")
+    for part in parts:
+        assert part in message
+
+
+def test_empty_run(tmp_path: Path) -> None:
+    with pytest.raises(MultiAspectError, match=r"run: the file is empty; expected lines `qid Q0 docno rank"):
+        read_run(write(tmp_path / "run", "\n"))
+
+
+# --- round trips --------------------------------------------------------------------------
+
+# U+FEFF at the very start of a file is its byte order mark, never part of an id.
+ids = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0\ufeff"), min_size=1, max_size=6
+) | st.sampled_from(["NA", "nan", "1", "01", "1.0", "#", '"', "''"])
+integers = st.integers(-(2**53), 2**53)
+floats = st.floats(allow_nan=False, allow_infinity=False)
+separators = st.sampled_from([" ", "\t", "  ", " \t"])
+
+
+def same(read: list[float], written: list[float]) -> bool:
+    return np.array_equal(np.array(read, float), np.array(written, float), equal_nan=True)
+
+
+@settings(deadline=None)
+@given(
+    judged=st.one_of(
+        st.dictionaries(st.tuples(ids, ids), st.tuples(labels, labels), min_size=1, max_size=12)
+        for labels in (integers, floats)
+    ),
+    separator=separators,
+    compress=st.booleans(),
+)
+def test_qrels_round_trip(
+    judged: dict[tuple[str, str], tuple[float, float]], separator: str, compress: bool
+) -> None:
+    def file(lines: list[tuple[str, ...]]) -> io.BytesIO:
+        content = "".join(separator.join(line) + "\n" for line in lines).encode()
+        return io.BytesIO(gzip.compress(content, 1) if compress else content)
+
+    def check(qrels: pd.DataFrame) -> None:
+        assert list(zip(qrels["qid"], qrels["docno"], strict=True)) == list(judged)
+        for place, column in enumerate(["label", "ease"]):
+            written = [labels[place] for labels in judged.values()]
+            assert qrels[column].tolist() == written
+            whole = all(float(label).is_integer() and abs(label) <= 2**53 for label in written)
+            assert qrels[column].dtype == (np.int64 if whole else np.float64)
+
+    both = [(qid, "0", docno, repr(first), repr(second)) for (qid, docno), (first, second) in judged.items()]
+    check(read_qrels(file(both), aspects=["relevance", "ease"]))
+    check(
+        read_qrels(
+            {
+                "relevance": file([line[:4] for line in both]),
+                "ease": file([(*line[:3], line[4]) for line in both]),
+            }
+        )
+    )
+
+
+@settings(deadline=None)
+@given(
+    first=st.dictionaries(st.tuples(ids, ids), integers | floats, min_size=1, max_size=8),
+    second=st.dictionaries(st.tuples(ids, ids), integers | floats, min_size=1, max_size=8),
+)
+def test_join_is_the_outer_join(
+    first: dict[tuple[str, str], float], second: dict[tuple[str, str], float]
+) -> None:
+    def file(judged: dict[tuple[str, str], float]) -> io.StringIO:
+        return io.StringIO("".join(f"{q} 0 {d} {label!r}\n" for (q, d), label in judged.items()))
+
+    qrels = read_qrels({"relevance": file(first), "ease": file(second)})
+    pairs = list(dict.fromkeys([*first, *second]))
+    assert list(zip(qrels["qid"], qrels["docno"], strict=True)) == pairs
+    assert same(qrels["label"].tolist(), [first.get(pair, math.nan) for pair in pairs])
+    assert same(qrels["ease"].tolist(), [second.get(pair, math.nan) for pair in pairs])
+
+
+@settings(deadline=None)
+@given(
+    retrieved=st.lists(
+        st.tuples(ids, ids, st.integers(-5, 10**6), st.floats(allow_nan=False), ids), min_size=1, max_size=12
+    ),
+    separator=separators,
+)
+def test_run_round_trip(retrieved: list[tuple[str, str, int, float, str]], separator: str) -> None:
+    content = "".join(
+        separator.join([qid, "Q0", docno, str(rank), repr(score), name]) + "\n"
+        for qid, docno, rank, score, name in retrieved
+    )
+    assert rows(read_run(io.StringIO(content))) == retrieved
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=80) | st.text("q01. \t\r\nnax_e-", max_size=60))
+def test_whatever_is_in_the_file_only_our_error_comes_out(content: bytes | str) -> None:
+    source = io.BytesIO(content) if isinstance(content, bytes) else io.StringIO(content)
+    lines = (content if isinstance(content, bytes) else content.encode()).split(b"\n")
+    try:
+        qrels = read_qrels(source)
+    except MultiAspectError:
+        return
+    assert len(qrels) <= sum(len(line.split()) == 4 for line in lines)
+    assert all(len(line.split()) in (0, 4) for line in lines)
+
+
+# --- real files ---------------------------------------------------------------------------
+
+
+def test_clef_ehealth_2015() -> None:
+    relevance = shared_path("data", "clef2015", "qrels.graded.txt.gz")
+    understandability = shared_path("data", "clef2015", "qread.graded.txt.gz")
+    qrels = read_qrels({"relevance": relevance, "understandability": understandability})
+    assert list(qrels.columns) == ["qid", "docno", "label", "understandability"]
+    assert len(qrels) == 8713
+    assert qrels["qid"].nunique() == 66
+    assert not qrels.duplicated(["qid", "docno"]).any()
+    assert qrels.dtypes.iloc[2:].tolist() == [np.int64, np.int64]
+    assert sorted(qrels["label"].unique()) == [0, 1, 2]
+    assert sorted(qrels["understandability"].unique()) == [0, 1, 2, 3]
+    assert rows(qrels.head(1)) == [("qtest.1", "aldf.1864_12_000027", 1, 3)]
+
+
+def test_clef_ehealth_2018() -> None:
+    names = {"relevance": "qrel.txt.gz", "understandability": "qread.txt.gz", "trust": "qtrust.txt.gz"}
+    qrels = read_qrels({aspect: shared_path("data", "clef2018", name) for aspect, name in names.items()})
+    assert list(qrels.columns) == ["qid", "docno", "label", "understandability", "trust"]
+    assert len(qrels) == 26025
+    assert qrels["qid"].nunique() == 50
