@@ -4,7 +4,9 @@ Importing the package registers its measures with ir-measures and lets PyTerrier
 names.
 """
 
-from . import names, provider
+from typing import TYPE_CHECKING, Any
+
+from . import model_selection, names, provider
 from .aspects import Aspect, Aspects
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
@@ -28,6 +30,12 @@ from .measures import (
 )
 from .order import DistanceOrder, Order
 
+if TYPE_CHECKING:
+    from .model_selection.boosters import lightgbm_metric, xgboost_metric
+    from .model_selection.labels import aggregate_labels
+    from .model_selection.ranker import AspectRanker
+    from .model_selection.scorer import ranking_scorer
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -40,6 +48,7 @@ __all__ = [
     "TOMA",
     "WHAM",
     "Aspect",
+    "AspectRanker",
     "Aspects",
     "DistanceOrder",
     "Judgments",
@@ -49,14 +58,30 @@ __all__ = [
     "On",
     "Order",
     "aggregate",
+    "aggregate_labels",
     "evaluate",
+    "lightgbm_metric",
+    "ranking_scorer",
     "read_qrels",
     "read_run",
     "uERR",
     "uRBP",
     "uRBPgr",
     "unDCG",
+    "xgboost_metric",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Model selection imports scikit-learn, so it waits until it is used.
+    if name in model_selection.__all__:
+        return getattr(model_selection, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *model_selection.__all__})
+
 
 provider.register()
 names.install()

@@ -398,10 +398,9 @@ class Aspects(Mapping[str, Aspect]):
             ensure_ascii=False,
         )
         if name is not None:
-            if name in self._aspects:
+            if name in (*self._aspects, "relevance", "label"):
                 raise MultiAspectError(
-                    f"the set cannot have the name of its own aspect {name!r}: in a measure string that "
-                    "selects the column"
+                    f"a set cannot be named {name!r} like an aspect: in a measure string that selects the column"
                 )
             Aspects.registry.add(self)
 

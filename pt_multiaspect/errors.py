@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable
 
-__all__ = ["MultiAspectError", "MultiAspectWarning", "choices", "warn_once"]
+__all__ = ["MultiAspectError", "MultiAspectWarning", "choices", "counted", "warn_once"]
 
 
 class MultiAspectError(ValueError):
@@ -23,7 +24,7 @@ class MultiAspectWarning(UserWarning):
 _given: set[str] = set()
 
 
-def warn_once(message: str, *, key: str | None = None, stacklevel: int = 3) -> None:
+def warn_once(message: str, *, key: str | None = None) -> None:
     """Warn with `message` the first time it, or its `key`, is given in this process.
 
     PyTerrier evaluates batches, folds and systems one by one: without this, one
@@ -31,7 +32,23 @@ def warn_once(message: str, *, key: str | None = None, stacklevel: int = 3) -> N
     """
     if (key or message) not in _given:
         _given.add(key or message)
-        warnings.warn(message, MultiAspectWarning, stacklevel=stacklevel)
+        warnings.warn(message, MultiAspectWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """The stack level, for the caller of this, of the first frame outside the tools that call each other here."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in ("pt_multiaspect", "ir_measures", "pyterrier"):
+            break
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def counted(number: int, noun: str) -> str:
+    """Say how many of something there are in all, for an error that shows the first."""
+    return f"({number} such {noun}{'' if number == 1 else 's'} in all)"
 
 
 def choices(names: Iterable[object]) -> str:

@@ -181,7 +181,7 @@ def _evaluate(name: str, run: object, judgments: Judgments, labelled: list[tuple
     for label, measure in labelled:
         if isinstance(measure, MultiAspectMeasure):
             measure.validate_params()
-            values = measure.compute(rankings)
+            values = measure.evaluate(rankings)
         else:
             values = elsewhere[measure]
         parts.append(pd.DataFrame({"qid": judgments.qids, "measure": label, "value": values}))
@@ -207,10 +207,16 @@ def _standard(measures: set[Measure], run: object, judgments: Judgments) -> dict
     )
     position = {qid: index for index, qid in enumerate(judgments.qids.tolist())}
     values = {measure: np.full(len(position), float(measure.DEFAULT)) for measure in measures}
+    # Together, a plain nDCG may be computed with the gains of an nDCG(gains=...): ir-measures
+    # puts it into whichever call of pytrec_eval a set happens to have first.
+    with_gains = [[measure] for measure in measures if "gains" in measure.params]
+    plain = [measure for measure in measures if "gains" not in measure.params]
+    frame = run_frame(run)
     try:
-        for metric in ir_measures.iter_calc(sorted(measures, key=str), qrels, run_frame(run)):
-            if metric.query_id in position:
-                values[metric.measure][position[metric.query_id]] = metric.value
+        for group in [*with_gains, plain]:
+            for metric in ir_measures.iter_calc(group, qrels, frame) if group else ():
+                if metric.query_id in position:
+                    values[metric.measure][position[metric.query_id]] = metric.value
     except (AssertionError, RuntimeError, ValueError) as error:
         raise MultiAspectError(
             f"ir-measures cannot compute {choices(sorted(map(str, measures)))}: {error}"

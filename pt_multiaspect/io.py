@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from pt_multiaspect.errors import MultiAspectError, choices
+from .errors import MultiAspectError, choices
+from .judgments import IDENTIFIERS
 
 __all__ = ["read_qrels", "read_run"]
 
@@ -23,7 +24,6 @@ logger = logging.getLogger("pt_multiaspect")
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
-_IDENTIFIERS = ("qid", "docno", "query_id", "doc_id", "iteration", "query")
 _BLOCK = 1 << 22  # bytes split at once: bounds the memory that the short-lived pieces take
 
 
@@ -195,10 +195,10 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
     for aspect in aspects:
         if not isinstance(aspect, str) or not aspect.strip():
             raise MultiAspectError(f"aspects: a name is a non-empty string, got {aspect!r}")
-        if aspect in _IDENTIFIERS:
+        if aspect in IDENTIFIERS:
             raise MultiAspectError(
                 f"aspects: {aspect!r} identifies a judgment and cannot name an aspect; "
-                f"taken are {choices(_IDENTIFIERS)}"
+                f"taken are {choices(IDENTIFIERS)}"
             )
         column = "label" if aspect == "relevance" else aspect
         if column in columns.values():

@@ -14,18 +14,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name, infer_grades, spell
-from .errors import MultiAspectError, choices
+from .errors import MultiAspectError, choices, counted
 from .kernels.layout import Bools, Floats, Ints
 from .kernels.target import Target
 
 __all__ = ["AspectView", "Judgments"]
 
-#: Numeric columns that are no labels.
-IDENTIFIERS = frozenset(
-    {"qid", "query_id", "docno", "doc_id", "docid", "query", "iteration", "iter", "Q0", "q0", "known"}
-)
 QUERY_COLUMNS = ("qid", "query_id")
 DOCUMENT_COLUMNS = ("docno", "doc_id")
+#: Columns that identify a judgment, so that they can be no aspects.
+IDENTIFIERS = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", "iteration", "iter", "Q0", "q0")
+#: Tells the documents a user knows already; an aspect only if it is asked for.
+KNOWN = "known"
 
 T = TypeVar("T")
 
@@ -34,9 +34,16 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
     """Return the one column of `frame` among `candidates`."""
     present = [column for column in candidates if column in frame.columns]
     if len(present) != 1:
-        found = f"both {' and '.join(present)}" if present else f"columns {choices(frame.columns)}"
-        raise MultiAspectError(f"{what} need one column {' or '.join(candidates)}, but have {found}")
+        found = f"both {' and '.join(present)}" if present else f"the columns {choices(frame.columns)}"
+        raise MultiAspectError(f"{what} must have one column {' or '.join(candidates)}; there are {found}")
     return frame[present[0]]
+
+
+def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:
+    """Refuse a frame that has a column twice."""
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()].unique()
+        raise MultiAspectError(f"{what} must not have several columns of one name: {choices(twice)}")
 
 
 def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
@@ -187,6 +194,7 @@ class Judgments:
 
     def __init__(self, qrels: object) -> None:
         frame, self._positional = _as_frame(qrels)
+        check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
         if "label" in frame.columns and "relevance" in frame.columns:
@@ -194,9 +202,6 @@ class Judgments:
                 "qrels have both a column label and a column relevance; both mean the aspect relevance: "
                 f"drop or rename one (columns: {choices(frame.columns)})"
             )
-        if frame.columns.has_duplicates:
-            twice = frame.columns[frame.columns.duplicated()].unique()
-            raise MultiAspectError(f"qrels have several columns named {choices(twice)}")
         query, qids = encode(identifiers(query_column, "qrels"))
         docnos = identifiers(document_column, "qrels")
         document, _ = encode(docnos)
@@ -217,7 +222,7 @@ class Judgments:
         self._cache: dict[Hashable, Any] = {}
         names: list[str] = []
         for column in frame.columns:
-            if isinstance(column, str) and column not in IDENTIFIERS:
+            if isinstance(column, str) and column not in (*IDENTIFIERS, KNOWN):
                 relevance = aspect_name(column) == "relevance"
                 if relevance or _is_numeric(frame[column]):
                     names.insert(0, "relevance") if relevance else names.append(column)
@@ -245,6 +250,10 @@ class Judgments:
     def n_queries(self) -> int:
         """The number of queries that have judgments."""
         return len(self.qids)
+
+    def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Spread values of judged pairs over the rows of the qrels, in the order they came in."""
+        return np.asarray(values[self._pair])
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what `make` gives, made once per `key` for all measures and runs."""
@@ -307,6 +316,8 @@ class Judgments:
         if column_name is None:
             raise self._missing([name])
         column = self._frame[column_name]
+        if getattr(column.dtype, "kind", "O") in "mMc":
+            raise MultiAspectError(f"the column {column_name} has the type {column.dtype}; labels are numbers")
         values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
@@ -321,9 +332,8 @@ class Judgments:
         if len(conflicts):
             row = int(conflicts[0])
             raise MultiAspectError(
-                f"{self._where(self._pair[row])} is judged more than once with different {column_name} "
-                f"labels: {spell(float(other[row]))} and {spell(float(values[row]))} "
-                f"({len(conflicts)} such rows in all)"
+                f"{self._where(self._pair[row])} is judged more than once, with the {column_name} "
+                f"{spell(float(other[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
             )
         return result
 
@@ -413,7 +423,7 @@ class Judgments:
             raise MultiAspectError(
                 f"{self._where(row)} has the {name} label {spell(float(labels[row]))}, which is "
                 f"{'above the top grade' if above else 'between two grades'}; the grades, worst first, are {scale} "
-                f"({len(wrong)} such labels in all)"
+                f"{counted(len(wrong), 'label')}"
             )
         return np.asarray(index, dtype=np.intp)
 

@@ -20,8 +20,11 @@ from .measures import ALL
 
 __all__ = ["install", "parse", "uninstall"]
 
+#: Marks a function that reads ir-measures names too, and holds the one that does not.
+_MARK = "trec_names_only"
+
 _trec_names: Callable[[str], list[Measure]] = getattr(
-    ir_measures.parse_trec_measure, "__wrapped__", ir_measures.parse_trec_measure
+    ir_measures.parse_trec_measure, _MARK, ir_measures.parse_trec_measure
 )
 
 
@@ -40,6 +43,9 @@ def _parse_any_name(measure: str) -> list[Measure]:
             f"{measure!r} is neither a trec_eval name ({unknown_to_trec_eval}) nor one of ir-measures ({error}); "
             f"measures there are: {choices(sorted(ir_measures.measures.registry))}"
         ) from None
+
+
+setattr(_parse_any_name, _MARK, _trec_names)
 
 
 def parse(measure: Measure | str) -> list[Measure]:
@@ -75,7 +81,8 @@ def parse(measure: Measure | str) -> list[Measure]:
 
 def install() -> None:
     """Let PyTerrier read ir-measures names; doing so again changes nothing."""
-    ir_measures.parse_trec_measure = _parse_any_name
+    if not hasattr(ir_measures.parse_trec_measure, _MARK):
+        ir_measures.parse_trec_measure = _parse_any_name
     loaded: Any = sys.modules.get("pyterrier.measures")
     if loaded is not None:  # pt.measures was filled before this package was imported
         for measure in ALL:
@@ -84,5 +91,6 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Take `install` back."""
-    ir_measures.parse_trec_measure = _trec_names
+    """Take `install` back, unless another package has wrapped the function since."""
+    if ir_measures.parse_trec_measure is _parse_any_name:
+        ir_measures.parse_trec_measure = _trec_names

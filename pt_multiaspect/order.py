@@ -25,6 +25,7 @@ MAX_TUPLES = 10**6
 TOLERANCE = 1e-13
 
 _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
+_ALLOWING = " allow_violations=True accepts that"
 _EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
 
 Grades = NDArray[np.intp]
@@ -228,6 +229,15 @@ class DistanceOrder(_TupleOrder):
             )
         return keys
 
+    def _sums(self, keys: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
+        """The distinct sums of an element of each, laid out a block at a time."""
+        block = max(1, 4 * MAX_CLASSES // len(keys))
+        sums = self._distinct(np.add.outer(keys, part[:block]).ravel())
+        for start in range(block, len(part), block):
+            more = np.add.outer(keys, part[start : start + block]).ravel()
+            sums = self._distinct(np.concatenate([sums, more]))
+        return sums
+
     @cached_property
     def _class_keys(self) -> NDArray[Any]:
         """The attainable keys, nearest first, built aspect by aspect and never tuple by tuple."""
@@ -242,7 +252,7 @@ class DistanceOrder(_TupleOrder):
         else:
             keys = np.zeros(1, dtype=parts[0].dtype)
             for part in parts:
-                keys = self._distinct(np.add.outer(keys, np.unique(part)).ravel())
+                keys = self._sums(keys, np.unique(part))
         return self._distinct(np.append(keys, worst))
 
     @property
@@ -392,6 +402,8 @@ class Order(_TupleOrder):
         self._tuples = [tuples[index] for index in by_code]
         if not self.allow_violations:
             self._refuse_violations(grades[by_code])
+        if name in _EXPONENTS:
+            raise MultiAspectError(f"the name {name!r} is that of a distance; take another name for the order")
         self._json = json.dumps(
             {
                 "aspects": json.loads(self.aspects.to_json()),
@@ -467,7 +479,8 @@ class Order(_TupleOrder):
         try:
             return cls(zip(labels, index.tolist(), strict=True), declared, name=name)
         except MultiAspectError as error:
-            raise MultiAspectError(f"the distance decreases although a gap grows: {error}") from None
+            reason = str(error).removesuffix(_ALLOWING)
+            raise MultiAspectError(f"the distance decreases although a gap grows: {reason}") from None
 
     def _code(self, grades: Grades) -> NDArray[np.intp]:
         codes = np.ravel_multi_index(tuple(grades.T), tuple(map(len, self.scales)))
@@ -475,8 +488,9 @@ class Order(_TupleOrder):
 
     def _refuse_violations(self, grades: Grades) -> None:
         if self._weights.min() < 0:
+            negative = [key for key, weight in zip(self._tuples, self._weights.tolist(), strict=True) if weight < 0]
             raise MultiAspectError(
-                "negative weights put documents below worthless ones; pass allow_violations=True if that is meant"
+                f"negative weights put documents below worthless ones: those of {choices(negative)}.{_ALLOWING}"
             )
         found: list[str] = []
         total = 0
@@ -491,8 +505,7 @@ class Order(_TupleOrder):
         if total:
             more = f"; and {total - len(found)} more" if total > len(found) else ""
             raise MultiAspectError(
-                f"the order violates the partial order of label tuples (Eq. 1): {'; '.join(found)}{more}. "
-                "allow_violations=True accepts that"
+                f"the order violates the partial order of tuples (Eq. 1): {'; '.join(found)}{more}.{_ALLOWING}"
             )
 
     def weigh_grades(self, grades: Grades) -> NDArray[np.float64]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import ir_measures
 from ir_measures import Metric
@@ -39,7 +38,7 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
                 key="no query in common",
             )
         for measure in self.measures:
-            values = measure.compute(rankings).tolist()
+            values = measure.evaluate(rankings).tolist()
             for qid, value in zip(self.qrel_qids, values, strict=True):
                 yield Metric(query_id=qid, measure=measure, value=value)
 
@@ -63,8 +62,7 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
         """The qrels columns needed beside the identifiers: the aspects that measures name."""
         columns: dict[str, None] = {"query_id": None, "doc_id": None}
         for measure in sorted(measures, key=str):
-            spec: Any = getattr(measure, "spec", measure.params.get("aspects"))
-            columns.update(dict.fromkeys(spec or ("relevance",)))
+            columns.update(dict.fromkeys(measure.spec or ("relevance",)))
         return list(columns)
 
 

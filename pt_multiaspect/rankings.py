@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .errors import MultiAspectError, choices, warn_once
+from .errors import MultiAspectError, choices, counted, warn_once
 from .judgments import (
     DOCUMENT_COLUMNS,
     QUERY_COLUMNS,
     Judgments,
+    check_distinct_columns,
     encode,
     fingerprints,
     id_column,
@@ -48,6 +49,7 @@ class Rankings:
     def __init__(self, run: object, judgments: Judgments) -> None:
         self.judgments = judgments
         frame = _as_frame(run)
+        check_distinct_columns(frame, "a run")
         codes, qids = encode(identifiers(id_column(frame, QUERY_COLUMNS, "a run"), "the run"))
         docnos = identifiers(id_column(frame, DOCUMENT_COLUMNS, "a run"), "the run")
         scores = _scores(frame, docnos, codes, qids)
@@ -158,10 +160,11 @@ def _scores(
     values = _numbers(column)
     faulty = np.flatnonzero(np.isnan(values))
     if len(faulty):
-        row = int(faulty[0])
+        row, given = int(faulty[0]), column.iloc[int(faulty[0])]
+        shown = repr(given) if isinstance(given, str) else given
         raise MultiAspectError(
-            f"document {docnos[row]} of query {qids[codes[row]]} has the score {column.iloc[row]!r}; "
-            f"scores are numbers, as documents are ranked by them ({len(faulty)} such rows in all)"
+            f"document {docnos[row]} of query {qids[codes[row]]} has the score {shown}; "
+            f"scores are numbers, as documents are ranked by them {counted(len(faulty), 'row')}"
         )
     with np.errstate(over="ignore"):
         return values.astype(np.float32) + np.float32(0)  # -0 and 0 are the same score

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from ir_measures import Measure, ParamInfo
 
-from ..aspects import AspectSpec, parse_aspects, spell_aspects
+from ..aspects import Aspects, AspectSpec, parse_aspects, spell_aspects
 from ..errors import MultiAspectError, choices, warn_once
-from ..judgments import AspectView
+from ..judgments import AspectView, Judgments
 from ..kernels.layout import Floats
 from ..order import check_weights, weights_of
 from ..rankings import Rankings
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["MultiAspectMeasure", "Param"]
 
@@ -140,11 +143,51 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
                 if value != param.default:
                     canonical[name] = value
         super().__init__(**canonical)
-        self._check()
+        try:
+            self._check()
+            if self.spec is not None:
+                self._check_names(tuple(self.spec))
+        except MultiAspectError as error:
+            raise self._named(error) from None
         self._text = self._spell()
+
+    def __call__(self, **params: Any) -> Self:
+        """Return this measure with some parameters changed."""
+        return type(self)(**{**self.params, **params})
+
+    def __matmul__(self, at_param: int) -> Self:
+        """Return this measure with a cutoff."""
+        return self(**{self.AT_PARAM: at_param})
 
     def _check(self) -> None:
         """Refuse combinations of parameters that cannot be."""
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        """Refuse aspects that do not go with the parameters: when they are declared, else when they are known."""
+        if "weights" in self.SUPPORTED_PARAMS:
+            weights_of(self["weights"], names)
+
+    def _named(self, error: MultiAspectError) -> MultiAspectError:
+        """The error with the measure's name in front."""
+        text = str(error)
+        return error if text.startswith(self.NAME) else MultiAspectError(f"{self.NAME}: {text}")
+
+    def evaluate(self, rankings: Rankings) -> Floats:
+        """Evaluate one run as `compute` does, with the measure named in errors.
+
+        Parameters
+        ----------
+        rankings : Rankings
+            The run, joined with the judgments.
+
+        Returns
+        -------
+        ndarray of float, shape (n_queries,)
+        """
+        try:
+            return self.compute(rankings)
+        except MultiAspectError as error:
+            raise self._named(error) from None
 
     def validate_params(self) -> None:
         """Refuse what is still missing before the measure can be computed."""
@@ -198,10 +241,17 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
             A value for every judged query, in the order of ``rankings.judgments.qids``.
         """
 
-    def views(self, rankings: Rankings) -> tuple[AspectView, ...]:
-        """The aspects of the judgments this measure takes in."""
+    @property
+    def spec(self) -> AspectSpec:
+        """What the measure is told of aspects: scales, names or nothing."""
         spec: AspectSpec = self["aspects"]
-        return rankings.judgments.views(spec)
+        return spec
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """The aspects of the judgments this measure takes in, after checking that they go with it."""
+        views = judgments.views(self.spec)
+        self._check_names([view.name for view in views])
+        return views
 
     def shares(self, views: tuple[AspectView, ...]) -> list[float]:
         """The weights of `views`, normalised to sum to 1."""
@@ -209,16 +259,16 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
         total = sum(weights)
         return [weight / total for weight in weights]
 
-    def warn_if_inferred(self, views: tuple[AspectView, ...]) -> None:
-        """Warn once that the values depend on scales that had to be inferred."""
-        inferred = [view for view in views if view.inferred]
+    def warn_if_inferred(self, views: tuple[AspectView, ...], depends: Callable[[AspectView], bool]) -> None:
+        """Warn once that the values depend on the scales of some of `views` which had to be inferred."""
+        inferred = [view for view in views if view.inferred and depends(view)]
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-            remedy = ", ".join(f"{view.name!r}: {view.scale.grades.max():g}" for view in inferred)
+            declared = Aspects({view.name: view.aspect for view in views}).spelled()
             warn_once(
                 f"{self.NAME} depends on the scales of the aspects, which were inferred from the judgments at "
                 f"hand: {scales}. Other qrels, or parts of these (batches, folds), may give other scales and "
-                f"values: declare them, as in {self.NAME}(aspects={{{remedy}}}) for scales 0..n",
+                f"values: declare them, as in {self.NAME}(aspects={declared!r})",
                 key=f"{self.NAME}: {','.join(view.name for view in inferred)}",
             )
 

@@ -18,6 +18,7 @@ from ..kernels import ranked
 from ..kernels.layout import Bools, Floats, Ints, Layout, discount, ratio
 from ..kernels.target import Target
 from ..rankings import Rankings
+from .base import parse_cutoff, real
 
 __all__ = ["Base", "Bases", "LinearForm", "parse_bases"]
 
@@ -61,22 +62,12 @@ def _gained(measure: Measure, target: Target) -> Target:
     gains = measure.params.get("gains")
     if gains is None:
         return target
-    if target.regained is None:
-        raise MultiAspectError(
-            f"{spell_measure(measure)} maps raw labels to gains, but here classes of label tuples are ranked; "
-            "give the gains as values of the aspects"
-        )
+    assert target.regained is not None  # classes are refused by `check_on_classes`
     return target.with_gain(target.regained(gains))
 
 
 def _is_exponential(measure: Measure, target: Target) -> bool:
-    exponential: bool = measure["dcg"] == "exp-log2"
-    if exponential and target.exponential:
-        raise MultiAspectError(
-            "nDCG(dcg='exp-log2') exponentiates gains already; take weighting='classes' with it, or nDCG "
-            "with weighting='exponential'"
-        )
-    return exponential
+    return bool(measure["dcg"] == "exp-log2")
 
 
 def _ndcg(measure: Measure, layout: Layout, target: Target) -> Floats:
@@ -177,8 +168,6 @@ def _rbp_linear(measure: Measure, target: Target) -> LinearForm:
 
 
 def _err(measure: Measure, layout: Layout, target: Target) -> Floats:
-    if target.exponential:
-        raise MultiAspectError("ERR exponentiates gains already; take weighting='classes' with it")
     return ranked.err(layout, ranked.stop_probability(target.gain, target.top), _cutoff(measure))
 
 
@@ -276,11 +265,24 @@ class Base:
 
     def check_complete(self) -> None:
         """Refuse a measure that lacks a parameter it requires, such as P without a cutoff."""
-        try:
-            self.measure.validate_params()
-        except AssertionError as error:
-            example = f", as in {self.text}@10" if self.accepts_cutoff and self.cutoff is None else ""
-            raise MultiAspectError(f"the base {self.text} is not complete{example}: {error}") from None
+        params = self.measure.SUPPORTED_PARAMS
+        missing = [name for name, info in params.items() if info.required and name not in self.measure.params]
+        if missing:
+            example = f", as in {self.text}@10" if missing == ["cutoff"] else ""
+            raise MultiAspectError(f"the base {self.text} is not complete: it needs {choices(missing)}{example}")
+
+    def check_on_classes(self, *, exponential: bool) -> None:
+        """Refuse to rank classes of label tuples by a measure that makes no sense of them."""
+        if "gains" in self.measure.params:
+            raise MultiAspectError(
+                f"the base {self.text} maps raw labels to gains, but classes of label tuples are ranked; give the "
+                "gains as values of the aspects"
+            )
+        if exponential and (self.measure.NAME == "ERR" or self.measure.params.get("dcg") == "exp-log2"):
+            raise MultiAspectError(
+                f"the base {self.text} exponentiates gains already, as weighting='exponential' does; take "
+                "weighting='classes' with it"
+            )
 
     @property
     def has_rel(self) -> bool:
@@ -296,7 +298,7 @@ class Base:
 
     def values(self, rankings: Rankings, target: Target) -> Floats:
         """Evaluate a run, one value a query; computed once per run and target."""
-        key = ("base", self.text, target)
+        key = ("base", type(self.measure), self.text, target)  # define() may give one name to many classes
         values: Floats = rankings.shared(key, lambda: self._compute(rankings, target))
         return values
 
@@ -311,20 +313,20 @@ class Base:
             return np.asarray(target.n_positive(_rel(self.measure)) == 0, dtype=np.bool_)
         return np.asarray(target.greatest == 0, dtype=np.bool_)
 
-    def linear(self, target: Target) -> LinearForm:
-        """The measure as a linear form.
-
-        Raises
-        ------
-        MultiAspectError
-            If it is none: sorting documents does not maximise it.
-        """
+    def check_linear(self) -> None:
+        """Refuse a measure that is no linear form: sorting documents does not maximise it."""
         if self._kernel is None or self._kernel.linear is None:
             linear = choices(name for name, kernel in _KERNELS.items() if kernel.linear)
             raise MultiAspectError(
                 f"normalized=True needs the best value any ranking can reach, which is known for {linear}; "
                 f"{self.text} is no sum over ranks of discount times gain"
             )
+
+    def linear(self, target: Target) -> LinearForm:
+        """The measure as a linear form."""
+        self.check_linear()
+        assert self._kernel is not None
+        assert self._kernel.linear is not None
         return self._kernel.linear(self.measure, target)
 
 
@@ -392,6 +394,14 @@ Bases = Base | dict[str, Base]
 """One base for every aspect, or a base per aspect."""
 
 
+#: What ir-measures does not check.
+_RANGES: Mapping[str, Callable[[Any], object]] = {
+    "cutoff": parse_cutoff,
+    "p": real("p", low=0, high=1),
+    "beta": real("beta", low=0),
+}
+
+
 def parse_base(base: object) -> Base:
     """Read a base given as a measure or as the name of one."""
     if isinstance(base, Base):
@@ -418,6 +428,11 @@ def parse_base(base: object) -> Base:
             info = base.SUPPORTED_PARAMS[name]
             expected = info.choices if isinstance(info.choices, list) else getattr(info.dtype, "__name__", "?")
             raise MultiAspectError(f"the base {base.NAME} cannot have {name}={value!r}; expected {expected}")
+        if name in _RANGES:
+            try:
+                _RANGES[name](value)
+            except MultiAspectError as error:
+                raise MultiAspectError(f"the base {base.NAME}: {error}") from None
     return Base(base)
 
 

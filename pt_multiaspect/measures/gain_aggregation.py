@@ -24,6 +24,10 @@ def _probability(views: tuple[AspectView, ...]) -> Floats:
     return np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
 
 
+def _takes_the_scale(view: AspectView) -> bool:
+    return not view.scale.identity
+
+
 def _covering(layout: Layout, gain: Floats) -> Layout:
     """The layout with unjudged documents among the hits, if they gain anything."""
     return layout.dense() if gain[-1] else layout
@@ -66,9 +70,8 @@ class _uRBP(MultiAspectMeasure):
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def compute(self, rankings: Rankings) -> Floats:
-        views = self.views(rankings)
-        fractional = [view for view in views if (view.scale.grades != np.floor(view.scale.grades)).any()]
-        self.warn_if_inferred(tuple(fractional))
+        views = self.views(rankings.judgments)
+        self.warn_if_inferred(views, lambda view: (view.scale.grades != np.floor(view.scale.grades)).any())
         positive = np.all([view.positive for view in views], axis=0)
         return ranked.rbp(rankings.layout, positive, self["p"], self.cutoff)
 
@@ -109,8 +112,8 @@ class _uRBPgr(MultiAspectMeasure):
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def compute(self, rankings: Rankings) -> Floats:
-        views = self.views(rankings)
-        self.warn_if_inferred(tuple(view for view in views if not view.scale.identity))
+        views = self.views(rankings.judgments)
+        self.warn_if_inferred(views, _takes_the_scale)
         gain = _probability(views)
         return ranked.rbp(_covering(rankings.top(self.cutoff), gain), gain, self["p"])
 
@@ -152,8 +155,8 @@ class _unDCG(MultiAspectMeasure):
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def compute(self, rankings: Rankings) -> Floats:
-        views = self.views(rankings)
-        self.warn_if_inferred(tuple(view for view in views if not view.scale.identity))
+        views = self.views(rankings.judgments)
+        self.warn_if_inferred(views, _takes_the_scale)
         judged = np.all([view.known for view in views], axis=0)
         probability = np.where(judged, _probability(views)[:-1], 0.0)
         # Scaled by a power of two, which cancels out, so that no s overflows.
@@ -205,8 +208,8 @@ class _uERR(MultiAspectMeasure):
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def compute(self, rankings: Rankings) -> Floats:
-        views = self.views(rankings)
-        self.warn_if_inferred(tuple(view for view in views if not view.scale.identity))
+        views = self.views(rankings.judgments)
+        self.warn_if_inferred(views, _takes_the_scale)
         top = float(np.prod([view.top_probability for view in views]))
         stop = ranked.stop_probability(self["s"] * _probability(views), self["s"] * top)
         return ranked.err(_covering(rankings.top(self.cutoff), stop), stop)
@@ -256,7 +259,7 @@ class _NWCS(MultiAspectMeasure):
     }
 
     def compute(self, rankings: Rankings) -> Floats:
-        views = self.views(rankings)
+        views = self.views(rankings.judgments)
         scores = [
             share * np.maximum(view.scale.values, 0.0)[np.append(view.grade, 0)]
             for view, share in zip(views, self.shares(views), strict=True)

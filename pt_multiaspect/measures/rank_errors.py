@@ -46,6 +46,9 @@ class _RankErrors(MultiAspectMeasure):
         elif mu + nu == 0:
             raise MultiAspectError(f"{self.NAME}: mu and nu must not both be 0")
 
+    def _check_names(self, names: Sequence[str]) -> None:
+        self._constants(names)
+
     def _constants(self, names: Sequence[str]) -> list[float]:
         mu = self["mu"]
         if isinstance(mu, dict):
@@ -63,7 +66,7 @@ class _RankErrors(MultiAspectMeasure):
         return constants
 
     def compute(self, rankings: Rankings) -> Floats:
-        views = self.views(rankings)
+        views = self.views(rankings.judgments)
         layout = rankings.top(self.cutoff)
         epsilons = [
             rankings.shared(

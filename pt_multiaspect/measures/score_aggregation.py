@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,38 +41,34 @@ class _ScoreAggregation(BasedMeasure):
         "cutoff": CUTOFF,
     }
 
-    def _base_of(self, view: AspectView) -> Base:
+    def _check_names(self, names: Sequence[str]) -> None:
+        super()._check_names(names)
         if isinstance(self._bases, Base):
-            return self._bases
-        if view.name not in self._bases:
+            return
+        missing, surplus = [n for n in names if n not in self._bases], sorted(set(self._bases) - set(names))
+        if missing or surplus:
             raise MultiAspectError(
-                f"{self.NAME} has bases for {choices(self._bases)}, but none for the aspect {view.name}"
+                f"{self.NAME} has bases for {choices(self._bases)}, but the aspects evaluated are {choices(names)}"
+                + (f"; there is none for the aspect {choices(missing)}" if missing else "")
+                + (f"; there is no aspect {choices(surplus)}" if surplus else "")
             )
-        return self._bases[view.name]
+
+    def _base_of(self, view: AspectView) -> Base:
+        return self._bases if isinstance(self._bases, Base) else self._bases[view.name]
 
     def _parts(self, judgments: Judgments) -> list[tuple[AspectView, Base, float]]:
         """The aspects that count, with their bases and shares."""
-        views = judgments.views(self["aspects"])
-        if not isinstance(self._bases, Base):
-            surplus = sorted(set(self._bases) - {view.name for view in views})
-            if surplus:
-                raise MultiAspectError(
-                    f"{self.NAME} has a base for {choices(surplus)}, but the aspects evaluated are "
-                    f"{choices(view.name for view in views)}"
-                )
-        self._check_views(views)
+        views = self.views(judgments)
         return [
             (view, self._base_of(view), share)
             for view, share in zip(views, self.shares(views), strict=True)
             if share > 0
         ]
 
-    def _check_views(self, views: tuple[AspectView, ...]) -> None:
-        """Refuse aspects the measure is not defined for."""
-
     def compute(self, rankings: Rankings) -> Floats:
         parts = self._parts(rankings.judgments)
-        self.warn_if_inferred(tuple(view for view, base, _ in parts if base.depends_on_scale(view)))
+        depending = {view for view, base, _ in parts if base.depends_on_scale(view)}
+        self.warn_if_inferred(self.views(rankings.judgments), lambda view: view in depending)
         values = np.stack([base.values(rankings, view.target) for view, base, _ in parts])
         shares = np.repeat([[share] for _, _, share in parts], rankings.judgments.n_queries, axis=1)
         if self["empty"] == "drop":
@@ -132,6 +129,12 @@ class _CAM(_ScoreAggregation):
         "normalized": Param(_parse_bool, False, "divide by the best value any ranking can reach"),
         "cutoff": CUTOFF,
     }
+
+    def _check(self) -> None:
+        super()._check()
+        if self["normalized"]:
+            for base in self._each_base():
+                base.check_linear()
 
     def compute(self, rankings: Rankings) -> Floats:
         values = super().compute(rankings)
@@ -241,13 +244,13 @@ class _WHAM(_MM):
     SHORT_DESC = "The weighted harmonic mean of a measure over exactly two aspects."
     CITATION = "Lioma et al. 2017, Eq. 13"
 
-    def _check_views(self, views: tuple[AspectView, ...]) -> None:
-        if len(views) != 2:
+    def _check_names(self, names: Sequence[str]) -> None:
+        if len(names) != 2:
             raise MultiAspectError(
-                f"WHAM is defined for exactly two aspects, not for {len(views)}: "
-                f"{choices(view.name for view in views)}; choose two, as in "
-                f"WHAM(aspects='relevance,credibility'), or take MM"
+                f"WHAM is defined for exactly two aspects, not for {len(names)}: {choices(names)}; choose "
+                f"two, as WHAM(aspects='relevance,credibility'), or take MM"
             )
+        super()._check_names(names)
 
 
 class _GAM(_ScoreAggregation):

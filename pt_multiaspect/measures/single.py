@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..aspects import aspect_name
+from ..errors import MultiAspectError, choices
 from ..kernels.layout import Floats
 from ..rankings import Rankings
 from .base import ASPECTS, CUTOFF, MultiAspectMeasure, Param
@@ -24,8 +26,11 @@ class BasedMeasure(MultiAspectMeasure):
 
     def validate_params(self) -> None:
         """Refuse bases that lack a required parameter."""
-        for base in self._each_base():
-            base.check_complete()
+        try:
+            for base in self._each_base():
+                base.check_complete()
+        except MultiAspectError as error:
+            raise self._named(error) from None
 
     def _spelled_params(self) -> tuple[dict[str, Any], int | None]:
         # CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure and print the same.
@@ -82,11 +87,14 @@ class _On(BasedMeasure):
         "cutoff": CUTOFF,
     }
 
+    def _check_names(self, names: Sequence[str]) -> None:
+        if self["aspect"] not in names:
+            raise MultiAspectError(f"the aspect {self['aspect']} is not among the aspects given: {choices(names)}")
+
     def compute(self, rankings: Rankings) -> Floats:
         view = rankings.judgments.view(self["aspect"], self["aspects"])
         (base,) = self._each_base()
-        if base.depends_on_scale(view):
-            self.warn_if_inferred((view,))
+        self.warn_if_inferred((view,), base.depends_on_scale)
         return base.values(rankings, view.target)
 
 

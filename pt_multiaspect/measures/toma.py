@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..errors import MultiAspectError, choices
 from ..judgments import AspectView, Judgments
 from ..kernels.layout import Bools, Floats
 from ..kernels.target import Target
-from ..order import DistanceOrder, Order, parse_order
+from ..order import DistanceOrder, Order, check_gate, parse_order
 from ..rankings import Rankings
 from .base import ASPECTS, CUTOFF, Param, choice, weights_param
 from .single import BasedMeasure, base_param
@@ -113,16 +113,23 @@ class _TOMA(BasedMeasure):
 
     def _check(self) -> None:
         super()._check()
+        (base,) = self._each_base()
+        base.check_on_classes(exponential=self["weighting"] == "exponential")
         order = self["distance"]
         if isinstance(order, Order):
             given = [name for name in ("weights", "gate") if self[name] is not None]
             if given:
                 raise MultiAspectError(f"TOMA: an Order has weights of its own; leave out {choices(given)}")
-            spec: AspectSpec = self["aspects"]
-            if spec is not None and sorted(spec) != sorted(order.names):
+            named = self["aspects"]
+            if named is not None and sorted(named) != sorted(order.names):
                 raise MultiAspectError(
-                    f"TOMA: the order is of the aspects {choices(order.names)}, but aspects are {choices(spec)}"
+                    f"TOMA: the order is of the aspects {choices(order.names)}, but aspects are {choices(named)}"
                 )
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        super()._check_names(names)
+        if self["gate"] is not None:
+            check_gate(self["gate"], names)
 
     @property
     def spec(self) -> AspectSpec:
@@ -134,8 +141,8 @@ class _TOMA(BasedMeasure):
     def compute(self, rankings: Rankings) -> Floats:
         judgments = rankings.judgments
         (base,) = self._each_base()
-        views = judgments.views(self.spec)
-        self.warn_if_inferred(views)
+        views = self.views(judgments)
+        self.warn_if_inferred(views, lambda view: True)
         return base.values(rankings, self.target(judgments))
 
     def target(self, judgments: Judgments) -> Target:
@@ -156,7 +163,7 @@ class _TOMA(BasedMeasure):
         return judgments.cached(key, lambda: self._make_target(judgments))
 
     def _make_target(self, judgments: Judgments) -> Target:
-        views = judgments.views(self.spec)
+        views = self.views(judgments)
         grades = np.stack([view.grade for view in views], axis=1)
         order = self["distance"]
         if isinstance(order, Order):

@@ -1,0 +1,25 @@
+"""Choosing and training models by multi-aspect measures: scikit-learn, boosters, PyTerrier's learning to rank.
+
+The names are imported when they are used, so that the package does not import scikit-learn.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "AspectRanker": "ranker",
+    "aggregate_labels": "labels",
+    "lightgbm_metric": "boosters",
+    "ranking_scorer": "scorer",
+    "xgboost_metric": "boosters",
+}
+
+__all__ = ["AspectRanker", "aggregate_labels", "lightgbm_metric", "ranking_scorer", "xgboost_metric"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

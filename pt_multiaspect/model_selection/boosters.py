@@ -1,0 +1,150 @@
+"""Measures as evaluation metrics of gradient boosting, for early stopping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from ir_measures import Measure
+
+from ..aspects import AspectSpec, parse_aspects
+from ..errors import MultiAspectError
+from .labels import LabelledRows
+from .scorer import RankingScorer
+
+__all__ = ["lightgbm_metric", "xgboost_metric"]
+
+
+class _Metric:
+    """A measure on a fixed validation set."""
+
+    def __init__(
+        self, measure: Measure | str, Y_valid: object, qid_valid: object, aspects: object, name: str | None
+    ):
+        spec: AspectSpec = parse_aspects(aspects)
+        scorer = RankingScorer(measure, spec, "predict")
+        self._rows = LabelledRows(Y_valid, qid_valid, spec, scorer.measure)
+        self._measure = scorer.measure_on(self._rows)
+        # Early stopping reports and looks metrics up by name.
+        self.__name__ = name or str(scorer.measure)
+
+    def _value(self, scores: Any) -> float:
+        scores = np.asarray(scores)
+        if len(scores) != len(self._rows):
+            raise MultiAspectError(
+                f"the metric {self.__name__} was made for a validation set of {len(self._rows)} rows but is asked "
+                f"about {len(scores)}: evaluate on that set only, not on the training set too"
+            )
+        return self._rows.evaluate(self._measure, scores)
+
+
+class _LightGBMMetric(_Metric):
+    def __call__(self, first: Any, second: Any) -> tuple[str, float, bool]:
+        # lgb.train calls with (predictions, Dataset), its ranker with (labels, predictions).
+        predictions = first if hasattr(second, "get_label") else second
+        return self.__name__, self._value(predictions), True
+
+
+class _XGBoostMetric(_Metric):
+    def __init__(
+        self, measure: Measure | str, Y_valid: object, qid_valid: object, aspects: object, name: str | None
+    ):
+        super().__init__(measure, Y_valid, qid_valid, aspects, name)
+        # XGBoost prints "data-metric:value data-metric:value" and early stopping reads it back.
+        self.__name__ = "".join(self.__name__.replace(":", "=").split())
+
+    def __call__(self, predictions: Any, data: Any) -> tuple[str, float]:
+        if not hasattr(data, "get_label"):
+            raise MultiAspectError(
+                "XGBoost's scikit-learn wrapper calls a metric of rankers once a query, with its labels and "
+                "predictions only, so no measure over all queries can be computed there: use "
+                "xgboost.train(..., custom_metric=...)"
+            )
+        return self.__name__, self._value(predictions)
+
+
+def lightgbm_metric(
+    measure: Measure | str,
+    Y_valid: object,
+    qid_valid: object,
+    *,
+    aspects: object = None,
+    name: str | None = None,
+) -> Any:
+    """Make an evaluation metric for LightGBM from a measure, for early stopping.
+
+    Parameters
+    ----------
+    measure : ir_measures.Measure or str
+        The measure; a single-aspect one is computed on the first column.
+    Y_valid : DataFrame or array-like of shape (n_rows, n_aspects)
+        The labels of the validation rows, in the order in which LightGBM gets them.
+    qid_valid : array-like of shape (n_rows,)
+        Their queries.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Names, and declares, the columns of an array; selects those of a frame.
+    name : str, optional
+        The metric's name in LightGBM's logs; the measure's by default.
+
+    Returns
+    -------
+    callable
+        Serves both ``LGBMRanker.fit(eval_metric=...)`` and ``lgb.train(feval=...)``. Greater is
+        better. Evaluate on the validation set alone, and switch LightGBM's own metric off
+        (``metric="None"``), else early stopping looks at that too.
+
+    Raises
+    ------
+    MultiAspectError
+        When called for a set with another number of rows, such as the training set.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> metric = ma.lightgbm_metric(
+    ...     "CAM@10", [[2, 0], [0, 2]], ["q", "q"], aspects={"relevance": 2, "credibility": 2}, name="cam")
+    >>> name, value, greater_is_better = metric([2, 0], [0.3, 0.1])
+    >>> name, round(value, 4), greater_is_better
+    ('cam', 0.8155, True)
+    """
+    return _LightGBMMetric(measure, Y_valid, qid_valid, aspects, name)
+
+
+def xgboost_metric(
+    measure: Measure | str,
+    Y_valid: object,
+    qid_valid: object,
+    *,
+    aspects: object = None,
+    name: str | None = None,
+) -> Any:
+    """Make an evaluation metric for ``xgboost.train(custom_metric=...)`` from a measure.
+
+    Parameters
+    ----------
+    measure, Y_valid, qid_valid, aspects, name
+        As of `lightgbm_metric`. The name is spelt without blanks and colons, at which XGBoost
+        splits its logs.
+
+    Returns
+    -------
+    callable
+        Pass it with ``maximize=True``, the validation set alone in ``evals``, and
+        ``disable_default_eval_metric=True`` among the parameters. XGBoost rounds its values to
+        six decimals.
+
+    Raises
+    ------
+    MultiAspectError
+        When called by XGBoost's scikit-learn wrapper, which shows a metric one query at a time,
+        or for a set with another number of rows.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> labels, aspects = [[2, 0], [0, 2]], {"relevance": 2, "credibility": 2}
+    >>> metric = ma.xgboost_metric("CAM@10", labels, ["q", "q"], aspects=aspects)
+    >>> metric.__name__
+    "CAM(aspects={'relevance'=2,'credibility'=2})@10"
+    """
+    return _XGBoostMetric(measure, Y_valid, qid_valid, aspects, name)

@@ -1,0 +1,141 @@
+"""Measures as scikit-learn scorers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from ir_measures import Measure
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from .. import names
+from ..aspects import Aspects, AspectSpec, parse_aspects
+from ..errors import MultiAspectError, choices
+from ..measures import MultiAspectMeasure, On
+from .labels import LabelledRows, find_qid
+
+__all__ = ["RankingScorer", "ranking_scorer"]
+
+_RESPONSES = ("predict", "decision_function", "predict_proba")
+
+
+def ranking_scorer(
+    measure: Measure | str,
+    *,
+    aspects: object = None,
+    response_method: str = "predict",
+) -> RankingScorer:
+    """Make a scikit-learn scorer for grouped ranking data from a measure.
+
+    Every query's rows are ranked by the estimator's prediction and evaluated by the labels in
+    `y`, a column per aspect. Greater is better.
+
+    Parameters
+    ----------
+    measure : ir_measures.Measure or str
+        A multi-aspect measure, or any other, which scores the first column of y.
+        ``On(aspect="credibility", base=nDCG) @ 10`` scores any other column.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Names the columns of y where y is an array, and selects them where it is a frame. Declared
+        scales also go to a measure that has none, so that every fold uses the same scales.
+    response_method : {'predict', 'decision_function', 'predict_proba'}
+        Where the scores come from; of ``predict_proba`` with two classes the second counts.
+
+    Returns
+    -------
+    RankingScorer
+        A callable ``scorer(estimator, X, y, qid=None)`` for the ``scoring`` of `GridSearchCV`,
+        `RandomizedSearchCV` and `cross_validate`, alone or in a dict of several.
+
+    Raises
+    ------
+    MultiAspectError
+        When made: for an unknown measure or response method. When called: without a qid, for
+        columns, queries or predictions of the wrong number or shape, or NaN predictions.
+
+    Notes
+    -----
+    *Where qid comes from.* With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``)
+    pass ``qid`` to ``fit`` or as ``params``: the scorer requests it already. Without routing it is
+    taken from the index level ``qid`` of y or X, or the column ``qid`` of X. There is never one
+    silent group: without a qid the scorer raises.
+
+    *Folds.* Split by query, as `GroupKFold` does. Successive halving over samples cuts queries
+    apart, and its scores are of truncated queries; halve over another resource, such as
+    ``n_estimators``.
+
+    *Ties* in the predictions rank the later row first: rows are documents named by their
+    position, and of tied documents the one with the greater name comes first, as in trec_eval.
+    A query with a single row, or with worst labels only, counts like any other (as 0 where
+    nothing can be gained).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> import pt_multiaspect as ma
+    >>> X, qid = np.array([[0.1], [0.9], [0.4], [0.3]]), ["a", "a", "b", "b"]
+    >>> Y = np.array([[0, 1], [2, 1], [1, 0], [0, 2]])
+    >>> scorer = ma.ranking_scorer(ma.CAM @ 10, aspects={"relevance": 2, "credibility": 2})
+    >>> round(scorer(LinearRegression().fit(X, Y[:, 0]), X, Y, qid=qid), 3)
+    0.908
+    """
+    return RankingScorer(measure, aspects, response_method)
+
+
+class RankingScorer:
+    """What `ranking_scorer` makes."""
+
+    def __init__(self, measure: Measure | str, aspects: object, response_method: str) -> None:
+        parsed = names.parse(measure)
+        if len(parsed) != 1:
+            raise MultiAspectError(f"a scorer has one measure; {measure!r} names {len(parsed)}")
+        if response_method not in _RESPONSES:
+            raise MultiAspectError(f"unknown response_method {response_method!r}; choose {choices(_RESPONSES)}")
+        self._aspects: AspectSpec = parse_aspects(aspects)
+        self.measure = parsed[0]
+        if isinstance(self.measure, MultiAspectMeasure):
+            if isinstance(self._aspects, Aspects) and self.measure["aspects"] is None:
+                self.measure = self.measure(aspects=self._aspects)
+            self.measure.validate_params()
+        else:
+            On(base=self.measure).validate_params()
+        self._response_method = response_method
+
+    def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
+        """Score `estimator` on the rows of X by the labels y."""
+        queries = find_qid(qid, X, y)
+        if queries is None:
+            raise MultiAspectError(
+                f"{self!r} needs the query of every row: pass qid with metadata routing "
+                "(sklearn.set_config(enable_metadata_routing=True)), or give y or X an index level, or X a "
+                "column, called qid"
+            )
+        rows = LabelledRows(y, queries, self._aspects, self.measure)
+        return rows.evaluate(self.measure_on(rows), self._scores(estimator, X))
+
+    def measure_on(self, rows: LabelledRows) -> MultiAspectMeasure:
+        """The measure itself, or a single-aspect one on the first column."""
+        if isinstance(self.measure, MultiAspectMeasure):
+            return self.measure
+        declared = self._aspects if isinstance(self._aspects, Aspects) else None
+        return On(aspect=rows.names[0], base=self.measure, aspects=declared)
+
+    def _scores(self, estimator: Any, X: Any) -> Any:
+        respond = getattr(estimator, self._response_method, None)
+        if respond is None:
+            raise MultiAspectError(f"{type(estimator).__name__} has no {self._response_method}")
+        scores = np.asarray(respond(X))
+        if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
+            return scores[:, 1]
+        return scores
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Tell scikit-learn that ``score`` takes `qid`."""
+        request = MetadataRequest(owner=repr(self))
+        request.score.add_request(param="qid", alias=True)
+        return request
+
+    def __repr__(self) -> str:
+        more = "" if self._response_method == "predict" else f", response_method={self._response_method!r}"
+        return f"ranking_scorer({self.measure}{more})"

@@ -1,0 +1,763 @@
+"""What cannot be evaluated: each case is refused with what was given, what was expected, what there is."""
+# ruff: noqa: E501 (a case a line)
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+from ir_measures import AP, ERR, RBP, Metric, P, SetF, nDCG
+
+from pt_multiaspect import (
+    CAM,
+    GAM,
+    MM,
+    NGRE,
+    NLRE,
+    NWCS,
+    TOMA,
+    WHAM,
+    Aspect,
+    Aspects,
+    DistanceOrder,
+    Judgments,
+    MultiAspectError,
+    MultiAspectWarning,
+    On,
+    Order,
+    errors,
+    names,
+    uERR,
+    unDCG,
+)
+from pt_multiaspect import uRBP as URBP
+from pt_multiaspect import uRBPgr as URBPgr
+
+QRELS = pd.DataFrame(
+    {
+        "qid": ["q1", "q1", "q2", "q2"],
+        "docno": ["d1", "d2", "d1", "d3"],
+        "label": [2, 0, 1, 0],
+        "credibility": [1, 0, 2, 1],
+    }
+)
+RUN = pd.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d2", "d1", "d1"], "score": [2.0, 1.0, 1.0]})
+BOTH = {"relevance": 2, "credibility": 2}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "_given", set())
+
+
+def evaluate(measure: Any, qrels: object = QRELS, run: object = RUN) -> list[Metric]:
+    return list(ir_measures.iter_calc([measure], qrels, run))
+
+
+def values(measure: Any, qrels: object = QRELS, run: object = RUN) -> dict[str, float]:
+    return {metric.query_id: metric.value for metric in evaluate(measure, qrels, run)}
+
+
+def refusal(call: Callable[[], object], *parts: str, clean: bool = True) -> str:
+    """Assert that the call is refused, and that the message has the parts; return the message."""
+    with pytest.raises(MultiAspectError) as caught:
+        call()
+    message = str(caught.value)
+    assert isinstance(caught.value, ValueError)
+    for part in parts:
+        assert part in message, message
+    if clean:  # nothing of the machine's inside shows
+        assert not re.search(r"object at 0x|np\.(float|int|str)\w*\(|<function|dtype|Traceback", message), message
+    return message
+
+
+def warned(call: Callable[[], object]) -> tuple[Any, str]:
+    """What the call returns, and the message of the one warning it gives."""
+    with pytest.warns(MultiAspectWarning) as caught:
+        result = call()
+    (warning,) = caught
+    return result, str(warning.message)
+
+
+def with_label(column: str, label: object, row: int = 1) -> pd.DataFrame:
+    """The qrels with one label replaced."""
+    frame = QRELS.astype({column: object})
+    frame.loc[row, column] = label
+    return frame
+
+
+Case = tuple[str, Callable[[], object], list[str]]
+
+
+def cases(*table: Case) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        ("call", "parts"), [pytest.param(call, parts, id=name) for name, call, parts in table]
+    )
+
+
+# --- qrels ------------------------------------------------------------------------------------
+
+MISSING = ["no column for the aspect readability", "the aspects there are: relevance, credibility", "docno"]
+
+
+@cases(
+    ("TOMA", lambda: evaluate(TOMA(aspects={"relevance": 2, "readability": 3})), MISSING),
+    ("CAM", lambda: evaluate(CAM(aspects="relevance,readability")), MISSING),
+    ("On", lambda: evaluate(On(aspect="readability")), MISSING),
+    ("uRBP", lambda: evaluate(URBP(aspects=("readability",))), MISSING),
+    ("NLRE", lambda: evaluate(NLRE(aspects=["readability", "relevance"])), MISSING),
+    ("NWCS", lambda: evaluate(NWCS(aspects="readability")), MISSING),
+    ("order", lambda: evaluate(TOMA(distance=Order({(0, 0): 0}, ["relevance", "readability"]))), MISSING),
+    ("several", lambda: evaluate(CAM(aspects="trust,readability,label")), ["trust, readability", "relevance, credibility"]),
+    ("relevance", lambda: evaluate(URBP(aspects="label"), QRELS.drop(columns="label")), ["aspect relevance", "are: credibility"]),
+    ("On by default", lambda: evaluate(On, QRELS.drop(columns="label")), ["aspect relevance", "are: credibility"]),
+    ("dict of dicts", lambda: evaluate(CAM(aspects=BOTH), {"q1": {"d1": {"relevance": 1}}}), ["aspect credibility", "are: relevance"]),
+    ("dict of numbers", lambda: evaluate(CAM(aspects=BOTH), {"q1": {"d1": 1}}), ["aspect credibility", "are: relevance"]),
+    ("pt.Evaluate", lambda: pt.Evaluate(RUN, QRELS, [CAM(aspects="relevance,readability")]), [*MISSING[:2], "doc_id"]),
+    ("string", lambda: pt.Evaluate(RUN, QRELS, ["CAM(aspects='relevance,readability')@10"]), [*MISSING[:2], "doc_id"]),
+    ("beside others", lambda: pt.Evaluate(RUN, QRELS, ["map", nDCG, "On(aspect='readability')"]), [*MISSING[:2], "doc_id"]),
+    ("no labels", lambda: evaluate(TOMA, QRELS[["qid", "docno"]]), ["no numeric label column", "label or relevance", "qid, docno"]),
+    ("only words", lambda: evaluate(CAM, QRELS[["qid", "docno"]].assign(stance="pro")), ["no numeric label column", "stance"]),
+    ("not among declared", lambda: evaluate(On(aspect="credibility", aspects={"relevance": 2})), ["credibility", "given: relevance"]),
+)  # fmt: skip
+def test_missing_aspect(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+def test_a_missing_aspect_tells_the_names_that_were_declared() -> None:
+    Aspects(BOTH, name="bad-input-declared")
+    refusal(lambda: evaluate(TOMA(aspects="bad-input-decared")), "bad-input-decared", "bad-input-declared")
+
+
+NO_NUMBER = ["document d2 of query q1", "no finite number", "labels are numbers"]
+
+
+@cases(
+    ("word", lambda: evaluate(CAM(aspects=BOTH), with_label("credibility", "high")), ["credibility 'high'", *NO_NUMBER]),
+    ("word, undeclared", lambda: evaluate(CAM, with_label("credibility", "high")), ["credibility 'high'", *NO_NUMBER]),
+    ("label", lambda: evaluate(TOMA(aspects=BOTH), with_label("label", "2b")), ["the label '2b'", *NO_NUMBER]),
+    ("relevance", lambda: evaluate(On, with_label("label", "2b").rename(columns={"label": "relevance"})), ["relevance '2b'", *NO_NUMBER]),
+    ("empty string", lambda: evaluate(CAM(aspects=BOTH), with_label("credibility", "")), ["credibility ''", *NO_NUMBER]),
+    ("list", lambda: evaluate(CAM(aspects=BOTH), with_label("credibility", [1])), ["credibility [1]", *NO_NUMBER]),
+    ("infinite", lambda: evaluate(CAM(aspects=BOTH), with_label("credibility", math.inf)), ["credibility inf", *NO_NUMBER]),
+    ("all words", lambda: evaluate(CAM(aspects=BOTH), QRELS.assign(credibility="high")), ["'high'", "document d1 of query q1"]),
+    ("dict", lambda: evaluate(CAM, {"q1": {"d1": {"relevance": 1, "credibility": 1}, "d2": {"relevance": 0, "credibility": "x"}}}), ["credibility 'x'", *NO_NUMBER]),
+    ("tuples", lambda: evaluate(CAM, {"q1": {"d1": (1, 1), "d2": (0, "x")}}), ["'x'", *NO_NUMBER]),
+    ("pt.Evaluate", lambda: pt.Evaluate(RUN, with_label("credibility", "high"), [CAM]), ["credibility 'high'", *NO_NUMBER]),
+    ("identifier", lambda: evaluate(CAM(aspects="relevance,qid")), ["'q1'", "no finite number"]),
+)  # fmt: skip
+def test_label_that_is_no_number(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+def test_missing_labels_are_no_error() -> None:
+    for missing in (None, math.nan, pd.NA):
+        found = values(CAM(base=AP, aspects=BOTH), with_label("credibility", missing, row=0))
+        assert found == {"q1": 0.25, "q2": 0.75}  # nothing of q1 is credible
+
+
+ABOVE = ["document d1 of query q1", "relevance label 2", "above the top grade", "worst first, are 0, 1 "]
+BETWEEN = ["document d1 of query q1", "credibility label 1", "between two grades", "worst first, are 0, 2 "]
+
+
+@cases(
+    ("TOMA above", lambda: evaluate(TOMA(aspects={"relevance": 1, "credibility": 2})), ABOVE),
+    ("uRBP above", lambda: evaluate(URBP(aspects={"relevance": 1, "credibility": 2})), ABOVE),
+    ("On above", lambda: evaluate(On(aspects={"relevance": 1})), ABOVE),
+    ("NLRE above", lambda: evaluate(NLRE(aspects={"relevance": 1})), ABOVE),
+    ("order above", lambda: evaluate(TOMA(distance=Order({(0,): 0, (1,): 1}, ["relevance"]))), ABOVE),
+    ("between", lambda: evaluate(TOMA(aspects={"relevance": 2, "credibility": [0, 2]})), BETWEEN),
+    ("counted", lambda: evaluate(TOMA(aspects={"relevance": 2, "credibility": [0, 2]})), ["(2 such labels in all)"]),
+    ("fraction", lambda: evaluate(CAM(aspects=BOTH), with_label("credibility", 0.5)), ["credibility label 0.5", "between two grades"]),
+    ("smaller is better", lambda: evaluate(NGRE(aspects={"credibility": Aspect([1, 2], greater_is_better=False)})), ["document d2 of query q1", "credibility label 0", "above the top grade", "worst first, are 2, 1 "]),
+    ("a named set", lambda: evaluate(CAM(aspects=Aspects({"relevance": 1}, name="bad-input-short"))), ABOVE),
+)  # fmt: skip
+def test_label_off_the_scale(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+def test_labels_below_the_scale_are_the_lowest_grade() -> None:
+    below = with_label("credibility", -2).astype({"credibility": int})
+    for measure in (CAM(aspects=BOTH), TOMA(aspects=BOTH), NLRE(aspects=BOTH), URBP(aspects=BOTH)):
+        assert values(measure, below) == values(measure)
+
+
+@cases(
+    ("aspect", lambda: evaluate(TOMA, pd.concat([QRELS, QRELS[:1].assign(credibility=2)])), ["document d1 of query q1", "more than once", "credibility", "1 and 2", "1 such"]),
+    ("label", lambda: evaluate(URBP(aspects=BOTH), pd.concat([QRELS, QRELS.assign(label=1)])), ["document d1 of query q1", "more than once", "label", "2 and 1", "3 such"]),
+    ("missing", lambda: evaluate(CAM(aspects=BOTH), pd.concat([QRELS, QRELS[2:3].assign(credibility=np.nan)])), ["document d1 of query q2", "more than once", "2 and nan"]),
+    ("ids of other types", lambda: evaluate(CAM(aspects=BOTH), pd.concat([QRELS.assign(qid=1, docno=["a", "b", "c", "d"]), QRELS[:1].assign(qid="1", docno="a", label=1)]), RUN[:1].assign(qid="1")), ["document a of query 1", "2 and 1"]),
+)  # fmt: skip
+def test_conflicting_judgments(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+def test_conflicts_in_other_aspects_do_not_matter() -> None:
+    qrels = pd.concat([QRELS, QRELS.assign(credibility=0)])
+    assert values(On(base=AP), qrels) == values(On(base=AP))
+
+
+def test_equal_judgments_are_merged() -> None:
+    for measure in (TOMA(aspects=BOTH), CAM(base=AP, aspects=BOTH), NWCS(aspects=BOTH), URBPgr(aspects=BOTH)):
+        assert values(measure, pd.concat([QRELS, QRELS, QRELS[:2]])) == values(measure)
+    missing = with_label("credibility", None)
+    assert values(CAM(aspects=BOTH), pd.concat([missing, missing])) == values(CAM(aspects=BOTH), missing)
+    assert len(Judgments(pd.concat([QRELS, QRELS]))) == len(QRELS)
+
+
+@cases(
+    ("label and relevance", lambda: evaluate(TOMA(aspects=BOTH), QRELS.assign(relevance=1)), ["both a column label and a column relevance", "drop or rename", "credibility"]),
+    ("label and relevance, not needed", lambda: evaluate(On(aspect="credibility"), QRELS.assign(relevance=1)), ["label", "relevance"]),
+    ("label and relevance in a dict", lambda: evaluate(CAM, {"q": {"d": {"label": 1, "relevance": 1}}}), ["label", "relevance"]),
+    ("label and relevance, pt.Evaluate", lambda: pt.Evaluate(RUN, QRELS.assign(relevance=1), [TOMA]), ["relevance"]),
+    ("no document", lambda: evaluate(TOMA, QRELS.drop(columns="docno")), ["qrels", "docno or doc_id", "qid, label, credibility"]),
+    ("no query", lambda: evaluate(TOMA, QRELS.drop(columns="qid")), ["qrels", "qid or query_id", "docno, label, credibility"]),
+    ("two queries", lambda: evaluate(TOMA, QRELS.assign(query_id="q1")), ["qrels", "both qid and query_id"]),
+    ("two documents", lambda: evaluate(TOMA, QRELS.assign(doc_id="d1")), ["qrels", "both docno and doc_id"]),
+    ("a column twice", lambda: evaluate(TOMA, pd.concat([QRELS, QRELS["credibility"]], axis=1)), ["qrels", "several columns", "credibility"]),
+    ("a query without a name", lambda: evaluate(TOMA, QRELS.assign(qid=["q1", None, "q2", "q2"])), ["qrels", "qid", "row 1"]),
+    ("a document without a name", lambda: evaluate(TOMA, QRELS.assign(docno=["d1", "d2", np.nan, "d3"])), ["qrels", "docno", "row 2"]),
+    ("a number", lambda: Judgments(3), ["DataFrame", "dict {qid: {docno: labels}}", "namedtuples", "not int"]),
+    ("a path", lambda: Judgments("qrels.txt"), ["not str", "read_qrels"]),
+    ("plain tuples", lambda: Judgments([("q1", "d1", 1)]), ["namedtuples", "('q1', 'd1', 1)"]),
+    ("a flat dict", lambda: Judgments({"q1": 1}), ["{qid: {docno: labels}}", "query 'q1' has 1"]),
+    ("tuples of other lengths", lambda: Judgments({"q1": {"d1": (1, 2), "d2": (1,)}}), ["tuples", "differ in length", "1, 2"]),
+    ("numbers and tuples", lambda: Judgments({"q1": {"d1": 1, "d2": (1, 2)}}), ["single numbers", "some"]),
+    ("dicts and numbers", lambda: Judgments({"q1": {"d1": {"relevance": 1}, "d2": 1}}), ["dicts", "some"]),
+)  # fmt: skip
+def test_qrels_that_are_none(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+# --- runs, and runs beside qrels --------------------------------------------------------------
+
+NAN = ["document d1 of query q1", "score", "numbers", "(2 such rows in all)"]
+
+
+@cases(
+    ("NaN", lambda: evaluate(TOMA, QRELS, RUN.assign(score=[1, math.nan, math.nan])), ["nan", *NAN]),
+    ("None", lambda: evaluate(TOMA, QRELS, RUN.assign(score=pd.Series([1, None, None], dtype=object))), NAN),
+    ("NA", lambda: evaluate(TOMA, QRELS, RUN.assign(score=pd.Series([1, None, None], dtype="Float64"))), NAN),
+    ("words", lambda: evaluate(TOMA, QRELS, RUN.assign(score=["1", "high", "high"])), ["'high'", *NAN]),
+    ("dict", lambda: evaluate(TOMA, QRELS, {"q1": {"d1": None, "d2": math.nan}}), NAN),
+    ("namedtuples", lambda: evaluate(TOMA, QRELS, [ir_measures.ScoredDoc("q1", "d1", math.nan), ir_measures.ScoredDoc("q1", "d2", math.nan)]), ["nan", *NAN]),
+    ("of a query without judgments", lambda: evaluate(TOMA, QRELS, RUN.assign(qid=["q1", "q9", "q9"], score=[1, math.nan, math.nan])), ["query q9"]),
+    ("pt.Evaluate", lambda: pt.Evaluate(RUN.assign(score=[1, math.nan, math.nan]), QRELS, [TOMA @ 10]), ["nan", *NAN]),
+)  # fmt: skip
+def test_score_that_is_no_number(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts, clean=False)
+
+
+def test_a_score_in_a_message_is_a_number() -> None:
+    refusal(lambda: evaluate(TOMA, QRELS, RUN.assign(score=math.nan)), "score nan")
+
+
+def test_infinite_scores_are_scores() -> None:
+    run = RUN.assign(score=[-math.inf, math.inf, 0])
+    assert values(CAM(base=AP, aspects=BOTH), run=run) == values(
+        CAM(base=AP, aspects=BOTH), run=RUN.assign(score=[0, 1, 0])
+    )
+
+
+@cases(
+    ("no score", lambda: evaluate(TOMA, QRELS, RUN.drop(columns="score")), ["run", "column score", "qid, docno"]),
+    ("no document", lambda: evaluate(TOMA, QRELS, RUN.drop(columns="docno")), ["run", "docno or doc_id", "qid, score"]),
+    ("no query", lambda: evaluate(TOMA, QRELS, RUN.drop(columns="qid")), ["run", "qid or query_id", "docno, score"]),
+    ("two queries", lambda: evaluate(TOMA, QRELS, RUN.assign(query_id="q1")), ["run", "both qid and query_id"]),
+    ("a document without a name", lambda: evaluate(TOMA, QRELS, RUN.assign(docno=["d1", None, "d2"])), ["run", "docno", "row 1"]),
+    ("a number", lambda: evaluate(TOMA, QRELS, 3), ["DataFrame", "{qid: {docno: score}}", "namedtuples", "not int"]),
+    ("a path", lambda: evaluate(TOMA, QRELS, "run.txt"), ["not str", "read_run"]),
+    ("plain tuples", lambda: evaluate(TOMA, QRELS, [("q1", "d1", 1.0)]), ["namedtuples", "('q1', 'd1', 1.0)"]),
+    ("a list of documents", lambda: evaluate(TOMA, QRELS, {"q1": ["d1", "d2"]}), ["{qid: {docno: score}}", "query 'q1' has ['d1', 'd2']"]),
+)  # fmt: skip
+def test_runs_that_are_none(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+@pytest.mark.parametrize("column", ["qid", "docno", "score"])
+def test_a_run_with_a_column_twice(column: str) -> None:
+    refusal(lambda: evaluate(TOMA, QRELS, pd.concat([RUN, RUN[column]], axis=1)), "run", column)
+
+
+@pytest.mark.parametrize("side", ["run", "qrels"])
+def test_query_ids_of_other_types_are_compared_as_strings(side: str) -> None:
+    numbered = {"q1": 1, "q2": 2}
+    as_numbers, as_strings = (
+        [frame.assign(qid=[kind(numbered[qid]) for qid in frame["qid"]]) for frame in (QRELS, RUN)]
+        for kind in (int, str)
+    )
+    qrels = (as_numbers if side == "qrels" else as_strings)[0]
+    run = (as_numbers if side == "run" else as_strings)[1]
+    assert qrels["qid"].dtype != run["qid"].dtype
+    for measure in (TOMA(aspects=BOTH), CAM(base=AP, aspects=BOTH), On(base="Bpref")):
+        found = values(measure, qrels, run)
+        assert found == {str(numbered[qid]): value for qid, value in values(measure).items()}
+        assert found == values(measure, *as_numbers) == values(measure, *as_strings)
+    dicts = {1: {7: {"relevance": 1, "credibility": 0}}}
+    assert values(CAM(base=AP, aspects=BOTH), dicts, {"1": {"7": 1.0}}) == {"1": 0.5}
+
+
+def test_no_query_in_common_warns_once() -> None:
+    other = RUN.assign(qid="q9")
+    measures = (TOMA(aspects=BOTH), CAM(aspects=BOTH), TOMA(aspects=BOTH) @ 10)
+    found, message = warned(lambda: [values(measure, run=other) for measure in measures])
+    assert found == [{"q1": 0.0, "q2": 0.0}] * 3
+    for part in ("no query of the run has judgments", "empty ranking", "spell their query ids"):
+        assert part in message
+
+
+def test_an_empty_run_or_a_missing_query_does_not_warn() -> None:
+    """The test configuration turns a warning into an error."""
+    empty = [RUN[:0], {}, [], pd.DataFrame([], columns=["query_id", "doc_id", "score"]), {"q1": {}}]
+    for run in empty:
+        for measure in (TOMA(aspects=BOTH), CAM(base="Bpref", aspects=BOTH), NLRE(aspects=BOTH) @ 3):
+            assert values(measure, run=run) == {"q1": 0.0, "q2": 0.0}
+    assert values(TOMA(aspects=BOTH), run=RUN[RUN["qid"] == "q1"])["q2"] == 0
+    assert values(TOMA(aspects=BOTH), run=RUN.assign(qid=["q1", "q1", "q9"]))["q2"] == 0
+
+
+def test_repeated_documents_warn_with_their_number_and_the_last_score_wins() -> None:
+    last = RUN.assign(score=[0.0, 5.0, 1.0])
+    measures = (CAM(base=AP, aspects=BOTH), TOMA(aspects=BOTH))
+    found, message = warned(lambda: [values(measure, run=pd.concat([RUN, last])) for measure in measures])
+    assert found == [values(measure, run=last) for measure in measures]
+    assert found != [values(measure) for measure in measures]
+    for part in ("3 rows", "repeat a document", "last score"):
+        assert part in message
+
+
+def test_a_warning_of_an_inferred_scale_says_what_and_how_to_declare_it() -> None:
+    _, message = warned(lambda: [evaluate(m) for m in (TOMA, TOMA @ 10, TOMA(distance="manhattan"))])
+    for part in ("relevance 0, 1, 2", "credibility 0, 1, 2", "TOMA(aspects={'relevance': 2, 'credibility': 2})"):
+        assert part in message
+    assert values(TOMA(aspects={"relevance": 2, "credibility": 2})) == values(TOMA)
+
+
+FRACTIONS = QRELS.assign(credibility=[0.5, 0, 0.25, 0.5])
+
+
+@pytest.mark.parametrize("measure", [CAM(base=AP), URBPgr, TOMA, URBP], ids=str)
+def test_the_remedy_that_a_warning_names_works(measure: Any) -> None:
+    plain, message = warned(lambda: values(measure, FRACTIONS))
+    match = re.search(r"as in (.*\))", message)
+    assert match
+    declared = ir_measures.parse_measure(match[1])
+    assert values(measure(aspects=declared["aspects"]), FRACTIONS) == plain
+
+
+# --- parameters -------------------------------------------------------------------------------
+
+DISTANCES = ["chebyshev, euclidean, manhattan", "p > 0", "Order"]
+BASES = ["nDCG@10", "AP(rel=2)", "Rprec"]
+WRONG_PARAMETERS: tuple[Case, ...] = (
+    ("distance", lambda: TOMA(distance="cosine"), ["TOMA", "unknown distance 'cosine'", *DISTANCES]),
+    ("distance 0", lambda: TOMA(distance=0), ["unknown distance 0", *DISTANCES]),
+    ("distance -1", lambda: TOMA(distance=-1.5), ["unknown distance -1.5", *DISTANCES]),
+    ("distance NaN", lambda: TOMA(distance=math.nan), ["unknown distance nan", *DISTANCES]),
+    ("distance True", lambda: TOMA(distance=True), ["unknown distance True", *DISTANCES]),
+    ("distance None", lambda: TOMA(distance=None), ["unknown distance None", *DISTANCES]),
+    ("distance '3'", lambda: TOMA(distance="3"), ["unknown distance '3'", *DISTANCES]),
+    ("distance, a function", lambda: TOMA(distance=lambda gaps: sum(gaps)), ["Order.from_distance(aspects, function)"]),
+    ("distance of an order", lambda: DistanceOrder(BOTH, "cosine"), ["unknown distance 'cosine'", *DISTANCES]),
+    ("base", lambda: TOMA(base="nDGC"), ["TOMA", "unknown base 'nDGC'", *BASES]),
+    ("base of CAM", lambda: CAM(base={"relevance": "nDCG", "credibility": "nDGC@3"}), ["CAM", "'nDGC@3'", *BASES]),
+    ("base, malformed", lambda: MM(base="nDCG@"), ["MM", "unknown base 'nDCG@'", *BASES]),
+    ("base 3", lambda: On(base=3), ["On", "ir-measures measure or the name of one", "not 3"]),
+    ("base None", lambda: On(base=None), ["On", "ir-measures measure or the name of one", "not None"]),
+    ("base, a dict for TOMA", lambda: TOMA(base={"relevance": "AP"}), ["TOMA", "not {'relevance': 'AP'}"]),
+    ("base, an empty dict", lambda: CAM(base={}), ["CAM", "a base per aspect"]),
+    ("base of several aspects", lambda: CAM(base=TOMA @ 10), ["CAM", "one aspect", "TOMA@10", "multi-aspect"]),
+    ("base of several aspects, a string", lambda: On(base="uRBP"), ["On", "one aspect", "uRBP", "multi-aspect"]),
+    ("base parameter", lambda: CAM(base="AP(threshold=2)"), ["AP has no parameter threshold", "cutoff, rel"]),
+    ("base parameter's type", lambda: CAM(base="AP(rel='x')"), ["AP", "rel='x'", "expected int"]),
+    ("base parameter's choice", lambda: CAM(base="nDCG(dcg='ln')"), ["dcg='ln'", "log2", "exp-log2"]),
+    ("base cutoff", lambda: CAM(base="nDCG@2.5"), ["nDCG", "cutoff=2.5", "int"]),
+    ("gate", lambda: evaluate(TOMA(gate="correctness", aspects=BOTH)), ["unknown gate 'correctness'", "relevance, credibility"]),
+    ("gate 3", lambda: TOMA(gate=3), ["TOMA", "not 3"]),
+    ("gate of an order", lambda: DistanceOrder(BOTH, gate="x"), ["unknown gate 'x'", "relevance, credibility"]),
+    ("weighting", lambda: TOMA(weighting="linear"), ["TOMA", "unknown weighting 'linear'", "'classes', 'normalized', 'exponential'"]),
+    ("weighting None", lambda: TOMA(weighting=None), ["unknown weighting None", "'classes'"]),
+    ("positives", lambda: TOMA(positives="half"), ["TOMA", "unknown positives 'half'", "'nonzero', 'top-half'"]),
+    ("empty", lambda: GAM(empty="skip"), ["GAM", "unknown empty 'skip'", "'zero', 'drop'"]),
+    ("ideal", lambda: NWCS(ideal="both"), ["NWCS", "unknown ideal 'both'", "'joint', 'separate'"]),
+    ("normalized", lambda: CAM(normalized="yes"), ["CAM", "normalized", "True or False", "'yes'"]),
+    ("parameter of TOMA", lambda: TOMA(distances="euclidean"), ["TOMA has no parameter distances", "base, distance, weights, weighting, positives, gate, aspects, cutoff"]),
+    ("parameter of MM", lambda: MM(normalized=True), ["MM has no parameter normalized", "base, weights, empty, aspects"]),
+    ("parameter of uRBP", lambda: URBP(weights={"relevance": 1}), ["uRBP has no parameter weights", "p, aspects, cutoff"]),
+    ("parameter in a string", lambda: ir_measures.parse_measure("NLRE(lambda_=1)"), ["NLRE has no parameter lambda_", "mu, nu"]),
+    ("p 1", lambda: URBP(p=1), ["uRBP", "p must be a number at least 0 and below 1", "not 1"]),
+    ("p -0.1", lambda: URBPgr(p=-0.1), ["uRBPgr", "at least 0 and below 1", "not -0.1"]),
+    ("p, a string", lambda: URBP(p="0.8"), ["uRBP", "number", "'0.8'"]),
+    ("s 0", lambda: unDCG(s=0), ["unDCG", "s must be a number above 0", "not 0"]),
+    ("s infinite", lambda: uERR(s=math.inf), ["uERR", "s must be a number above 0", "inf"]),
+    ("mu -1", lambda: NLRE(mu=-1), ["NLRE", "mu must be a number at least 0", "not -1"]),
+    ("nu in mu", lambda: NGRE(mu={"relevance": -1}), ["NGRE", "at least 0", "not -1"]),
+    ("mu and nu 0", lambda: NLRE(mu=0, nu=0), ["NLRE", "mu and nu", "0"]),
+    ("mu twice", lambda: NLRE(mu={"relevance": 1}, nu=1), ["NLRE", "mu as a dict", "leave out nu"]),
+    ("mu of no aspect", lambda: evaluate(NLRE(mu={"trust": 1})), ["NLRE", "trust", "relevance, credibility"]),
+    ("cutoff 0", lambda: TOMA @ 0, ["TOMA", "cutoff", "from 1 up", "not 0"]),
+    ("cutoff -1", lambda: NLRE @ -1, ["NLRE", "cutoff", "not -1"]),
+    ("cutoff 2.5", lambda: NLRE @ 2.5, ["NLRE", "cutoff", "not 2.5"]),  # type: ignore[operator]
+    ("cutoff, a string", lambda: ir_measures.parse_measure("uRBP@'x'"), ["uRBP", "cutoff", "'x'"]),
+)  # fmt: skip
+
+
+@cases(*WRONG_PARAMETERS)
+def test_wrong_parameter(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("TOMA(distance='cosine')@10", ["unknown distance 'cosine'", *DISTANCES]),
+        ("TOMA(base='nDGC')", ["unknown base 'nDGC'"]),
+        ("CAM(base='nDCG@5')@10", ["10", "nDCG@5"]),
+        ("nDGC@10", ["'nDGC@10'", "neither a trec_eval name", "TOMA", "nDCG"]),
+        ("TOMA('nDCG')", ["args must be named"]),
+        ("TOMA(weights={'relevance': -1})", ["TOMA(weights={'relevance': -1})"]),
+        ("", ["''"]),
+    ],
+)
+def test_wrong_string_in_pyterrier(text: str, parts: list[str]) -> None:
+    refusal(lambda: names.parse(text), *parts)
+    refusal(lambda: pt.Evaluate(RUN, QRELS, [text]), *parts)
+    topics = pd.DataFrame({"qid": ["q1", "q2"], "query": "x"})
+    refusal(lambda: pt.Experiment([RUN], topics, QRELS, ["map", text]), *parts)
+
+
+def test_wrong_measure() -> None:
+    refusal(lambda: names.parse(3), "measure", "string", "not 3")  # type: ignore[arg-type]
+
+
+WEIGHTED = [(CAM, "CAM"), (MM, "MM"), (GAM, "GAM"), (WHAM, "WHAM"), (TOMA, "TOMA"), (NWCS, "NWCS")]
+
+
+@pytest.mark.parametrize(("measure", "name"), WEIGHTED)
+def test_weights(measure: Any, name: str) -> None:
+    refusal(lambda: measure(weights={"relevance": 1, "credibility": -1}), name, "negative", "'credibility': -1")
+    refusal(lambda: measure(weights={"relevance": 0, "credibility": 0}), name, "positive", "'relevance': 0")
+    refusal(lambda: measure(weights={"relevance": math.nan}), name, "relevance", "finite number", "nan")
+    refusal(lambda: measure(weights={"relevance": "1"}), name, "relevance", "number", "'1'")
+    refusal(lambda: measure(weights=[1, 2]), name, "mapping of aspect names to numbers", "[1, 2]")
+    refusal(lambda: measure(weights={}), name, "mapping of aspect names to numbers", "{}")
+    refusal(lambda: measure(weights={"label": 1, "relevance": 1}), name, "twice", "label, relevance")
+    misspelt = measure(weights={"relevance": 1, "credibilty": 1})
+    refusal(lambda: evaluate(misspelt), name, "no aspect credibilty", "evaluated are relevance, credibility")
+    refusal(lambda: misspelt(aspects=BOTH), name, "no aspect credibilty", "evaluated are relevance, credibility")
+    refusal(
+        lambda: measure(weights={"relevance": 1}, aspects=BOTH),
+        "weights are given for relevance",
+        "give credibility a weight too",
+    )
+    refusal(
+        lambda: measure(weights={"relevance": 0, "credibility": 1}, aspects={"relevance": 2}),
+        *(["two aspects"] if measure is WHAM else ["no aspect credibility"]),
+        "relevance",
+    )
+
+
+# --- aspects ----------------------------------------------------------------------------------
+
+
+@cases(
+    ("values decrease", lambda: Aspect([0, 1, 2], values=[0, 2, 1]), ["must not decrease", "grades [0, 1, 2]", "values [0, 2, 1]"]),
+    ("values decrease, in a set", lambda: Aspects({"relevance": {"grades": [0, 1], "values": [1, 0]}}), ["'relevance'", "must not decrease", "[1, 0]"]),
+    ("values increase where less is better", lambda: Aspect([0, 1, 2], values=[0, 1, 2], greater_is_better=False), ["must not decrease", "from the worst grade to the best"]),
+    ("too few values", lambda: Aspect([0, 1, 2], values=[0, 1]), ["2 values [0, 1]", "3 grades [0, 1, 2]", "one per grade"]),
+    ("values without grades", lambda: Aspect(values=[0, 1]), ["values", "grades"]),
+    ("value NaN", lambda: Aspect([0, 1], values=[0, math.nan]), ["values", "finite number", "nan"]),
+    ("gains above 1", lambda: Aspect([0, 1, 2], gains=[0, 1, 2]), ["probabilities in [0, 1]", "[0, 1, 2]", "values"]),
+    ("gains below 0", lambda: Aspect([0, 1], gains=[-0.1, 1]), ["probabilities in [0, 1]", "[-0.1, 1]"]),
+    ("too many gains", lambda: Aspect([0, 1], gains=[0, 0.5, 1]), ["3 gains", "2 grades", "one per grade"]),
+    ("unknown gains", lambda: Aspect([0, 1], gains="log"), ["unknown gains 'log'", "'linear', 'identity'"]),
+    ("labels that are no probabilities", lambda: evaluate(URBPgr(aspects={"relevance": Aspect(gains="identity")})), ["relevance", "'identity'", "[0, 1]", "0 to 2"]),
+    ("threshold above", lambda: Aspect([0, 1, 2], threshold=3), ["threshold 3", "[0, 1, 2]"]),
+    ("threshold between", lambda: Aspect([0, 1, 2], threshold=1.5), ["threshold 1.5", "[0, 1, 2]"]),
+    ("threshold at the worst", lambda: Aspect([0, 1, 2], threshold=0), ["threshold 0", "[0, 1, 2]", "every document would be positive"]),
+    ("threshold at the worst, turned", lambda: Aspect([0, 1, 2], threshold=2, greater_is_better=False), ["threshold 2", "[2, 1, 0]"]),
+    ("threshold off an inferred scale", lambda: evaluate(URBP(aspects={"relevance": Aspect(threshold=5)})), ["threshold 5", "[0, 1, 2]"]),
+    ("grades that do not increase", lambda: Aspect([0, 2, 1]), ["increase", "[0, 2, 1]"]),
+    ("grades twice", lambda: Aspect([0, 1, 1]), ["once", "[0, 1, 1]"]),
+    ("no grades", lambda: Aspect([]), ["at least one grade"]),
+    ("a negative top grade", lambda: Aspect(-1), ["negative", "-1"]),
+    ("grades that are words", lambda: Aspect(["low", "high"]), ["grades", "number", "'low'"]),
+    ("grades in a string", lambda: Aspect("012"), ["grades", "numbers", "'012'"]),
+    ("no aspects", lambda: Aspects({}), ["at least one aspect", "{}"]),
+    ("a list", lambda: Aspects(["relevance"]), ["mapping", "['relevance']"]),
+    ("relevance twice", lambda: Aspects({"label": 1, "relevance": 2}), ["'relevance'", "twice"]),
+    ("an unknown key", lambda: Aspects({"relevance": {"grade": [0, 1]}}), ["'relevance'", "no grade", "grades, values, gains, threshold, greater_is_better"]),
+    ("a word for a scale", lambda: Aspects({"relevance": "high"}), ["'relevance'", "'high'", "top grade"]),
+    ("no name", lambda: Aspects({"": 2}), ["non-empty string", "''"]),
+    ("as a parameter", lambda: TOMA(aspects=3), ["TOMA", "Aspects object", "not 3"]),
+    ("a column twice", lambda: CAM(aspects="relevance,label"), ["CAM", "distinct"]),
+    ("broken JSON", lambda: CAM(aspects='{"relevance":'), ["CAM", "JSON"]),
+    ("a name with a blank", lambda: Aspects(BOTH, name="my set"), ["letters", "'my set'"]),
+    ("the name of an aspect of its own", lambda: Aspects(BOTH, name="credibility"), ["'credibility'", "column"]),
+)  # fmt: skip
+def test_wrong_aspects(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+def test_one_name_has_one_content() -> None:
+    first = Aspects(BOTH, name="bad-input-content")
+    assert Aspects(dict(BOTH), name="bad-input-content") == first
+    shown = [
+        "'bad-input-content'",
+        '{"relevance":2,"credibility":2}',
+        '{"relevance":2,"credibility":3}',
+        "another name",
+    ]
+    refusal(lambda: Aspects({"relevance": 2, "credibility": 3}, name="bad-input-content"), *shown)
+    assert list(ir_measures.parse_measure("CAM(aspects='bad-input-content')")["aspects"]) == list(BOTH)
+    Order({(0,): 0, (1,): 1}, ["relevance"], name="bad-input-order")
+    refusal(
+        lambda: Order({(0,): 0, (1,): 2}, ["relevance"], name="bad-input-order"),
+        "'bad-input-order'", "[[0,0],[1,1]]", "[[0,0],[1,2]]", "another name",
+    )  # fmt: skip
+
+
+def test_wham_is_of_two_aspects() -> None:
+    shown = ["WHAM", "exactly two aspects", "MM", "WHAM(aspects='relevance,credibility')"]
+    refusal(lambda: evaluate(WHAM(aspects="relevance")), *shown, "not for 1: relevance")
+    refusal(lambda: evaluate(WHAM, QRELS.assign(trust=1)), *shown, "not for 3: relevance, credibility, trust")
+    weights = {"relevance": 1, "credibility": 1, "trust": 0}
+    refusal(lambda: evaluate(WHAM(weights=weights), QRELS.assign(trust=1)), *shown, "not for 3")
+
+
+# --- combinations of parameters ---------------------------------------------------------------
+
+
+class Counted(pt.Transformer):
+    """A pipeline that tells how often it was run on topics."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        self.calls += len(inp) > 0
+        return RUN[RUN["qid"].isin(inp["qid"])]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "TOMA(distance='cosine')",
+        "nDGC@10",
+        "CAM(base='P',aspects={'relevance': 2, 'credibility': 1})",
+        "CAM(base='AP',normalized=True,aspects={'relevance': 2, 'credibility': 1})",
+        "TOMA(base='nDCG(gains={1: 5})',aspects={'relevance': 2, 'credibility': 1})",
+        "TOMA(base='ERR',weighting='exponential',aspects={'relevance': 2, 'credibility': 1})",
+        "TOMA(gate='x',aspects={'relevance': 2, 'credibility': 1})",
+        "CAM(weights={'relevance': 1},aspects={'relevance': 2, 'credibility': 1})",
+        "WHAM(aspects='relevance')",
+    ],
+)
+def test_parameters_are_refused_before_retrieval(measure: str) -> None:
+    """Retrieval may take hours, and what is wrong is known from the parameters alone."""
+    system = Counted()
+    topics = pd.DataFrame({"qid": ["q1", "q2"], "query": "x"})
+    with pytest.raises(MultiAspectError):
+        pt.Experiment([system], topics, QRELS, ["map", measure])
+    assert system.calls == 0
+
+
+KERNELS = ["whole labels", "nDCG, AP, P", "weighting='classes'"]
+
+
+@cases(
+    ("cutoffs of CAM", lambda: CAM(base=nDCG @ 5) @ 10, ["CAM@10", "cutoff 10", "nDCG@5", "inside or outside"]),
+    ("cutoffs of TOMA", lambda: TOMA(base="AP@3", cutoff=10), ["TOMA@10", "AP@3", "inside or outside"]),
+    ("cutoffs of On", lambda: On(base="P@3") @ 10, ["On@10", "P@3", "inside or outside"]),
+    ("cutoffs of one base", lambda: CAM(base={"relevance": "nDCG@5", "credibility": "AP"}) @ 10, ["CAM@10", "nDCG@5"]),
+    ("cutoffs in a string", lambda: ir_measures.parse_measure("MM(base='nDCG@5')@10"), ["MM@10", "nDCG@5"]),
+    ("no base takes one", lambda: CAM(base=SetF) @ 10, ["CAM@10", "no base takes one", "SetF"]),
+    ("Rprec takes none", lambda: On(base="Rprec") @ 10, ["On@10", "no base takes one", "Rprec"]),
+    ("Compat takes none", lambda: TOMA(base="Compat(p=0.8)") @ 10, ["TOMA@10", "no base takes one", "Compat(p=0.8)"]),
+    ("no base of a dict takes one", lambda: CAM(base={"relevance": "SetF", "credibility": "Rprec"}) @ 5, ["CAM@5", "SetF", "Rprec"]),
+    ("fractions under On", lambda: evaluate(On(aspect="credibility", base="Compat"), FRACTIONS), ["Compat", "0.5", *KERNELS]),
+    ("fractions under CAM", lambda: evaluate(CAM(base="Compat(p=0.8)"), FRACTIONS), ["Compat(p=0.8)", "0.5", *KERNELS]),
+    ("normalized under Compat", lambda: evaluate(TOMA(base="Compat", weighting="normalized", aspects=BOTH)), ["Compat", *KERNELS]),
+    ("labels too great", lambda: evaluate(On(base="Compat"), QRELS.assign(label=[200_000, 0, 1, 0])), ["Compat", "200000"]),
+    ("a scale too long to infer", lambda: evaluate(On(base=AP), QRELS.assign(label=[2_000_000, 0, 1, 0])), ["2000000", "declare the grades"]),
+    ("gains under TOMA", lambda: evaluate(TOMA(base="nDCG(gains={1: 5})", aspects=BOTH)), ["nDCG(gains={1: 5})", "values of the aspects"]),
+    ("gains under TOMA@k", lambda: evaluate(TOMA(base="nDCG(gains={1: 5})", aspects=BOTH) @ 3), ["gains", "values of the aspects"]),
+    ("exponential twice", lambda: evaluate(TOMA(base="nDCG(dcg='exp-log2')", weighting="exponential", aspects=BOTH)), ["nDCG(dcg='exp-log2')", "already", "weighting='classes'", "weighting='exponential'"]),
+    ("exponential ERR", lambda: evaluate(TOMA(base=ERR @ 10, weighting="exponential", aspects=BOTH)), ["ERR", "already", "weighting='classes'"]),
+    ("normalized AP", lambda: evaluate(CAM(base=AP, normalized=True, aspects=BOTH)), ["normalized=True", "AP", "nDCG, P, R, Rprec, RBP"]),
+    ("normalized RR", lambda: evaluate(CAM(base="RR@10", normalized=True, aspects=BOTH)), ["normalized=True", "RR@10", "nDCG, P, R, Rprec, RBP"]),
+    ("normalized ERR for one aspect", lambda: evaluate(CAM(base={"relevance": "nDCG", "credibility": "ERR@5"}, normalized=True, aspects=BOTH)), ["normalized=True", "ERR@5", "nDCG, P, R, Rprec, RBP"]),
+    ("normalized Compat", lambda: evaluate(CAM(base="Compat", normalized=True, aspects=BOTH)), ["normalized=True", "Compat"]),
+    ("no base for an aspect", lambda: evaluate(CAM(base={"relevance": "nDCG"}, aspects=BOTH)), ["CAM", "for relevance", "none for the aspect credibility"]),
+    ("a base for no aspect", lambda: evaluate(MM(base={"relevance": "nDCG", "credibility": "AP", "trust": "AP"}, aspects=BOTH)), ["MM", "trust", "relevance, credibility"]),
+    ("a base no back end computes", lambda: evaluate(On(base="alpha_nDCG@3") if _lacks("pyndeval") else On(base="NERR8@3")), ["ir-measures cannot compute it"]),
+)  # fmt: skip
+def test_wrong_combination(call: Callable[[], object], parts: list[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MultiAspectWarning)  # of inferred scales
+        refusal(call, *parts)
+
+
+def _lacks(module: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(module) is None
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        CAM(base="P", aspects=BOTH),
+        TOMA(base=P(rel=1), aspects=BOTH),
+        MM(base={"relevance": "P", "credibility": "AP"}),
+    ],
+    ids=str,
+)
+def test_p_without_a_cutoff(measure: Any) -> None:
+    for call in (
+        lambda: evaluate(measure),
+        lambda: pt.Evaluate(RUN, QRELS, [measure]),
+        lambda: pt.Evaluate(RUN, QRELS, ["map", str(measure)]),
+    ):
+        with pytest.raises(MultiAspectError) as caught:
+            call()
+        for part in ("the base P", "@10", "cutoff"):
+            assert part in str(caught.value)
+    if "AP" not in str(measure):
+        assert set(values(measure @ 2)) == {"q1", "q2"}
+
+
+@pytest.mark.parametrize("base", ["P", "IPrec", "SDCG@3", "P(rel=2)"])
+def test_a_base_without_a_required_parameter(base: str) -> None:
+    refusal(lambda: evaluate(On(base=base)), "the base", "not complete")
+
+
+@pytest.mark.parametrize(
+    "base", [nDCG @ 0, nDCG @ -1, P @ 0, AP @ 0, RBP(p=1.5), RBP(p=-0.5), SetF(beta=-1.0)], ids=str
+)
+def test_a_base_with_a_parameter_out_of_range(base: Any) -> None:
+    refusal(lambda: CAM(base=base), "CAM", base.NAME)
+
+
+# --- classes and orders -----------------------------------------------------------------------
+
+
+def wide(n: int, m: int) -> Aspects:
+    """Scales whose Manhattan distances are all different: n·m classes."""
+    return Aspects(
+        {"relevance": Aspect(range(n)), "credibility": Aspect(range(m), values=[n * i for i in range(m)])}
+    )
+
+
+def test_a_million_classes_are_the_most() -> None:
+    assert DistanceOrder(wide(1000, 1000), "manhattan").n_classes == 10**6
+    too_many = wide(1000, 1001)
+    shown = ["more than 1000000 classes", "weighting='normalized'", "positives='nonzero'"]
+    refusal(lambda: DistanceOrder(too_many, "manhattan").n_classes, *shown)
+    refusal(lambda: evaluate(TOMA(distance="manhattan", aspects=too_many)), *shown)
+    for base in ("nDCG", "AP"):
+        normalized = TOMA(base=base, distance="manhattan", weighting="normalized", aspects=too_many)
+        assert all(0 <= value <= 1 for value in values(normalized).values())
+        refusal(lambda measure=normalized: evaluate(measure(positives="top-half")), *shown)
+
+
+def test_too_many_classes_are_found_out_in_little_memory() -> None:
+    pytest.importorskip("resource")
+    code = """
+        import resource
+        resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+        from pt_multiaspect import Aspect, DistanceOrder, MultiAspectError
+        scales = {
+            "a": Aspect(range(999)),
+            "b": Aspect(range(1000), values=[999 * i for i in range(1000)]),
+            "c": Aspect(range(2000), values=[999_000 * i for i in range(2000)]),
+        }
+        try:
+            DistanceOrder(scales, "manhattan").n_classes
+        except MultiAspectError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert "weighting='normalized'" in done.stdout, done.stderr
+
+
+VIOLATING = {(0, 0): 0, (1, 0): 3, (1, 1): 2, (2, 0): 1, (2, 1): 5}
+NAMES = ["relevance", "credibility"]
+
+
+@cases(
+    ("violations", lambda: Order(VIOLATING, NAMES), ["partial order", "(1, 0) weighs 3 but (1, 1)", "2;", "(1, 0) weighs 3 but (2, 0)", "1.", "allow_violations=True"]),
+    ("many violations", lambda: Order({(i,): 10 - i for i in range(10)}, ["relevance"]), ["(0,) weighs 10 but (1,)", "9;", "and 40 more"]),
+    ("negative weights", lambda: Order({(0, 0): 0, (1, 0): -1}, NAMES), ["negative weights", "allow_violations=True"]),
+    ("too short tuples", lambda: Order({(0, 0): 0, (1,): 1}, NAMES), ["1, 2 labels", "2 aspects relevance, credibility"]),
+    ("a tuple twice", lambda: Order([((0, 0), 0), ((0, 0), 1)], NAMES), ["twice", "(0, 0)"]),
+    ("no tuples", lambda: Order({}, NAMES), ["at least one label tuple"]),
+    ("weight NaN", lambda: Order({(0,): math.nan}, ["relevance"]), ["weight of (0,)", "finite number", "nan"]),
+    ("a label that is no grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["relevance has no grade 3", "0, 1, 2"]),
+    ("a string for aspects", lambda: Order({(0,): 0}, "relevance"), ["sequence of names", "'relevance'"]),
+    ("with weights", lambda: TOMA(distance=Order({(0,): 0}, ["relevance"]), weights={"relevance": 1}), ["Order", "leave out weights"]),
+    ("with a gate", lambda: TOMA(distance=Order({(0,): 0}, ["relevance"]), gate="relevance"), ["Order", "leave out gate"]),
+    ("with other aspects", lambda: TOMA(distance=Order({(0,): 0}, ["relevance"]), aspects="credibility"), ["relevance", "credibility"]),
+    ("broken JSON", lambda: TOMA(distance='{"weights": []}'), ["TOMA", '"aspects"', '"weights"']),
+    ("a distance that decreases", lambda: Order.from_distance(BOTH, lambda gaps: abs(gaps[0] - 1) + gaps[1]), ["decreases although a gap grows", "at least as good in every aspect"]),
+    ("a negative distance", lambda: Order.from_distance(BOTH, lambda gaps: -gaps[0]), ["negative", "-2"]),
+    ("a distance that is none", lambda: Order.from_distance(BOTH, lambda gaps: math.nan), ["distance at the gaps", "nan"]),
+    ("a tuple that a distance order lacks", lambda: DistanceOrder(BOTH).classes([(3, 0)]), ["relevance has no grade 3", "0, 1, 2"]),
+    ("too long a tuple", lambda: DistanceOrder(BOTH).classes([(1, 0, 1)]), ["3 labels", "2 aspects relevance, credibility"]),
+    ("no grades", lambda: DistanceOrder({"relevance": None}), ["grades"]),
+    ("weights", lambda: DistanceOrder(BOTH, weights={"trust": 1}), ["no aspect trust", "relevance, credibility"]),
+)  # fmt: skip
+def test_wrong_order(call: Callable[[], object], parts: list[str]) -> None:
+    refusal(call, *parts)
+
+
+def test_violations_are_allowed_on_purpose() -> None:
+    order = Order({**VIOLATING, (0, 1): -2}, NAMES, allow_violations=True)
+    assert order.weigh([(1, 0), (0, 1)]).tolist() == [3, -2]
+
+
+def test_a_tuple_that_an_order_leaves_out() -> None:
+    order = Order({(0, 0): 0, (1, 0): 1, (1, 2): 2, (2, 1): 3, (0, 1): 0}, NAMES)
+    shown = ["(1, 1)", "relevance, credibility", "(0, 0), (0, 1), (1, 0), (1, 2), (2, 1)"]
+    refusal(lambda: order.weigh([(1, 1)]), *shown)
+    missing = QRELS.assign(label=[2, 0, 1, 0], credibility=[1, 0, 1, 1])
+    refusal(lambda: evaluate(TOMA(distance=order), missing), *shown)
+    assert set(values(TOMA(distance=order), missing.assign(credibility=[1, 0, 2, 1]))) == {"q1", "q2"}
+
+
+def test_from_distance_names_no_parameter_it_lacks() -> None:
+    message = refusal(lambda: Order.from_distance(BOTH, lambda gaps: abs(gaps[0] - 1)), "decreases")
+    assert "allow_violations" not in message
+
+
+@pytest.mark.parametrize("name", ["euclidean", "manhattan", "chebyshev"])
+def test_an_order_has_no_distance_s_name(name: str) -> None:
+    try:
+        refusal(lambda: Order({(0,): 0, (1,): 1}, ["relevance"], name=name), name)
+    finally:
+        Order.registry._content.pop(name, None)
+
+
+def test_a_set_is_not_named_label() -> None:
+    try:
+        refusal(lambda: Aspects({"relevance": 2}, name="label"), "label")
+    finally:
+        Aspects.registry._content.pop("label", None)
+
+
+def test_every_refusal_is_a_value_error() -> None:
+    assert issubclass(MultiAspectError, ValueError)
+    assert issubclass(MultiAspectWarning, UserWarning)
