@@ -485,8 +485,7 @@ def toma_tuple(judgments: Judgments, docno: str, aspects: Aspects, gate: str | N
     """The tuple of grades of a document: unjudged and junk labels are the lowest grade; what the gate makes
     impossible is the worst tuple (MEASURES §1, "Labels", and §2.4)."""
     grades = tuple(
-        aspect.grades[grade_index(aspect, label_of(judgments, docno, name))]
-        for name, aspect in aspects.items()
+        aspect.grades[grade_index(aspect, label_of(judgments, docno, name))] for name, aspect in aspects.items()
     )
     if is_impossible(grades, aspects, gate):
         return tuple(aspect.grades[0] for aspect in aspects.values())
@@ -704,27 +703,19 @@ def gam(
 
 def gain_product(judgments: Judgments, docno: str, aspects: Aspects) -> float:
     """P(D_1, ..., D_n | d): the product of the aspects' gains (Zuccon Eq. 2)."""
-    return math.prod(
-        float(gain_of(aspect, label_of(judgments, docno, name))) for name, aspect in aspects.items()
-    )
+    return math.prod(float(gain_of(aspect, label_of(judgments, docno, name))) for name, aspect in aspects.items())
 
 
-def urbp(
-    run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None
-) -> float:
+def urbp(run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None) -> float:
     """uRBP with binary gains, 1 at the threshold of the aspect (Zuccon Eq. 4; MEASURES §4)."""
     total = 0.0
     for k, doc in enumerate(first(ranking(run), cutoff), start=1):
-        gain = math.prod(
-            is_positive(aspect, label_of(judgments, doc, name)) for name, aspect in aspects.items()
-        )
+        gain = math.prod(is_positive(aspect, label_of(judgments, doc, name)) for name, aspect in aspects.items())
         total += p ** (k - 1) * gain
     return (1 - p) * total
 
 
-def urbpgr(
-    run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None
-) -> float:
+def urbpgr(run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None) -> float:
     """uRBPgr: uRBP with the aspects' graded gains (Zuccon Eq. 4 and §4.1, last paragraph)."""
     total = 0.0
     for k, doc in enumerate(first(ranking(run), cutoff), start=1):
@@ -735,9 +726,7 @@ def urbpgr(
 def undcg(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None) -> float:
     """DCG of 2^{sP} - 1 over that of all judged documents, best first (Zuccon §3, Eq. 2; MEASURES §4)."""
     ranked = [2 ** (s * gain_product(judgments, doc, aspects)) - 1 for doc in ranking(run)]
-    judged = [
-        2 ** (s * gain_product(judgments, doc, aspects)) - 1 for doc in judged_documents(judgments, aspects)
-    ]
+    judged = [2 ** (s * gain_product(judgments, doc, aspects)) - 1 for doc in judged_documents(judgments, aspects)]
     ideal = dcg(first(sorted(judged, reverse=True), cutoff))
     return dcg(first(ranked, cutoff)) / ideal if ideal > 0 else 0.0
 
@@ -794,9 +783,7 @@ def monus(a: int, b: int) -> int:
     return a - b if a > b else 0
 
 
-def ideal_positions(
-    retrieved: Sequence[str], judgments: Judgments, name: str, aspect: RefAspect
-) -> list[int]:
+def ideal_positions(retrieved: Sequence[str], judgments: Judgments, name: str, aspect: RefAspect) -> list[int]:
     """R_{D_i}: by input rank, the position in the ideal ranking by this aspect of the same documents, ties
     kept in input order (Lioma §4; MEASURES §5)."""
     grades = {doc: grade_index(aspect, label_of(judgments, doc, name)) for doc in retrieved}

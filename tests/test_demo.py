@@ -183,9 +183,7 @@ def test_equality_follows_content_and_hashes_survive_tuning(health: Collection) 
 
 @pytest.mark.parametrize("plan", ["linear", "tree"])
 @pytest.mark.parametrize("batch_size", [None, 3])
-def test_experiment_gives_the_same_under_every_plan(
-    health: Collection, plan: str, batch_size: int | None
-) -> None:
+def test_experiment_gives_the_same_under_every_plan(health: Collection, plan: str, batch_size: int | None) -> None:
     retriever = TfidfRetriever(health.documents)
     systems = [
         retriever,
@@ -227,9 +225,7 @@ def test_bad_input_is_named(health: Collection) -> None:
         with pytest.raises(MultiAspectError, match="weight is"):
             ReadabilityReranker(documents, weight=weight)
     with pytest.raises(MultiAspectError, match=r"not among the 54 documents.*x9"):
-        ReadabilityReranker(documents).transform(
-            pd.DataFrame({"qid": ["1"], "docno": ["x9"], "score": [1.0]})
-        )
+        ReadabilityReranker(documents).transform(pd.DataFrame({"qid": ["1"], "docno": ["x9"], "score": [1.0]}))
     with pytest.raises(pt.validate.InputValidationError):
         TfidfRetriever(documents).transform(pd.DataFrame({"qid": ["1"]}))
 

@@ -50,9 +50,7 @@ THREE = [("01", "d1", 1), ("01", "NA", 0), ("2", "nan", 2)]
         pytest.param("01 0 d1 1\n01 Q0 NA -0\n2 None nan 2.0\n", id="any iteration, whole floats"),
         pytest.param("01 0 d1 1\n01 0 NA 0\n01 0 d1 1.0\n2 0 nan 2\n2 1 nan 2\n", id="equal duplicates"),
         pytest.param(gzip.compress(b"01 0 d1 1\n01 0 NA 0\n2 0 nan 2\n"), id="gzip"),
-        pytest.param(
-            gzip.compress(b"01 0 d1 1\n") + gzip.compress(b"01 0 NA 0\n2 0 nan 2"), id="two gzip members"
-        ),
+        pytest.param(gzip.compress(b"01 0 d1 1\n") + gzip.compress(b"01 0 NA 0\n2 0 nan 2"), id="two gzip members"),
     ],
 )
 @pytest.mark.parametrize("name", ["qrels.txt", "qrels.gz"])
@@ -136,9 +134,7 @@ def test_files_that_judge_different_pairs(tmp_path: Path, caplog: pytest.LogCapt
     pd.testing.assert_frame_equal(qrels, expected)
     (record,) = caplog.records
     assert record.levelno == logging.INFO
-    assert record.getMessage() == (
-        "read_qrels: of 4 judged pairs, no label for understandability: 2, relevance: 1"
-    )
+    assert record.getMessage() == ("read_qrels: of 4 judged pairs, no label for understandability: 2, relevance: 1")
 
 
 def test_nothing_is_logged_when_nothing_is_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -444,9 +440,7 @@ def test_qrels_round_trip(
     first=st.dictionaries(st.tuples(ids, ids), integers | floats, min_size=1, max_size=8),
     second=st.dictionaries(st.tuples(ids, ids), integers | floats, min_size=1, max_size=8),
 )
-def test_join_is_the_outer_join(
-    first: dict[tuple[str, str], float], second: dict[tuple[str, str], float]
-) -> None:
+def test_join_is_the_outer_join(first: dict[tuple[str, str], float], second: dict[tuple[str, str], float]) -> None:
     def file(judged: dict[tuple[str, str], float]) -> io.StringIO:
         return io.StringIO("".join(f"{q} 0 {d} {label!r}\n" for (q, d), label in judged.items()))
 

@@ -625,9 +625,9 @@ def random_query(
     retrieved = rng.sample(docs, rng.randint(1, 10))
     pool = labels if rng.random() < 0.9 else [label for label in labels if label <= 0]
     judgments = {doc: {aspect: rng.choice(pool) for aspect in aspects} for doc in judged}
-    # pytrec_eval 0.5.11 crashes the interpreter on a query whose highest label is -2 or less
+    # pytrec_eval 0.5.11 reads beyond its memory on a query that has no label from 0 up
     for aspect in aspects:
-        judgments[judged[0]][aspect] = max(judgments[judged[0]][aspect], -1)
+        judgments[judged[0]][aspect] = max(judgments[judged[0]][aspect], 0)
     scores = [0.0, 1.0, 1.00000001, 2.0, -1.5]
     return judgments, {doc: rng.choice(scores) if rng.random() < 0.6 else rng.random() for doc in retrieved}
 
