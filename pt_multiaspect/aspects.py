@@ -295,6 +295,11 @@ class Scale:
     def __len__(self) -> int:
         return len(self.grades)
 
+    @property
+    def is_fractional(self) -> bool:
+        """Whether any grade is no whole number."""
+        return bool((self.grades != np.floor(self.grades)).any())
+
     def __str__(self) -> str:
         shown = list(map(spell, self.grades.tolist()))
         return ", ".join(shown if len(shown) <= 12 else [*shown[:5], "…", *shown[-3:]])

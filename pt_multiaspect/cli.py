@@ -13,6 +13,7 @@ from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
 from .io import read_qrels
 from .measures import ALL
+from .measures.base import Param
 
 __all__ = ["main"]
 
@@ -135,15 +136,20 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         print(table.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
 
 
+def _describe(name: str, param: Param) -> str:
+    if name == "cutoff":
+        return "@k  ranking cutoff"
+    value = "... (required)" if param.required else repr(param.spell(param.default))
+    return f"{name}={value}  {param.desc}"
+
+
 def list_measures() -> str:
     """Return the measures with what they compute, their source and parameters, as text."""
     entries = []
     for measure in ALL:
         parameters = [
             fill(
-                f"{name}={param.spell(param.default)!r}  {param.desc}"
-                if name != "cutoff"
-                else "@k  ranking cutoff",
+                _describe(name, param),
                 width=100,
                 initial_indent="    ",
                 subsequent_indent="        ",

@@ -17,6 +17,7 @@ from .errors import MultiAspectError, choices
 from .io import read_run
 from .judgments import Judgments
 from .measures import MultiAspectMeasure
+from .measures.bases import without_junk_only_queries
 from .rankings import Rankings, run_frame
 
 __all__ = ["aggregate", "evaluate"]
@@ -136,15 +137,21 @@ def _parse(measures: object) -> list[tuple[str, Measure]]:
     return list(labelled.items())
 
 
+def _is_one_run(runs: Mapping[Any, Any]) -> bool:
+    """Tell {qid: {docno: score}} from {name: {qid: {docno: score}}}."""
+    inner = [value for value in runs.values() if isinstance(value, Mapping) and value]
+    return bool(inner) and not isinstance(next(iter(inner[0].values())), Mapping)
+
+
 def _is_sequence(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str)
 
 
 def _name(runs: object) -> dict[str, object]:
-    if isinstance(runs, Mapping):
+    if isinstance(runs, Mapping) and not _is_one_run(runs):
         named = {str(name): run for name, run in runs.items()}
     else:
-        single = isinstance(runs, pd.DataFrame | str | PathLike) or not isinstance(runs, Iterable)
+        single = isinstance(runs, pd.DataFrame | Mapping | str | PathLike) or not isinstance(runs, Iterable)
         each = [runs] if single else list(runs)  # type: ignore[call-overload]
         if each and hasattr(each[0], "_fields"):
             each = [each]  # the rows of one run
@@ -190,7 +197,7 @@ def _evaluate(name: str, run: object, judgments: Judgments, labelled: list[tuple
 
 def _standard(measures: set[Measure], run: object, judgments: Judgments) -> dict[Measure, np.ndarray[Any, Any]]:
     """Compute measures of ir-measures on the aspect relevance."""
-    labels = judgments.labels("relevance")
+    labels = without_junk_only_queries(judgments.labels("relevance"), judgments.pool_query, judgments.n_queries)
     judged = np.flatnonzero(~np.isnan(labels))
     fractional = labels[judged] != np.floor(labels[judged])
     if fractional.any():

@@ -68,6 +68,7 @@ class Rankings:
         order = _ranking_order(query, scores, docnos)
         self._query: Ints = query[order]
         self._docnos = docnos[order]
+        self._score = scores[order]
         n_ret = np.bincount(query, minlength=judgments.n_queries)
         self._rank: Ints = np.arange(len(order)) - (np.cumsum(n_ret) - n_ret)[self._query] + 1
         row = judgments.rows_of(self._query, self._docnos, keys[order])
@@ -95,6 +96,18 @@ class Rankings:
             return self.layout
         layout: Layout = self.shared(("top", cutoff), lambda: self.layout.top(cutoff))
         return layout
+
+    @property
+    def levels(self) -> Ints:
+        """A number per retrieved document, the same for documents of a query with tied scores."""
+
+        def make() -> Ints:
+            query, score = self._query, self._score
+            begins = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
+            return np.concatenate([np.zeros(min(len(self._score), 1), dtype=np.intp), np.cumsum(begins)])
+
+        levels: Ints = self.shared("levels", make)
+        return levels
 
     def rescored(self) -> pd.DataFrame:
         """The run as a frame whose scores count down to 1, for measures computed elsewhere.

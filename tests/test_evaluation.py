@@ -70,7 +70,17 @@ def test_takes_runs_in_every_form(collection, tmp_path):
     rows = [ir_measures.ScoredDoc(r.qid, r.docno, r.score) for r in runs["one"].itertuples()]
     expected = evaluate(runs["one"], qrels, MEASURES, progress=False)
     assert expected["name"].unique().tolist() == ["run 1"]
-    for form in ({"x": nested}, [runs["one"]], path, str(path), [path], rows, {"x": rows}, {"x": iter(rows)}):
+    for form in (
+        {"x": nested},
+        nested,
+        [runs["one"]],
+        path,
+        str(path),
+        [path],
+        rows,
+        {"x": rows},
+        {"x": iter(rows)},
+    ):
         got = evaluate(form, Judgments(qrels), MEASURES, progress=False)
         pd.testing.assert_frame_equal(got.drop(columns="name"), expected.drop(columns="name"))
     assert evaluate(path, qrels, "map", progress=False)["name"].unique().tolist() == ["one.run"]
@@ -91,7 +101,8 @@ def test_counts_are_summed_and_names_keep_their_order(collection):
         ({"a": {"q0": {"d0": 1.0}}}, [], ["no measure"]),
         ({"a": {"zz": {"d0": 1.0}}}, "map", ["run a", "no query in common", "q0", "zz"]),
         ({"a": {"q0": {"d0": float("nan")}}}, "map", ["run a", "d0", "q0", "nan"]),
-        ({"a": {"d0": 1.0}}, "map", ["run a", "{qid: {docno: score}}", "d0"]),
+        ({"a": {"d0": 1.0}}, "map", ["run 1", "no query in common", "a"]),
+        ({"a": {"q0": {"d0": 1.0}, "q1": 2.0}}, "map", ["run a", "{qid: {docno: score}}", "q1"]),
         ({"a": {"q0": {"d0": 1.0}}}, "nDGC@5", ["nDGC", "neither"]),
         ({"a": {"q0": {"d0": 1.0}}}, 3, ["measure"]),
         (["same.run", "dir/same.run"], "map", ["same.run", "name"]),

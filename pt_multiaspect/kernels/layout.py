@@ -36,14 +36,11 @@ class Layout:
         """The first `cutoff` ranks of every query."""
         if cutoff is None:
             return self
-        kept = self.rank <= cutoff
-        return replace(
-            self,
-            query=self.query[kept],
-            rank=self.rank[kept],
-            row=self.row[kept],
-            n_ret=np.minimum(self.n_ret, cutoff),
-        )
+        return replace(self.select(self.rank <= cutoff), n_ret=np.minimum(self.n_ret, cutoff))
+
+    def select(self, kept: Bools) -> Layout:
+        """Some of the hits."""
+        return replace(self, query=self.query[kept], rank=self.rank[kept], row=self.row[kept])
 
     def dense(self) -> Layout:
         """The same with every retrieved document a hit, unjudged ones at row ``n_pool``."""
@@ -57,10 +54,6 @@ class Layout:
     def total(self, values: NDArray[np.generic], query: Ints | None = None) -> Floats:
         """Sum `values` of the hits (or of the queries given) per query, in their order."""
         return sums(self.query if query is None else query, values, self.n_queries)
-
-    def pool_total(self, values: NDArray[np.generic]) -> Floats:
-        """Sum `values` of the pool per query."""
-        return sums(self.pool_query, values, self.n_queries)
 
 
 def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .layout import Bools, Floats, Ints, descending, positions, sums
 
@@ -67,13 +68,17 @@ class Target:
         greatest = self.greatest[self.pool_query]
         return self.with_gain(np.exp2(self.gain - greatest) - np.exp2(-greatest))
 
+    def total(self, values: NDArray[np.generic]) -> Floats:
+        """Sum `values` of the judged documents per query."""
+        return sums(self.pool_query, values, self.n_queries)
+
     def positives(self, rel: float | None) -> Bools:
         """The positive documents: those that reach `rel`, or the default ones."""
         return self.positive if rel is None else self.reaches(rel)
 
     def n_positive(self, rel: float | None) -> Floats:
         """How many documents of each query are positive."""
-        return sums(self.pool_query, self.positives(rel), self.n_queries)
+        return self.total(self.positives(rel))
 
 
 def ideal_order(query: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:

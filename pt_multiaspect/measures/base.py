@@ -13,13 +13,14 @@ from ..aspects import Aspects, AspectSpec, parse_aspects, spell_aspects
 from ..errors import MultiAspectError, choices, warn_once
 from ..judgments import AspectView, Judgments
 from ..kernels.layout import Floats
+from ..kernels.target import Target
 from ..order import check_weights, weights_of
 from ..rankings import Rankings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["MultiAspectMeasure", "Param"]
+__all__ = ["MultiAspectMeasure", "Param", "SingleAspectMeasure"]
 
 
 class Param(ParamInfo):  # type: ignore[misc]
@@ -36,6 +37,8 @@ class Param(ParamInfo):  # type: ignore[misc]
         One line for the list of measures.
     spell : callable, optional
         Turns the canonical form into what prints: a str, number, bool or dict.
+    required : bool
+        Whether a measure cannot be computed without it.
     """
 
     def __init__(
@@ -45,8 +48,9 @@ class Param(ParamInfo):  # type: ignore[misc]
         desc: str,
         *,
         spell: Callable[[Any], object] = lambda value: value,
+        required: bool = False,
     ) -> None:
-        super().__init__(default=default, desc=desc)
+        super().__init__(default=default, desc=desc, required=required)
         self.parse = parse
         self.spell = spell
 
@@ -125,6 +129,8 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
     CITATION: ClassVar[str]
     #: The interval values lie in.
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    #: Whether small values are good, against what `pt.GridSearch` and highlighting assume.
+    LOWER_IS_BETTER: ClassVar[bool] = False
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]]
 
     def __init__(self, **params: Any) -> None:
@@ -191,6 +197,11 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
 
     def validate_params(self) -> None:
         """Refuse what is still missing before the measure can be computed."""
+        missing = [name for name, param in self.SUPPORTED_PARAMS.items() if param.required and self[name] is None]
+        if missing:
+            raise MultiAspectError(
+                f"{self.NAME} needs {choices(missing)}, as in {self.NAME}({'=..., '.join(missing)}=...)"
+            )
 
     def _spelled_params(self) -> tuple[dict[str, object], int | None]:
         """The printed parameters that differ from their defaults, and the cutoff."""
@@ -271,6 +282,28 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
                 f"values: declare them, as in {self.NAME}(aspects={declared!r})",
                 key=f"{self.NAME}: {','.join(view.name for view in inferred)}",
             )
+
+
+class SingleAspectMeasure(MultiAspectMeasure):
+    """An ordinary measure of one label: of relevance by itself, of any aspect under `On`, and a base of others."""
+
+    #: Whether only positive documents count, and not how positive they are.
+    BINARY: ClassVar[bool] = True
+    #: Why the measure cannot be a base, if it cannot.
+    NO_BASE: ClassVar[str | None] = None
+
+    @property
+    def spec(self) -> AspectSpec:
+        return ("relevance",)
+
+    def compute(self, rankings: Rankings) -> Floats:
+        (view,) = self.views(rankings.judgments)
+        self.warn_if_inferred((view,), lambda view: self.BINARY and view.scale.is_fractional)
+        return self.on_target(rankings, view.target)
+
+    @abstractmethod
+    def on_target(self, rankings: Rankings, target: Target) -> Floats:
+        """Evaluate one run against the labels `target` of the judged documents, one value a query."""
 
 
 def _rebuild(measure: type[MultiAspectMeasure], params: dict[str, Any]) -> MultiAspectMeasure:

@@ -18,7 +18,7 @@ from ..kernels import ranked
 from ..kernels.layout import Bools, Floats, Ints, Layout, discount, ratio
 from ..kernels.target import Target
 from ..rankings import Rankings
-from .base import parse_cutoff, real
+from .base import MultiAspectMeasure, SingleAspectMeasure, parse_cutoff, real
 
 __all__ = ["Base", "Bases", "LinearForm", "parse_bases"]
 
@@ -287,14 +287,17 @@ class Base:
     @property
     def has_rel(self) -> bool:
         """Whether the measure counts documents from some label up."""
+        if isinstance(self.measure, SingleAspectMeasure):
+            return self.measure.BINARY
         return self._kernel.binary if self._kernel else "rel" in self.measure.SUPPORTED_PARAMS
 
     def depends_on_scale(self, view: AspectView) -> bool:
         """Whether inferring the scale of `view` from other judgments could change values."""
         if self.measure.NAME == "ERR":
             return True
-        whole = bool((view.scale.grades == np.floor(view.scale.grades)).all()) and view.scale.greater_is_better
-        return not whole and (not view.scale.greater_is_better or (self.has_rel and _rel(self.measure) is None))
+        if not view.scale.greater_is_better:
+            return True
+        return view.scale.is_fractional and self.has_rel and _rel(self.measure) is None
 
     def values(self, rankings: Rankings, target: Target) -> Floats:
         """Evaluate a run, one value a query; computed once per run and target."""
@@ -303,6 +306,8 @@ class Base:
         return values
 
     def _compute(self, rankings: Rankings, target: Target) -> Floats:
+        if isinstance(self.measure, SingleAspectMeasure):
+            return self.measure.on_target(rankings, target)
         if self._kernel is not None:
             return self._kernel.compute(self.measure, rankings.layout, target)
         return _compute_elsewhere(self, rankings, target)
@@ -312,6 +317,11 @@ class Base:
         if self.has_rel:
             return np.asarray(target.n_positive(_rel(self.measure)) == 0, dtype=np.bool_)
         return np.asarray(target.greatest == 0, dtype=np.bool_)
+
+    def check_nonnegative(self, mean: str) -> None:
+        """Refuse a measure whose values can be negative, of which `mean` makes nothing."""
+        if isinstance(self.measure, SingleAspectMeasure) and self.measure.RANGE[0] < 0:
+            raise MultiAspectError(f"{self.text} can be negative, and the {mean} mean of such values means nothing")
 
     def check_linear(self) -> None:
         """Refuse a measure that is no linear form: sorting documents does not maximise it."""
@@ -341,7 +351,7 @@ def _compute_elsewhere(base: Base, rankings: Rankings, target: Target) -> Floats
         # Junk keeps its own negative label, as some measures tell it from what is not relevant.
         labels = np.where(target.positives(_rel(measure)), 1.0, np.minimum(labels, 0.0))
         measure = measure(rel=1)
-    labels = _without_bottomless_queries(labels, target)
+    labels = without_junk_only_queries(labels, target.pool_query, target.n_queries)
     judgments = rankings.judgments
     qrels = pd.DataFrame(
         {
@@ -363,14 +373,14 @@ def _compute_elsewhere(base: Base, rankings: Rankings, target: Target) -> Floats
     return np.where(np.isnan(values), float(measure.DEFAULT), values)
 
 
-def _without_bottomless_queries(labels: Floats, target: Target) -> Floats:
-    """Raise the labels of queries that have none above -2 to -1: on those pytrec_eval crashes.
+def without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
+    """Raise the labels of queries that have none from 0 up to 0: on those pytrec_eval reads beyond its memory.
 
-    Both are junk to every measure, and such a query has no document that could count.
+    Nothing can count in such a query either way.
     """
-    best = np.full(target.n_queries, -np.inf)
-    np.maximum.at(best, target.pool_query, np.nan_to_num(labels, nan=-np.inf))
-    return np.where(best[target.pool_query] < -1, np.maximum(labels, -1.0), labels)
+    best = np.full(n_queries, -np.inf)
+    np.maximum.at(best, query, np.nan_to_num(labels, nan=-np.inf))
+    return np.where(best[query] < 0, np.maximum(labels, 0.0), labels)
 
 
 def _check_labels(base: Base, labels: Floats) -> None:
@@ -416,7 +426,10 @@ def parse_base(base: object) -> Base:
             ) from None
     if not isinstance(base, Measure):
         raise MultiAspectError(f"a base is an ir-measures measure or the name of one, not {base!r}")
-    if "aspects" in base.SUPPORTED_PARAMS:
+    if isinstance(base, SingleAspectMeasure):
+        if base.NO_BASE is not None:
+            raise MultiAspectError(f"{base} cannot be a base: {base.NO_BASE}")
+    elif isinstance(base, MultiAspectMeasure):
         raise MultiAspectError(f"a base measures one aspect; {base} is a multi-aspect measure itself")
     unknown = [name for name in base.params if name not in base.SUPPORTED_PARAMS]
     if unknown:

@@ -71,7 +71,7 @@ class _uRBP(MultiAspectMeasure):
 
     def compute(self, rankings: Rankings) -> Floats:
         views = self.views(rankings.judgments)
-        self.warn_if_inferred(views, lambda view: (view.scale.grades != np.floor(view.scale.grades)).any())
+        self.warn_if_inferred(views, lambda view: view.scale.is_fractional)
         positive = np.all([view.positive for view in views], axis=0)
         return ranked.rbp(rankings.layout, positive, self["p"], self.cutoff)
 

@@ -75,8 +75,9 @@ class _ScoreAggregation(BasedMeasure):
             shares = np.where(np.stack([base.empty(view.target) for view, base, _ in parts]), 0.0, shares)
             total = shares.sum(axis=0)
             shares = np.divide(shares, total, out=shares, where=total > 0)
-        greatest = np.where(shares > 0, values, 0.0).max(axis=0)
-        combined = np.minimum(self._combine(values, shares), greatest)  # no mean is above, but for rounding
+        greatest = np.where(shares > 0, values, -np.inf).max(axis=0)
+        combined = self._combine(values, shares)
+        combined = np.where(np.isneginf(greatest), 0.0, np.minimum(combined, greatest))  # above by rounding only
         return np.asarray(combined, dtype=np.float64)
 
     @abstractmethod
@@ -168,6 +169,9 @@ def _best_assignment(forms: list[tuple[LinearForm, float]], query: NDArray[np.in
 
     best = np.zeros(n_queries)
     gains = np.stack([share * form.gain for form, share in forms])
+    # In an order of their own, so that sums do not depend on that of the qrels.
+    order = np.lexsort((*gains, query))
+    query, gains = query[order], gains[:, order]
     useful = np.flatnonzero(gains.any(axis=0))
     bounds = np.searchsorted(query[useful], np.arange(n_queries + 1))
     for index in range(n_queries):
@@ -211,6 +215,11 @@ class _MM(_ScoreAggregation):
     PRETTY_NAME = "Multidimensional measure"
     SHORT_DESC = "The weighted harmonic mean of a measure over the aspects."
     CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
+
+    def _check(self) -> None:
+        super()._check()
+        for base in self._each_base():
+            base.check_nonnegative("harmonic")
 
     def _combine(self, values: Floats, shares: Floats) -> Floats:
         counted = shares > 0
@@ -279,6 +288,11 @@ class _GAM(_ScoreAggregation):
     PRETTY_NAME = "Geometric aggregating measure"
     SHORT_DESC = "The weighted geometric mean of a measure over the aspects."
     CITATION = "after Lioma et al. 2017, §5.3"
+
+    def _check(self) -> None:
+        super()._check()
+        for base in self._each_base():
+            base.check_nonnegative("geometric")
 
     def _combine(self, values: Floats, shares: Floats) -> Floats:
         counted = shares > 0

@@ -1,0 +1,333 @@
+"""Classic single-aspect measures: worked examples, definitions, ranges and doors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+
+import ir_measures
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import AP, RR, P, R, nDCG
+from scipy.stats import spearmanr
+
+import pt_multiaspect as ma
+from pt_multiaspect import (
+    CAM,
+    CG,
+    DCG,
+    ESL,
+    GMAP,
+    HMAP,
+    MM,
+    TOMA,
+    Aspect,
+    Aspects,
+    CoverageRatio,
+    Frustration,
+    HarmfulCompat,
+    HelpfulCompat,
+    HelpfulMinusHarmful,
+    MultiAspectError,
+    NoveltyRatio,
+    On,
+    Order,
+    RecallEffort,
+    RelativeRecall,
+    Satisfaction,
+)
+
+SINGLE = [
+    CG, CG @ 2, DCG, DCG(dcg="exp-log2") @ 3, DCG(dcg="jarvelin"), GMAP, GMAP(rel=2) @ 3, HMAP, CoverageRatio,
+    CoverageRatio(rel=2), NoveltyRatio @ 2, RelativeRecall(expected=2), RecallEffort(expected=2) @ 4,
+    RecallEffort(expected=1), ESL, ESL(wanted=3), Satisfaction, Satisfaction @ 2, Frustration, Frustration @ 2,
+    HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful(p=0.5),
+]  # fmt: skip
+
+
+def ranked(*documents: str) -> dict[str, float]:
+    return {document: 100.0 - rank for rank, document in enumerate(documents)}
+
+
+def perquery(measure, qrels, run) -> dict[str, float]:
+    return {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
+
+
+# --- the worked examples of the slides --------------------------------------------------------
+
+
+def named(*numbers: int) -> list[str]:
+    return [f"d{number}" for number in numbers]
+
+
+SLIDES_RUN = {
+    "q1": ranked(*named(123, 84, 56, 6, 8, 9, 511, 129, 187, 25, 38, 48, 250, 113, 3)),
+    "q2": ranked(*named(425, 87, 56, 32, 124, 615, 512, 129, 4, 130, 193, 715, 810, 5, 3)),
+}
+SLIDES_QRELS = {
+    "q1": dict.fromkeys(named(3, 5, 9, 25, 39, 44, 56, 71, 89, 123), 1),
+    "q2": dict.fromkeys(named(3, 56, 129), 1),
+}
+
+
+def test_precision_recall_tables_and_mrr():
+    precision = {k: perquery(P @ k, SLIDES_QRELS, SLIDES_RUN)["q1"] for k in (1, 3, 6, 10, 15)}
+    assert precision == pytest.approx({1: 1, 3: 2 / 3, 6: 0.5, 10: 0.4, 15: 1 / 3})
+    recall = {k: perquery(R @ k, SLIDES_QRELS, SLIDES_RUN)["q1"] for k in (1, 3, 6, 10, 15)}
+    assert recall == pytest.approx({1: 0.1, 3: 0.2, 6: 0.3, 10: 0.4, 15: 0.5})
+    assert perquery(P @ 8, SLIDES_QRELS, SLIDES_RUN)["q2"] == 0.25
+    # The slides print .28, a sum of truncated terms.
+    assert perquery(AP, SLIDES_QRELS, SLIDES_RUN)["q1"] == pytest.approx((1 + 2 / 3 + 0.5 + 0.4 + 1 / 3) / 10)
+    assert perquery(AP, SLIDES_QRELS, SLIDES_RUN)["q2"] == pytest.approx((1 / 3 + 2 / 8 + 3 / 15) / 3)
+    assert round((On(base=RR) @ 3).calc_aggregate(SLIDES_QRELS, SLIDES_RUN), 2) == 0.67
+
+
+def run_with_ap(values: list[float]) -> tuple[dict, dict]:
+    """A collection whose queries have these average precisions: one relevant of n, at the right rank."""
+    qrels = {f"q{i}": {f"r{j}": 1 for j in range(100)} for i in range(len(values))}
+    # n documents at the top of R = 100 give AP = n / 100.
+    run = {f"q{i}": ranked(*(f"r{j}" for j in range(round(100 * value)))) for i, value in enumerate(values)}
+    return qrels, run
+
+
+@pytest.mark.parametrize(
+    ("values", "gmap", "rounded"),
+    [([0.05, 0.10, 0.50, 0.50, 0.75], 0.248, 0.25), ([0.10, 0.30, 0.45, 0.45, 0.60], 0.325, 0.33)],
+)
+def test_gmap(values, gmap, rounded):
+    qrels, run = run_with_ap(values)
+    assert AP.calc_aggregate(qrels, run) == pytest.approx(0.38)
+    got = GMAP.calc_aggregate(qrels, run)
+    assert got == pytest.approx(statistics.geometric_mean(values))
+    assert round(got, 3) == gmap
+    # The slides print .33 for .3252.
+    assert got == pytest.approx(rounded, abs=0.006)
+    assert HMAP.calc_aggregate(qrels, run) == pytest.approx(statistics.harmonic_mean(values))
+    assert ma.aggregate(ma.evaluate(run, qrels, ["GMAP", "HMAP"], progress=False)).iloc[
+        0, 1:
+    ].tolist() == pytest.approx([statistics.geometric_mean(values), statistics.harmonic_mean(values)])
+
+
+def test_spearman_s_exercise():
+    first, second = range(1, 11), [2, 3, 1, 5, 4, 7, 8, 10, 6, 9]
+    squares = sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
+    assert squares == 24
+    assert round(1 - 6 * squares / (10 * 99), 4) == round(spearmanr(first, second).statistic, 4) == 0.8545
+
+
+def test_dcg_s_exercise():
+    """The slides print sums of rounded terms: 13.846, 14.588 and .949."""
+    labels = dict(zip("abcdef", [3, 2, 3, 0, 1, 2], strict=True))
+    qrels, run, ideal = {"q": labels}, {"q": ranked(*"abcdef")}, {"q": ranked(*"acbfed")}
+    exponential = DCG(dcg="exp-log2")
+    assert exponential.calc_aggregate(qrels, run) == pytest.approx(13.848264, abs=5e-7)
+    assert exponential.calc_aggregate(qrels, ideal) == pytest.approx(14.595391, abs=5e-7)
+    assert On(base=nDCG(dcg="exp-log2")).calc_aggregate(qrels, run) == pytest.approx(0.948811, abs=5e-7)
+    assert CG.calc_aggregate(qrels, run) == 11
+    assert DCG(dcg="jarvelin").calc_aggregate(qrels, run) == pytest.approx(
+        3 + 2 / 1 + 3 / math.log2(3) + 1 / math.log2(5) + 2 / math.log2(6)
+    )
+    assert (DCG @ 3).calc_aggregate(qrels, run) == pytest.approx(3 + 2 / math.log2(3) + 3 / 2)
+
+
+def test_gmap_and_hmap_of_missing_and_empty_queries():
+    qrels = {"q1": {"d": 1}, "q2": {"d": 1}, "q3": {"d": 0}}
+    assert perquery(GMAP, qrels, {"q1": {"d": 1.0}}) == {"q1": 0, "q2": math.log(1e-5), "q3": math.log(1e-5)}
+    assert perquery(HMAP, qrels, {"q1": {"d": 1.0}}) == pytest.approx({"q1": 1, "q2": 1e5, "q3": 1e5})
+
+
+def test_pyterrier_averages_what_gmap_gives_a_query():
+    import pyterrier as pt
+
+    qrels = pd.DataFrame([["1", "d", 1], ["2", "d", 1]], columns=["qid", "docno", "label"])
+    run = pd.DataFrame([["1", "d", 1.0], ["2", "x", 2.0], ["2", "d", 1.0]], columns=["qid", "docno", "score"])
+    topics = pd.DataFrame([["1", "x"], ["2", "y"]], columns=["qid", "query"])
+    assert math.exp(pt.Experiment([run], topics, qrels, ["GMAP"])["GMAP"][0]) == pytest.approx(math.sqrt(0.5))
+
+
+# --- user-oriented measures against sets ------------------------------------------------------
+
+labels = st.dictionaries(
+    st.sampled_from("abcdefgh"),
+    st.fixed_dictionaries({"relevance": st.integers(-1, 2), "known": st.sampled_from([0, 1, None])}),
+    min_size=1,
+)
+runs = st.dictionaries(st.sampled_from("abcdefghijk"), st.sampled_from([1.0, 2.0, 3.0]))
+
+
+@given(labels, runs, st.integers(1, 4), st.integers(1, 3), st.sampled_from([None, 2]))
+def test_user_oriented_measures_are_what_they_say(judged, scores, expected, cutoff, rel):
+    level = rel or 1
+    relevant = {doc for doc, label in judged.items() if label["relevance"] >= level}
+    known = {doc for doc, label in judged.items() if label["known"]}
+    order = sorted(sorted(scores, reverse=True), key=lambda doc: -scores[doc])
+    qrels, run = {"q": judged}, {"q": scores}
+    given_rel = {} if rel is None else {"rel": rel}
+    for k in (None, cutoff):
+        returned = set(order[:k])
+        found = [doc for doc in order[:k] if doc in relevant]
+
+        def share(part, whole):
+            return len(part) / len(whole) if whole else 0.0
+
+        examined = [rank for rank, doc in enumerate(order[:k], 1) if doc in relevant]
+        wanted = {
+            CoverageRatio(**given_rel): share(known & relevant & returned, known & relevant),
+            NoveltyRatio(**given_rel): share(set(found) - known, found),
+            RelativeRecall(expected=expected, **given_rel): len(found) / expected,
+            RecallEffort(expected=expected, **given_rel): (
+                expected / examined[expected - 1] if len(examined) >= expected else 0.0
+            ),
+            Satisfaction(**given_rel): share(found, returned),
+            Frustration(**given_rel): 1 - share(found, returned),
+        }
+        for measure, value in wanted.items():
+            assert perquery(measure(cutoff=k), qrels, run) == {"q": pytest.approx(value, abs=1e-12)}
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 1), min_size=1),
+    st.dictionaries(st.sampled_from("abcdefg"), st.sampled_from([1.0, 2.0]), max_size=6),
+    st.integers(1, 4),
+)
+def test_esl_is_the_expectation_over_orders_of_tied_documents(judged, scores, wanted):
+    relevant = {doc for doc, label in judged.items() if label}
+    documents = sorted({*judged, *scores})
+    level = {doc: scores.get(doc, -math.inf) for doc in documents}
+    needed = min(wanted, len(relevant))
+    lengths = []
+    for order in itertools.permutations(documents):
+        if any(level[a] < level[b] for a, b in itertools.pairwise(order)):
+            continue
+        seen = found = 0
+        for doc in order:
+            if relevant and found == needed:
+                break
+            found += doc in relevant
+            seen += doc not in relevant
+        lengths.append(seen)
+    value = perquery(ESL(wanted=wanted), {"q": judged}, {"q": scores})
+    assert value == {"q": pytest.approx(statistics.fmean(lengths), abs=1e-9)}
+
+
+# --- compatibility ----------------------------------------------------------------------------
+
+
+def overlap(ranking: list[str], ideal: list[str], p: float, depth: int) -> float:
+    """Rank-biased overlap to a depth, without its constant factor."""
+    return sum(p ** (d - 1) * len(set(ranking[:d]) & set(ideal[:d])) / d for d in range(1, depth + 1))
+
+
+def compat(weights: dict[str, float], run: dict[str, float], p: float) -> float:
+    ranking = sorted(run, key=lambda doc: -run[doc])
+    place = {doc: rank for rank, doc in enumerate(ranking)}
+    ideal = sorted((d for d in weights if weights[d] > 0), key=lambda d: (-weights[d], place.get(d, len(run))))
+    depth = max(len(ranking), len(ideal))
+    best = overlap(ideal, ideal, p, depth)
+    return overlap(ranking, ideal, p, depth) / best if best else 0.0
+
+
+preferences = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(-2, 4), min_size=1)
+rankings = st.permutations("abcdefghijklm").flatmap(
+    lambda docs: st.integers(0, 13).map(lambda n: ranked(*docs[:n]))
+)
+
+
+@given(preferences, rankings, st.sampled_from([0.95, 0.5, 0.0]))
+def test_compatibility_is_rank_biased_overlap(weights, run, p):
+    helpful = compat(weights, run, p)
+    harmful = compat({doc: -weight for doc, weight in weights.items()}, run, p)
+    qrels = {"q": weights}
+    assert perquery(HelpfulCompat(p=p), qrels, {"q": run})["q"] == pytest.approx(helpful, abs=1e-12)
+    assert perquery(HarmfulCompat(p=p), qrels, {"q": run})["q"] == pytest.approx(harmful, abs=1e-12)
+    assert perquery(HelpfulMinusHarmful(p=p), qrels, {"q": run})["q"] == pytest.approx(helpful - harmful, abs=1e-12)
+
+
+@given(st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 4), min_size=1), rankings)
+def test_compatibility_equals_ir_measures(weights, run):
+    if run or any(weights.values()):
+        theirs = perquery(ir_measures.Compat, {"q": weights}, {"q": run})["q"] if run else 0.0
+        assert perquery(HelpfulCompat, {"q": weights}, {"q": run})["q"] == pytest.approx(theirs, abs=1e-9)
+
+
+def test_orders_say_what_is_harmful():
+    order = Order(
+        {(0, 0): 0, (0, 1): 0, (1, 0): -1, (1, 1): 2},
+        ["relevance", "correctness"],
+        name="harm",
+        allow_violations=True,
+    )
+    qrels = {"q": {"good": (1, 1), "bad": (1, 0), "off": (0, 1)}}
+    run = {"q": ranked("bad", "good")}
+    measure = HelpfulMinusHarmful(order="harm")
+    assert measure == HelpfulMinusHarmful(order=order)
+    assert measure.calc_aggregate(qrels, run) == pytest.approx(0.5 * 0.95 / (1 + 0.475) - 1)
+    assert ir_measures.parse_measure(str(measure)) == measure
+
+
+# --- all of them ------------------------------------------------------------------------------
+
+
+@given(labels, runs)
+def test_ranges(judged, scores):
+    for measure in SINGLE:
+        low, high = measure.RANGE
+        (value,) = perquery(measure, {"q": judged}, {"q": scores}).values()
+        assert low - 1e-12 <= value <= high + 1e-12, measure
+
+
+def test_on_other_aspects_as_bases_and_in_strings():
+    qrels = {"q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}}
+    run = {"q": ranked("a", "b")}
+    aspects = Aspects({"relevance": 1, "credibility": 1})
+    assert On(aspect="credibility", base=ESL).calc_aggregate(qrels, run) == 1
+    assert CAM(base="Satisfaction", aspects=aspects).calc_aggregate(qrels, run) == 0.5
+    assert MM(base=CG, aspects=aspects).calc_aggregate(qrels, run) == 1
+    assert TOMA(base=DCG @ 2, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx(1 + 1 / math.log2(3))
+    assert TOMA(base="RelativeRecall(expected=4)", aspects=aspects).calc_aggregate(qrels, run) == 0.5
+    assert str(CAM(base=DCG(dcg="jarvelin") @ 5)) == "CAM(base=\"DCG(dcg='jarvelin')\")@5"
+    table = ma.evaluate(run, qrels, ["ESL(wanted=2)", "CAM(base='CG')@1"], progress=False)
+    assert table["value"].tolist() == [0.0, 0.5]
+
+
+def test_a_threshold_decides_what_is_relevant():
+    aspects = Aspects({"relevance": Aspect([0, 1, 2], threshold=2)})
+    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": ranked("a", "b")}
+    assert Satisfaction.calc_aggregate(qrels, run) == 1
+    assert On(base=Satisfaction, aspects=aspects).calc_aggregate(qrels, run) == 0.5
+    assert On(base=Satisfaction(rel=1), aspects=aspects).calc_aggregate(qrels, run) == 1
+
+
+QRELS = {"q": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda: RelativeRecall(expected=0), ["RelativeRecall", "expected", "1 up", "0"]),
+        (lambda: RecallEffort(expected=-1), ["RecallEffort", "expected", "-1"]),
+        (lambda: RecallEffort(expected=1.5), ["expected", "1.5"]),
+        (lambda: RelativeRecall.calc_aggregate(QRELS, QRELS), ["RelativeRecall needs expected", "expected=..."]),
+        (lambda: CAM(base=RelativeRecall).calc_aggregate(QRELS, QRELS), ["CAM", "RelativeRecall", "expected"]),
+        (lambda: ESL(wanted=0), ["ESL", "wanted", "0"]),
+        (lambda: CoverageRatio.calc_aggregate(QRELS, QRELS), ["CoverageRatio", "column known", "relevance"]),
+        (lambda: CAM(base=NoveltyRatio).calc_aggregate(QRELS, QRELS), ["CAM", "NoveltyRatio", "known"]),
+        (lambda: TOMA(base=GMAP), ["TOMA", "GMAP cannot be a base", "AP"]),
+        (lambda: CAM(base="HMAP@5"), ["CAM", "HMAP@5 cannot be a base", "AP"]),
+        (lambda: CAM(base=HelpfulCompat), ["CAM", "multi-aspect", "HelpfulCompat"]),
+        (lambda: DCG(dcg="log10"), ["DCG", "log10", "jarvelin"]),
+        (lambda: TOMA(base=DCG(dcg="exp-log2"), weighting="exponential"), ["TOMA", "exponentiates", "classes"]),
+        (lambda: CAM(base=CG, normalized=True), ["CAM", "normalized", "CG"]),
+        (lambda: HelpfulCompat(order="euclidean"), ["HelpfulCompat", "Order", "euclidean"]),
+        (lambda: HelpfulCompat(p=1), ["HelpfulCompat", "p", "below 1"]),
+        (lambda: Satisfaction(rel=-1), ["Satisfaction", "rel", "-1"]),
+        (lambda: ESL(aspects="relevance"), ["ESL", "no parameter aspects", "wanted"]),
+    ],
+)
+def test_bad_input(make, parts):
+    with pytest.raises(MultiAspectError) as caught:
+        make()
+    assert all(part in str(caught.value) for part in parts), str(caught.value)

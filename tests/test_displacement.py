@@ -1,0 +1,177 @@
+"""Cumulated relative position: against its definition, the properties that hold, and those that do not."""
+
+from __future__ import annotations
+
+import itertools
+
+import ir_measures
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pt_multiaspect import CAM, CRP, MM, TOMA, Aspects, CRPRecovery, MultiAspectError, On, crp_curve, nCRP
+
+
+def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
+    """Eq. 1-5: the degrees of a ranking's documents, those judged, and how far to go."""
+    ideal = sorted((degree for degree in judged if degree > 0), reverse=True)
+    interval = {0: (len(ideal) + 1, float("inf"))}
+    for degree in set(ideal):
+        places = [rank for rank, other in enumerate(ideal, 1) if other == degree]
+        interval[degree] = (min(places), max(places))
+    total, curve = 0, []
+    for rank in range(1, length + 1):
+        low, high = interval[run[rank - 1] if rank <= len(run) else 0]
+        total += rank - low if rank < low else rank - high if rank > high else 0
+        curve.append(total)
+    return curve
+
+
+def collection(run: list[int], missing: list[int]) -> tuple[dict, dict]:
+    """Qrels and a run in which documents of these degrees are retrieved, in this order, or missing."""
+    degrees = {f"r{rank:02d}": degree for rank, degree in enumerate(run)} | {
+        f"m{place:02d}": degree for place, degree in enumerate(missing)
+    }
+    # Every other document of the lowest degree is not judged at all.
+    judged = {doc: degree for place, (doc, degree) in enumerate(degrees.items()) if degree or place % 2}
+    qrels = {"q": judged, "other": {"x": 1}}
+    return qrels, {"q": {doc: 100.0 - rank for rank, doc in enumerate(degrees) if doc.startswith("r")}}
+
+
+def value(measure, run: list[int], missing: list[int]) -> float:
+    qrels, ranking = collection(run, missing)
+    return next(m.value for m in ir_measures.iter_calc([measure], qrels, ranking) if m.query_id == "q")
+
+
+degrees = st.lists(st.integers(0, 3), max_size=9)
+
+
+@given(degrees, degrees, st.integers(1, 12))
+def test_equals_the_definition(run, missing, cutoff):
+    judged = run + missing
+    total = sum(degree > 0 for degree in judged)
+    if not collection(run, missing)[0]["q"]:
+        return
+    curve = slow_curve(run, judged, max(len(run), total, cutoff))
+    assert value(CRP, run, missing) == (curve[total - 1] if total else 0)
+    assert value(CRP @ cutoff, run, missing) == curve[cutoff - 1]
+    loss = 2 * curve[total - 1] / (total * (total + 1)) if total else -1
+    assert value(nCRP, run, missing) == pytest.approx(min(1, 1 + loss), abs=1e-12)
+    back = [rank for rank in range(max(total, 1), len(run) + 1) if curve[rank - 1] >= 0]
+    assert value(CRPRecovery, run, missing) == pytest.approx(total / back[0] if back and total else 0, abs=1e-12)
+    qrels, ranking = collection(run, missing)
+    drawn = crp_curve(ranking, qrels)
+    drawn = drawn[drawn["qid"] == "q"]
+    assert drawn["crp"].tolist() == curve[: max(len(run), total)]
+    assert drawn["rank"].tolist() == list(range(1, max(len(run), total) + 1))
+    assert set(drawn["recall_base"]) <= {total}
+
+
+@given(degrees, degrees)
+def test_what_holds(run, missing):
+    judged = run + missing
+    total = sum(degree > 0 for degree in judged)
+    curve = slow_curve(run, judged, max(len(run), total) + 3)
+    assert all(low <= high for low, high in itertools.pairwise(curve[total:]))  # non-decreasing after R
+    if collection(run, missing)[0]["q"]:
+        assert 0 <= value(nCRP, run, missing) <= 1
+        assert 0 <= value(CRPRecovery, run, missing) <= 1
+    binary = [min(degree, 1) for degree in judged]
+    assert all(loss <= 0 for loss in slow_curve(binary[: len(run)], binary, max(total, 1))[:total])
+    ideal = sorted(judged, reverse=True)
+    assert set(slow_curve(ideal, judged, len(ideal) + 2)) <= {0}
+
+
+@given(degrees)
+def test_the_worst_is_attained_and_the_ideal_is_at_zero(run):
+    total = sum(degree > 0 for degree in run)
+    if not total or not collection(run, [])[0]["q"]:
+        return
+    nothing_relevant = [0] * total
+    assert value(CRP, nothing_relevant, run) == -total * (total + 1) / 2
+    assert value(nCRP, nothing_relevant, run) == 0
+    ideal = sorted(run, reverse=True)
+    assert (value(CRP, ideal, []), value(nCRP, ideal, []), value(CRPRecovery, ideal, [])) == (0, 1, 1)
+
+
+def test_what_the_paper_claims_and_does_not_hold_for_graded_labels():
+    assert value(CRP, [1, 1, 2], []) == 1  # positive at R
+    assert value(CRPRecovery, [1, 2], []) == 1  # of a ranking that is not perfect
+    # Recovery is not monotone: some swap of a worse document up raises it.
+    rankings = itertools.product(range(3), repeat=5)
+    raised = [
+        ranking
+        for ranking in rankings
+        if any(ranking)
+        for place in range(4)
+        if ranking[place] > ranking[place + 1]
+        and value(CRPRecovery, _swapped(ranking, place), []) > value(CRPRecovery, list(ranking), [])
+    ]
+    assert raised
+
+
+def _swapped(ranking, place):
+    swapped = list(ranking)
+    swapped[place], swapped[place + 1] = swapped[place + 1], swapped[place]
+    return swapped
+
+
+def test_a_missing_query_is_an_empty_run():
+    qrels = {"q1": {"d1": 1, "d2": 2, "d3": 0}, "q2": {"d1": 0}}
+    values = {
+        str(m.measure): m.value
+        for m in ir_measures.iter_calc([CRP, nCRP, CRPRecovery], qrels, {})
+        if m.query_id == "q1"
+    }
+    assert values == {"CRP": -3.0, "nCRP": 0.0, "CRPRecovery": 0.0}
+    values = {
+        str(m.measure): m.value
+        for m in ir_measures.iter_calc([CRP, nCRP, CRPRecovery], qrels, {})
+        if m.query_id == "q2"
+    }
+    assert values == {"CRP": 0.0, "nCRP": 0.0, "CRPRecovery": 0.0}
+
+
+def test_displacement_over_several_aspects():
+    aspects = Aspects({"relevance": 1, "credibility": 1, "understandability": 1})
+    labels = {"d1": (1, 1, 1), "d2": (1, 1, 0), "d3": (0, 0, 0)}
+    qrels = {"q": {doc: dict(zip(aspects, tuple_, strict=True)) for doc, tuple_ in labels.items()}}
+    run = {"q": {"d2": 3.0, "d3": 2.0, "d1": 1.0}}
+    # Classes 3, 2 and 0: ideal d1 d2; d2 stands one too early, d3 one, d1 two too late.
+    assert (TOMA(base=CRP, distance="manhattan", aspects=aspects) @ 3).calc_aggregate(qrels, run) == 0
+    assert TOMA(base="CRP", distance=1, aspects=aspects).calc_aggregate(qrels, run) == -2
+    recovery = TOMA(base="CRPRecovery", distance="manhattan", aspects=aspects)
+    assert recovery.calc_aggregate(qrels, run) == pytest.approx(2 / 3)
+    assert ir_measures.parse_measure(str(recovery)) == recovery
+    drawn = crp_curve(run, qrels, recovery)
+    assert drawn["crp"].tolist() == [-1, -2, 0]
+    assert crp_curve(run, qrels, On(aspect="credibility"))["crp"].tolist() == [0, -1, 0]
+    assert CAM(base=nCRP, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx((2 / 3 + 2 / 3 + 0) / 3)
+
+
+def test_in_other_doors():
+    import pyterrier as pt
+
+    qrels = pd.DataFrame([["q", "d1", 1], ["q", "d2", 1]], columns=["qid", "docno", "label"])
+    run = pd.DataFrame(
+        [["q", "d3", 3.0], ["q", "d1", 2.0], ["q", "d4", 1.5], ["q", "d2", 1.0]], columns=["qid", "docno", "score"]
+    )
+    topics = pd.DataFrame([["q", "x"]], columns=["qid", "query"])
+    table = pt.Experiment([run], topics, qrels, ["CRP", "CRP@1", CRPRecovery, nCRP])
+    assert table[["CRP", "CRP@1", "CRPRecovery", "nCRP"]].iloc[0].tolist() == pytest.approx([-2, -2, 0.5, 1 / 3])
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda: MM(base=CRP), ["MM", "CRP", "negative"]),
+        (lambda: TOMA(base=nCRP) @ 10, ["TOMA@10", "no base takes one", "nCRP"]),
+        (lambda: crp_curve({}, {"q": {"d": 1}}, CAM), ["On or TOMA", "CAM"]),
+        (lambda: CRP @ 0, ["CRP", "cutoff", "0"]),
+    ],
+)
+def test_bad_input(make, parts):
+    with pytest.raises(MultiAspectError) as caught:
+        make()
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
