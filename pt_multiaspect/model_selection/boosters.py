@@ -25,8 +25,8 @@ class _Metric:
         scorer = RankingScorer(measure, spec, "predict")
         self._rows = LabelledRows(Y_valid, qid_valid, spec, scorer.measure)
         self._measure = scorer.measure_on(self._rows)
-        # Early stopping reports and looks metrics up by name.
-        self.__name__ = name or str(scorer.measure)
+        # Early stopping looks metrics up by name, in LightGBM < 4.6 by what follows the last blank.
+        self.__name__ = "".join((name or str(scorer.measure)).split())
 
     def _value(self, scores: Any) -> float:
         scores = np.asarray(scores)
@@ -51,7 +51,7 @@ class _XGBoostMetric(_Metric):
     ):
         super().__init__(measure, Y_valid, qid_valid, aspects, name)
         # XGBoost prints "data-metric:value data-metric:value" and early stopping reads it back.
-        self.__name__ = "".join(self.__name__.replace(":", "=").split())
+        self.__name__ = self.__name__.replace(":", "=")
 
     def __call__(self, predictions: Any, data: Any) -> tuple[str, float]:
         if not hasattr(data, "get_label"):
@@ -84,7 +84,7 @@ def lightgbm_metric(
     aspects : Aspects, mapping, str or sequence of str, optional
         Names, and declares, the columns of an array; selects those of a frame.
     name : str, optional
-        The metric's name in LightGBM's logs; the measure's by default.
+        The metric's name in LightGBM's logs; the measure's by default. It is spelt without blanks.
 
     Returns
     -------
@@ -123,8 +123,8 @@ def xgboost_metric(
     Parameters
     ----------
     measure, Y_valid, qid_valid, aspects, name
-        As of `lightgbm_metric`. The name is spelt without blanks and colons, at which XGBoost
-        splits its logs.
+        As of `lightgbm_metric`. Colons, at which XGBoost splits its logs, become equals signs in
+        the name.
 
     Returns
     -------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
@@ -73,10 +74,10 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     *Labels.* Rankers of LightGBM and XGBoost take whole labels: a fractional target is passed as
-    the index of its distinct values, with ``label_gain`` set to these values for LightGBM, which
-    gets labels above 10000 so too. Labels
-    above 30 have no default gain there, so ``label_gain`` is set to the labels themselves;
-    XGBoost gets ``ndcg_exp_gain=False`` then. A ``label_gain`` you set is left alone.
+    the index of its distinct values, with ``label_gain`` set to these values for LightGBM. Labels
+    above 30 have no default gain there, so ``label_gain`` is set to the labels themselves (above
+    10000 they are passed as fractional ones are); XGBoost gets ``ndcg_exp_gain=False`` then. A
+    ``label_gain`` you set is left alone.
 
     *Queries* come as ``qid``, by metadata routing (requested already), from `qid_column`, or from
     the index level or the column ``qid``, as in `ranking_scorer`.
@@ -186,15 +187,19 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _fit(self, X: Any, label: NDArray[Any], passed: dict[str, Any]) -> None:
-        if isinstance(self.estimator_, Pipeline):
-            name, last = self.estimator_.steps[-1]
-            if _routing_enabled():
-                requested = {key: True for key in passed if key in inspect.signature(last.fit).parameters}
-                if requested:  # an estimator whose fit takes X and y only has no set_fit_request
-                    last.set_fit_request(**requested)
-            else:
-                passed = {f"{name}__{key}": value for key, value in passed.items()}
-        self.estimator_.fit(X, label, **passed)
+        if not isinstance(self.estimator_, Pipeline):
+            self.estimator_.fit(X, label, **passed)
+            return
+        name, last = self.estimator_.steps[-1]
+        # Rankers that are not scikit-learn's kind, as CatBoost's, can request nothing.
+        routed = _routing_enabled() and hasattr(last, "set_fit_request")
+        if routed:
+            requested = {key: True for key in passed if key in inspect.signature(last.fit).parameters}
+            last.set_fit_request(**requested)
+        else:
+            passed = {f"{name}__{key}": value for key, value in passed.items()}
+        with config_context(enable_metadata_routing=routed):
+            self.estimator_.fit(X, label, **passed)
 
     def _label(self, target: Floats) -> NDArray[Any]:
         """The target as the estimator takes it, with its gains set to fit."""
@@ -268,8 +273,6 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _routing_enabled() -> bool:
-    from sklearn import get_config
-
     return bool(get_config()["enable_metadata_routing"])
 
 

@@ -1,0 +1,647 @@
+"""AspectRanker hands every estimator the target, queries and weights it wants, and is a good estimator itself."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from ir_measures import AP, nDCG
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, MM, TOMA, AspectRanker, MultiAspectError, On
+
+GRADES = {"relevance": 2, "credibility": 3}
+ASPECTS = ma.Aspects(GRADES)
+EUCLIDEAN = TOMA(aspects=ASPECTS)
+MANHATTAN = TOMA(aspects=ASPECTS, distance="manhattan")
+#: Of unsorted queries, with every grade.
+Y = pd.DataFrame({"relevance": [0, 2, 1, 2, 0, 1, 2, 0], "credibility": [0, 3, 1, 0, 3, 2, 2, 1]})
+QID = np.array(["b", "a", "b", "c", "a", "b", "c", "a"])
+X = np.arange(16.0).reshape(8, 2)
+#: The rows as rankers get them: queries in the order of their first rows, rows in theirs.
+GROUPED = [0, 2, 5, 1, 4, 7, 3, 6]
+
+
+class Recorder(BaseEstimator):
+    """Keeps what fit was given; its predictions are the first column of X."""
+
+    def _keep(self, X: Any, y: Any, **given: Any) -> Any:
+        self.rows, self.labels, self.given = X, y, given
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.asarray(X)[:, 0]
+
+
+class Plain(Recorder):
+    def fit(self, X: Any, y: Any) -> Any:
+        return self._keep(X, y)
+
+
+class Weighted(Recorder):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return self._keep(X, y, sample_weight=sample_weight)
+
+
+class ByGroup(Recorder):
+    def fit(self, X: Any, y: Any, group: Any = None, sample_weight: Any = None, **more: Any) -> Any:
+        return self._keep(X, y, group=group, sample_weight=sample_weight, **more)
+
+
+class ByQid(Recorder):
+    def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> Any:
+        return self._keep(X, y, group=group, qid=qid, sample_weight=sample_weight)
+
+
+class ByGroupId(Recorder):
+    def fit(self, X: Any, y: Any, group_id: Any = None, sample_weight: Any = None) -> Any:
+        return self._keep(X, y, group_id=group_id, sample_weight=sample_weight)
+
+
+@pytest.fixture
+def routing() -> Any:
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+# -- targets ------------------------------------------------------------------------------------
+
+TOTAL = Y["relevance"] + Y["credibility"]
+GAPS = np.hypot(2 - Y["relevance"], 3 - Y["credibility"]).to_numpy()
+PREFERENCES = {(r, c): (-1 if r == 0 and c else r * (c + 1)) for r in range(3) for c in range(4)}
+ORDER = ma.Order(PREFERENCES, GRADES, allow_violations=True)
+SQUARES = sorted({(2 - r) ** 2 + (3 - c) ** 2 for r in range(3) for c in range(4)}, reverse=True)
+TARGETS: dict[str, tuple[Any, Any]] = {
+    "classes": (MANHATTAN, TOTAL),
+    "euclidean classes": (EUCLIDEAN, [SQUARES.index(round(gap**2)) for gap in GAPS]),
+    "normalized": (EUCLIDEAN(weighting="normalized"), 1 - GAPS / np.hypot(2, 3)),
+    "exponential": (MANHATTAN(weighting="exponential"), 2.0**TOTAL - 1),
+    "gate": (MANHATTAN(gate="relevance"), np.where(Y["relevance"] > 0, TOTAL, 0)),
+    "weights": (
+        EUCLIDEAN(weighting="normalized", distance="chebyshev", weights={"relevance": 3, "credibility": 1}),
+        1 - np.maximum(3 * (2 - Y["relevance"]), 3 - Y["credibility"]) / 6,
+    ),
+    "a cutoff does not matter": (MANHATTAN @ 1, TOTAL),
+    "CAM": (CAM(aspects=ASPECTS), TOTAL),
+    "CAM, weighted": (
+        CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.25}),
+        Y["relevance"] + 0.25 * Y["credibility"],
+    ),
+    "CAM of declared values": (
+        CAM(aspects=ma.Aspects({"relevance": ma.Aspect([0, 1, 2], values=[0, 10, 15]), "credibility": 3})),
+        np.array([0, 10, 15])[Y["relevance"]] + Y["credibility"],
+    ),
+    "the name of an aspect": ("credibility", Y["credibility"]),
+    "On": (On(aspect="credibility", base=nDCG @ 5), Y["credibility"]),
+    "Order": (ORDER, np.maximum([PREFERENCES[pair] for pair in Y.itertuples(index=False)], 0)),
+    "DistanceOrder": (ma.DistanceOrder(ASPECTS, "manhattan"), TOTAL),
+    "string TOMA": ("TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 3})@5", TOTAL),
+    "string CAM": ("CAM(aspects={'relevance': 2, 'credibility': 3})", TOTAL),
+    "string On": ("On(aspect='credibility')", Y["credibility"]),
+}
+
+
+@pytest.mark.parametrize("case", TARGETS, ids=str)
+def test_targets(case: str) -> None:
+    target, expected = TARGETS[case]
+    ranker = AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
+    assert ranker.estimator_.labels == pytest.approx(np.asarray(expected, dtype=float), abs=1e-12)
+    # The same labels as for learning to rank elsewhere.
+    qrels = Y.rename(columns={"relevance": "label"}).assign(qid=QID, docno=[f"d{i}" for i in range(8)])
+    labels = qrels[["qid", "docno"]].merge(ma.aggregate_labels(qrels, target), on=["qid", "docno"], how="left")
+    assert labels["label"].to_numpy() == pytest.approx(ranker.estimator_.labels)
+    # And its score is that of the measure named.
+    if isinstance(target, ma.MultiAspectMeasure):
+        scored = ma.ranking_scorer(target)(ranker, X, Y, qid=QID)
+        assert ranker.score(X, Y, qid=QID) == scored
+
+
+def test_arrays_are_named_by_the_aspects_of_the_target() -> None:
+    for target in (MANHATTAN, ORDER, CAM(aspects=ASPECTS)):
+        frame = AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
+        array = AspectRanker(Plain(), target=target).fit(X, Y.to_numpy(), qid=QID)
+        assert (frame.estimator_.labels == array.estimator_.labels).all()
+    one = AspectRanker(Plain(), target="relevance").fit(X, Y["relevance"].to_numpy())
+    assert (one.estimator_.labels == Y["relevance"]).all()
+
+
+def test_unjudged_labels_are_lowest() -> None:
+    labels = Y.astype(float)
+    labels.iloc[1] = [np.nan, 3]
+    ranker = AspectRanker(Plain(), target=MANHATTAN).fit(X, labels, qid=QID)
+    assert ranker.estimator_.labels[1] == 3
+
+
+def test_undeclared_scales_warn() -> None:
+    with pytest.warns(ma.MultiAspectWarning, match="scales of the aspects, which were inferred"):
+        AspectRanker(Plain()).fit(X, Y, qid=QID)
+
+
+@pytest.mark.parametrize("target", [AP, MM, nDCG @ 10, "nDCG@10", "MM", 3, None], ids=str)
+def test_targets_that_aggregate_no_labels(target: Any) -> None:
+    with pytest.raises(MultiAspectError, match="labels are aggregated by TOMA"):
+        AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
+
+
+# -- what the estimator is handed -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "queries"),
+    [
+        (ByGroup(), {"group": [3, 3, 2]}),
+        (ByQid(), {"group": None, "qid": [0, 0, 0, 1, 1, 1, 2, 2]}),
+        (ByGroupId(), {"group_id": [0, 0, 0, 1, 1, 1, 2, 2]}),
+    ],
+    ids=["group", "qid", "group_id"],
+)
+def test_rankers_get_whole_queries_in_their_own_terms(estimator: Any, queries: dict[str, Any]) -> None:
+    weight = np.arange(8.0)
+    ranker = AspectRanker(estimator, target=MANHATTAN).fit(X, Y, qid=QID, sample_weight=weight)
+    inner = ranker.estimator_
+    assert np.array_equal(inner.rows, X[GROUPED])
+    assert (inner.labels == TOTAL[GROUPED]).all()
+    for name, expected in queries.items():
+        assert np.array_equal(inner.given[name], expected) if expected else inner.given[name] is None
+    assert (inner.given["sample_weight"] == weight[GROUPED]).all()
+    assert (ranker.predict(X) == X[:, 0]).all()
+    assert not hasattr(estimator, "rows")
+
+
+def test_frames_stay_frames() -> None:
+    frame = pd.DataFrame(X, columns=["f1", "f2"], index=list("stuvwxyz"))
+    inner = AspectRanker(ByGroup(), target=MANHATTAN).fit(frame, Y, qid=QID).estimator_
+    pd.testing.assert_frame_equal(inner.rows, frame.iloc[GROUPED])
+
+
+def test_regressors_get_the_rows_as_they_are() -> None:
+    weight = np.arange(8.0)
+    inner = AspectRanker(Weighted(), target=MANHATTAN).fit(X, Y, qid=QID, sample_weight=weight).estimator_
+    assert (inner.rows == X).all()
+    assert (inner.labels == TOTAL).all()
+    assert (inner.given["sample_weight"] == weight).all()
+    without = AspectRanker(Weighted(), target=MANHATTAN).fit(X, Y).estimator_
+    assert (without.labels == TOTAL).all()
+    assert without.given["sample_weight"] is None
+
+
+def test_other_arguments_of_fit_are_passed_on() -> None:
+    inner = AspectRanker(ByGroup(), target=MANHATTAN).fit(X, Y, qid=QID, eval_at=[5]).estimator_
+    assert inner.given["eval_at"] == [5]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"qid": None}, "ByGroup learns from rankings, so fit needs the query of every row"),
+        ({"qid": QID[:5]}, "qid has the shape (5,), but there are 8 rows of y"),
+        ({"y": Y[:5]}, "y has 5 rows, but X has 8"),
+        ({"y": np.zeros((8, 3))}, "y has 3 columns, but there are 2 aspects: relevance, credibility"),
+        ({"y": Y[["relevance"]]}, "no column for the aspect credibility"),
+        ({"sample_weight": [1.0, 2.0]}, "sample_weight has the shape (2,), but there are 8 rows of y"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_together(changes: dict[str, Any], message: str) -> None:
+    given = {"X": X, "y": Y, "qid": QID} | changes
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        AspectRanker(ByGroup(), target=MANHATTAN).fit(**given)
+
+
+# -- where queries come from ----------------------------------------------------------------------
+
+
+def test_qid_column_is_no_feature() -> None:
+    frame = pd.DataFrame(X, columns=["f1", "f2"]).assign(topic=QID)
+    ranker = AspectRanker(ByGroup(), target=MANHATTAN, qid_column="topic").fit(frame, Y)
+    assert list(ranker.estimator_.rows.columns) == ["f1", "f2"]
+    assert (ranker.estimator_.given["group"] == [3, 3, 2]).all()
+    assert ranker.n_features_in_ == 2
+    assert list(ranker.feature_names_in_) == ["f1", "f2"]
+    assert (ranker.predict(frame) == ranker.predict(frame.drop(columns="topic"))).all()
+    assert ranker.score(frame, Y) == ranker.score(frame.drop(columns="topic"), Y, qid=QID)
+    with pytest.raises(MultiAspectError, match=r"qid_column is 'topic', but X has no such column: f1, f2"):
+        AspectRanker(ByGroup(), target=MANHATTAN, qid_column="topic").fit(frame[["f1", "f2"]], Y)
+    with pytest.raises(MultiAspectError, match=r"qid_column is 'topic', but X has no such column: ndarray"):
+        AspectRanker(ByGroup(), target=MANHATTAN, qid_column="topic").fit(X, Y)
+
+
+def test_qid_is_found_in_the_index_or_the_column_called_so() -> None:
+    frame = pd.DataFrame(X, columns=["f1", "f2"])
+    index = pd.MultiIndex.from_arrays([QID, range(8)], names=["qid", "row"])
+    for features, labels in (
+        (frame, Y.set_index(index)),
+        (frame.set_index(index), Y),
+        (frame.assign(qid=QID), Y),
+        (X, Y.set_index(pd.Index(QID, name="qid"))),
+    ):
+        ranker = AspectRanker(ByGroup(), target=MANHATTAN).fit(features, labels)
+        assert (ranker.estimator_.given["group"] == [3, 3, 2]).all()
+        assert (np.asarray(ranker.estimator_.rows) == X[GROUPED]).all()
+        assert ranker.n_features_in_ == 2
+        assert ranker.score(features, labels) == ranker.score(X, Y, qid=QID)
+
+
+# -- the rankers themselves -----------------------------------------------------------------------
+
+
+class Data:
+    """Twenty queries of eight rows, and the same rows with the queries interleaved."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(3)
+        self.qid = np.repeat(np.arange(20), 8)
+        self.X = rng.normal(size=(160, 4))
+        noise = rng.normal(scale=0.5, size=(160, 2))
+        self.Y = np.column_stack(
+            [
+                np.digitize(self.X[:, 0] + noise[:, 0], [0, 1]),
+                np.digitize(self.X[:, 1] + noise[:, 1], [-1, 0, 1]),
+            ]
+        )
+        self.weight = np.where(self.qid % 2 == 0, 1.0, 5.0)
+        #: The first row of all queries, then the second, and so on.
+        self.interleaved = np.arange(160).reshape(20, 8).T.ravel()
+
+
+@pytest.fixture(scope="module")
+def data() -> Data:
+    return Data()
+
+
+def lightgbm_ranker(**params: Any) -> Any:
+    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    return lightgbm.LGBMRanker(
+        **{"n_estimators": 15, "min_child_samples": 3, "verbose": -1, "n_jobs": 1, "random_state": 0, **params}
+    )
+
+
+def xgboost_ranker(**params: Any) -> Any:
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    return xgboost.XGBRanker(**{"n_estimators": 15, "n_jobs": 1, "random_state": 0, **params})
+
+
+def catboost_ranker(**params: Any) -> Any:
+    catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
+    fixed = {"iterations": 15, "verbose": 0, "thread_count": 1, "random_seed": 0, "allow_writing_files": False}
+    return catboost.CatBoostRanker(loss_function="QueryRMSE", **fixed, **params)
+
+
+RANKERS = [lightgbm_ranker, xgboost_ranker, catboost_ranker]
+
+
+@pytest.mark.parametrize("make", RANKERS)
+def test_the_model_is_the_one_the_ranker_learns_from_grouped_rows(make: Any, data: Data) -> None:
+    wrapped = AspectRanker(make(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
+    label = AspectRanker(Plain(), target=EUCLIDEAN).fit(data.X, data.Y).estimator_.labels.astype(int)
+    how: dict[str, Any] = {
+        "LGBMRanker": {"group": [8] * 20, "sample_weight": data.weight},
+        "XGBRanker": {"qid": data.qid, "sample_weight": data.weight[::8]},
+        "CatBoostRanker": {"group_id": data.qid, "sample_weight": data.weight},
+    }[type(wrapped.estimator).__name__]
+    direct = make().fit(data.X, label, **how)
+    assert (wrapped.predict(data.X) == direct.predict(data.X)).all()
+    unweighted = AspectRanker(make(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid)
+    assert not np.allclose(unweighted.predict(data.X), wrapped.predict(data.X))
+    assert wrapped.score(data.X, data.Y, qid=data.qid) > 0.9
+
+
+@pytest.mark.parametrize("make", RANKERS)
+def test_sorting_by_query_is_invisible(make: Any, data: Data) -> None:
+    together = AspectRanker(make(), target=EUCLIDEAN)
+    together.fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
+    rows = data.interleaved
+    apart = AspectRanker(make(), target=EUCLIDEAN)
+    apart.fit(data.X[rows], data.Y[rows], qid=data.qid[rows], sample_weight=data.weight[rows])
+    assert (apart.predict(data.X) == together.predict(data.X)).all()
+    assert (apart.predict(data.X[rows]) == together.predict(data.X)[rows]).all()
+
+
+def test_xgboost_takes_a_weight_per_query(data: Data) -> None:
+    varying = data.weight.copy()
+    varying[3] = 9
+    with pytest.raises(
+        MultiAspectError, match=r"one weight a query, but sample_weight varies within them \(1 rows\)"
+    ):
+        AspectRanker(xgboost_ranker(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid, sample_weight=varying)
+
+
+# -- label gains ----------------------------------------------------------------------------------
+
+
+def label_gain(target: Any, data: Data, **params: Any) -> Any:
+    """The gains LightGBM was given for `target`."""
+    labels = pd.DataFrame(data.Y, columns=list(GRADES))
+    ranker = AspectRanker(lightgbm_ranker(**params), target=target).fit(data.X, labels, qid=data.qid)
+    assert ranker.score(data.X, labels, qid=data.qid) > 0.9
+    assert "label_gain" not in ranker.estimator.get_params() or params
+    return ranker.estimator_.get_params().get("label_gain")
+
+
+def test_label_gain_is_set_where_lightgbm_has_none(data: Data) -> None:
+    assert label_gain(MANHATTAN, data) is None
+    assert label_gain("relevance", data) is None
+    # 2^5 - 1 = 31 is the first label that LightGBM has no gain for.
+    assert label_gain(MANHATTAN(weighting="exponential"), data) == list(range(32))
+    normalized = label_gain(MANHATTAN(weighting="normalized"), data)
+    assert normalized == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
+    weighted = label_gain(CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.5}), data)
+    assert weighted == pytest.approx([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5])
+
+
+def test_label_gain_does_not_grow_with_the_labels(data: Data) -> None:
+    values = {"relevance": ma.Aspect([0, 1, 2], values=[0, 10**6, 10**9]), "credibility": 3}
+    target = CAM(aspects=ma.Aspects(values))
+    gain = label_gain(target, data)
+    assert gain == sorted(a + b for a in (0, 10**6, 10**9) for b in range(4))
+
+
+def test_a_label_gain_that_is_set_is_left_alone(data: Data) -> None:
+    for target in (MANHATTAN, MANHATTAN(weighting="normalized")):
+        assert label_gain(target, data, label_gain=[0, 1, 2, 4, 8, 16]) == [0, 1, 2, 4, 8, 16]
+
+
+def test_exponential_weights_train_as_their_classes_do(data: Data) -> None:
+    # LightGBM's default gain of the class i is 2^i - 1, which is this weighting.
+    models = [
+        AspectRanker(lightgbm_ranker(), target=MANHATTAN(weighting=weighting)).fit(data.X, data.Y, qid=data.qid)
+        for weighting in ("classes", "exponential")
+    ]
+    assert models[0].predict(data.X) == pytest.approx(models[1].predict(data.X))
+
+
+def test_xgboost_gets_labels_as_gains_where_its_own_do_not_go(data: Data) -> None:
+    def exponential(target: Any, **params: Any) -> Any:
+        ranker = AspectRanker(xgboost_ranker(**params), target=target).fit(data.X, data.Y, qid=data.qid)
+        assert ranker.score(data.X, data.Y, qid=data.qid) > 0.9
+        return ranker.estimator_.get_params().get("ndcg_exp_gain")
+
+    assert exponential(MANHATTAN) is None
+    assert exponential(MANHATTAN(weighting="exponential")) is False
+    assert exponential(MANHATTAN(weighting="normalized")) is False
+    assert exponential(MANHATTAN(weighting="normalized"), ndcg_exp_gain=True) is True
+
+
+def test_weights_too_large_for_a_number_are_refused() -> None:
+    target = TOMA(weighting="exponential", distance="manhattan", aspects={"relevance": 2000})
+    with pytest.raises(MultiAspectError, match=r"the class 1500 .*too large for a label"):
+        AspectRanker(Plain(), target=target).fit(X, np.array([[0], [1500]] * 4))
+
+
+# -- pipelines ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["routing", "no routing"])
+@pytest.mark.parametrize("estimator", [ByGroup(), ByQid(), ByGroupId(), Weighted(), Plain()], ids=repr)
+def test_the_last_step_of_a_pipeline_gets_what_it_wants(estimator: Any, on: bool) -> None:
+    with sklearn.config_context(enable_metadata_routing=on):
+        scale = StandardScaler()
+        given = {} if isinstance(estimator, Plain) else {"sample_weight": np.arange(8.0)}
+        if on:
+            scale.set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scale, estimator)
+        ranker = AspectRanker(pipeline, target=MANHATTAN).fit(X, Y, qid=QID, **given)
+        alone = AspectRanker(estimator, target=MANHATTAN)
+        alone.fit(StandardScaler().fit_transform(X), Y, qid=QID, **given)
+        inner = ranker.estimator_[-1]
+        np.testing.assert_allclose(inner.rows, alone.estimator_.rows)
+        assert (inner.labels == alone.estimator_.labels).all()
+        assert set(inner.given) == set(alone.estimator_.given)
+        for name, value in inner.given.items():
+            assert np.array_equal(value, alone.estimator_.given[name])
+        # What was set on the fitted copy is not set on the one given.
+        assert clone(pipeline).get_params()["standardscaler"] is not scale
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["routing", "no routing"])
+def test_real_pipelines(on: bool, data: Data) -> None:
+    with sklearn.config_context(enable_metadata_routing=on):
+        for last in (Ridge(), KNeighborsRegressor(), lightgbm_ranker(), xgboost_ranker(), catboost_ranker()):
+            ranker = AspectRanker(make_pipeline(StandardScaler(), last), target=EUCLIDEAN)
+            ranker.fit(data.X, data.Y, qid=data.qid)
+            assert ranker.score(data.X, data.Y, qid=data.qid) > 0.85
+
+
+def test_as_the_last_step_of_a_pipeline(data: Data) -> None:
+    alone = AspectRanker(Ridge(), target=EUCLIDEAN)
+    alone.fit(StandardScaler().fit_transform(data.X), data.Y, qid=data.qid)
+    expected = alone.predict(StandardScaler().fit_transform(data.X))
+    pipeline = make_pipeline(StandardScaler(), AspectRanker(Ridge(), target=EUCLIDEAN))
+    assert pipeline.fit(data.X, data.Y, aspectranker__qid=data.qid).predict(data.X) == pytest.approx(expected)
+    with sklearn.config_context(enable_metadata_routing=True):
+        weighted = {"qid": data.qid, "sample_weight": data.weight}
+        pipeline[0].set_fit_request(sample_weight=False)
+        assert pipeline.fit(data.X, data.Y, qid=data.qid).predict(data.X) == pytest.approx(expected)
+        assert pipeline.score(data.X, data.Y, qid=data.qid) > 0.85
+        assert pipeline.fit(data.X, data.Y, **weighted).predict(data.X) != pytest.approx(expected)
+
+
+# -- parameters -----------------------------------------------------------------------------------
+
+
+def test_parameters_of_the_target_are_parameters() -> None:
+    ranker = AspectRanker(Ridge(alpha=2), target=TOMA(distance="manhattan"))
+    params = ranker.get_params()
+    assert params["target__distance"] == "manhattan"
+    assert params["target__weights"] is None
+    assert params["estimator__alpha"] == 2
+    assert set(ranker.get_params(deep=False)) == {"estimator", "target", "qid_column"}
+    assert not any(name.startswith("target__") for name in AspectRanker(Ridge(), "relevance").get_params())
+
+
+def test_setting_them_never_changes_a_shared_measure() -> None:
+    ranker = AspectRanker(Ridge())
+    other = AspectRanker(Ridge())
+    assert ranker.target is TOMA
+    ranker.set_params(target__distance="chebyshev", target__weights={"relevance": 2}, estimator__alpha=5)
+    assert ranker.target == TOMA(distance="chebyshev", weights={"relevance": 2})
+    assert ranker.estimator.alpha == 5
+    assert other.target is TOMA
+    assert TOMA["distance"] == "euclidean"
+    ranker.set_params(target__distance="euclidean", target__weights=None)
+    assert ranker.target == TOMA
+
+
+def test_a_target_and_its_parameters_can_be_set_together() -> None:
+    ranker = AspectRanker(Ridge(), target="relevance")
+    ranker.set_params(target__gate="relevance", target=TOMA, estimator=LinearRegression(), qid_column="topic")
+    assert ranker.target == TOMA(gate="relevance")
+    assert isinstance(ranker.estimator, LinearRegression)
+    assert ranker.qid_column == "topic"
+    assert ranker.set_params() is ranker
+
+
+@pytest.mark.parametrize(
+    ("target", "params", "message"),
+    [
+        (TOMA, {"target__nix": 1}, "TOMA has no parameter nix"),
+        (TOMA, {"target__distance": "nix"}, "'nix'"),
+        (
+            "relevance",
+            {"target__distance": 1},
+            "target 'relevance' is no measure, so it has no parameters distance",
+        ),
+        (TOMA, {"nix": 1}, "nix"),
+        (TOMA, {"estimator__nix": 1}, "nix"),
+    ],
+    ids=str,
+)
+def test_parameters_that_there_are_not(target: Any, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        AspectRanker(Ridge(), target=target).set_params(**params)
+
+
+@pytest.mark.parametrize("target", [TOMA, MANHATTAN @ 5, "relevance", ORDER, CAM(aspects=ASPECTS)], ids=str)
+def test_clones_and_pickles(target: Any) -> None:
+    ranker = AspectRanker(Ridge(alpha=3), target=target, qid_column=None)
+    copied = clone(ranker)
+    assert copied is not ranker
+    assert copied.estimator is not ranker.estimator
+    assert repr(copied.target) == repr(target)
+    with pytest.warns(ma.MultiAspectWarning) if target is TOMA else _nothing():
+        ranker.fit(X, Y, qid=QID)
+    again = pickle.loads(pickle.dumps(ranker))
+    assert (again.predict(X) == ranker.predict(X)).all()
+    assert repr(again) == repr(ranker)
+    assert not hasattr(clone(again), "estimator_")
+    assert "AspectRanker" in ranker._repr_html_()
+
+
+class _nothing:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+# -- an estimator as others -----------------------------------------------------------------------
+
+
+def test_features_are_remembered() -> None:
+    frame = pd.DataFrame(X, columns=["f1", "f2"])
+    ranker = AspectRanker(Ridge(), target=MANHATTAN).fit(frame, Y, qid=QID)
+    assert ranker.n_features_in_ == 2
+    assert ranker.feature_names_in_.tolist() == ["f1", "f2"]
+    ranker.fit(X, Y, qid=QID)
+    assert not hasattr(ranker, "feature_names_in_")
+    with pytest.raises(ValueError, match="features"):
+        ranker.predict(X[:, :1])
+
+
+def test_not_fitted() -> None:
+    for call in (lambda r: r.predict(X), lambda r: r.score(X, Y, qid=QID)):
+        with pytest.raises(NotFittedError):
+            call(AspectRanker(Ridge(), target=MANHATTAN))
+
+
+def test_a_decision_function_only_where_the_estimator_has_one() -> None:
+    assert not hasattr(AspectRanker(Ridge()), "decision_function")
+    ranker = AspectRanker(LogisticRegression(), target="relevance")
+    assert hasattr(ranker, "decision_function")
+    ranker.fit(X, (Y[["relevance"]] > 0).astype(int), qid=QID)
+    assert (ranker.decision_function(X) == ranker.estimator_.decision_function(X)).all()
+    scorer = ma.ranking_scorer(MANHATTAN, response_method="decision_function")
+    assert 0 < scorer(ranker, X, Y, qid=QID) <= 1
+
+
+@pytest.mark.usefixtures("routing")
+def test_grid_search_over_the_target_and_the_estimator(data: Data) -> None:
+    grid = {
+        "target__distance": ["manhattan", "euclidean", "chebyshev"],
+        "target__weights": [None, {"relevance": 1, "credibility": 0.1}],
+        "estimator__num_leaves": [4, 8],
+    }
+    search = GridSearchCV(
+        AspectRanker(lightgbm_ranker(n_estimators=5), target=EUCLIDEAN),
+        grid,
+        scoring=ma.ranking_scorer(CAM(base=nDCG @ 5), aspects=ASPECTS),
+        cv=GroupKFold(2),
+        error_score="raise",
+    ).fit(data.X, data.Y, qid=data.qid, groups=data.qid)
+    assert len(search.cv_results_["params"]) == 12
+    assert len(set(search.cv_results_["mean_test_score"].round(10))) > 4
+    best = search.best_params_
+    assert search.best_estimator_.target["distance"] == best["target__distance"]
+    assert search.best_estimator_.estimator_.num_leaves == best["estimator__num_leaves"]
+    assert EUCLIDEAN["distance"] == "euclidean"
+    assert search.estimator.target == EUCLIDEAN
+
+
+@pytest.mark.usefixtures("routing")
+def test_grid_search_over_whole_targets_by_the_rankers_own_score(data: Data) -> None:
+    grid = [{"target": [MANHATTAN, CAM(aspects=ASPECTS), On(aspect="credibility", aspects=ASPECTS)]}]
+    search = GridSearchCV(AspectRanker(Ridge()), grid, cv=GroupKFold(2), error_score="raise")
+    search.fit(data.X, data.Y, qid=data.qid, groups=data.qid)
+    assert (search.cv_results_["mean_test_score"] > 0.7).all()
+
+
+#: Checks of scikit-learn that cannot hold, and why.
+CANNOT_HOLD = dict.fromkeys(
+    ("check_fit_score_takes_y", "check_n_features_in_after_fitting", "check_pipeline_consistency"),
+    "it calls score(X, y) without qid, and a ranking cannot be scored without its queries",
+)
+
+
+@parametrize_with_checks(
+    [AspectRanker(Ridge(), target="relevance")], expected_failed_checks=lambda estimator: CANNOT_HOLD
+)
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+# -- what it is for -------------------------------------------------------------------------------
+
+
+def conflicting(seed: int, n_queries: int = 90, n_rows: int = 20) -> tuple[Any, Any, Any]:
+    """Queries whose relevant documents tend not to be credible; the features tell both, with noise."""
+    rng = np.random.default_rng(seed)
+    n = n_queries * n_rows
+    relevant = rng.normal(size=n)
+    credible = -0.7 * relevant + 0.7 * rng.normal(size=n)
+    noise = rng.normal(scale=0.4, size=(n, 4))
+    features = np.column_stack([relevant, credible, relevant + credible, rng.normal(size=n)]) + noise
+    labels = pd.DataFrame(
+        {"relevance": np.digitize(relevant, [0, 1]), "credibility": np.digitize(credible, [-1, 0, 1])}
+    )
+    return features, labels, np.repeat(np.arange(n_queries), n_rows)
+
+
+def test_training_on_toma_gives_a_higher_toma_where_the_aspects_conflict() -> None:
+    features, labels, qid = conflicting(seed=0)
+    train, measure = qid < 60, EUCLIDEAN(base=nDCG) @ 10
+    values = {}
+    for name, target in (("toma", EUCLIDEAN), ("relevance", "relevance")):
+        ranker = AspectRanker(lightgbm_ranker(n_estimators=60, min_child_samples=20), target=target)
+        ranker.fit(features[train], labels[train], qid=qid[train])
+        run = pd.DataFrame(
+            {
+                "qid": qid[~train].astype(str),
+                "docno": np.flatnonzero(~train).astype(str),
+                "score": ranker.predict(features[~train]),
+            }
+        )
+        qrels = run[["qid", "docno"]].join(labels[~train].reset_index(drop=True))
+        by_query = pd.DataFrame(
+            measure.iter_calc(qrels.rename(columns={"qid": "query_id", "docno": "doc_id"}), run)
+        )
+        values[name] = by_query.set_index("query_id")["value"]
+        scored = ma.ranking_scorer(measure)(ranker, features[~train], labels[~train], qid=qid[~train])
+        assert scored == pytest.approx(values[name].mean(), abs=1e-12)
+    gain = values["toma"] - values["relevance"]
+    print(f"TOMA-nDCG@10 {values['toma'].mean():.4f} and {values['relevance'].mean():.4f}")
+    assert len(gain) == 30
+    # Not by chance: more than three standard errors, and for most queries.
+    assert gain.mean() > 3 * gain.std() / np.sqrt(len(gain)) > 0
+    assert (gain > 0).mean() > 0.8

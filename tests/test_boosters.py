@@ -1,0 +1,354 @@
+"""The boosters' metrics give the measure's value, and training stops by it."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import AP, nDCG
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, TOMA, MultiAspectError, On
+
+GRADES = {"relevance": 2, "credibility": 3}
+ASPECTS = ma.Aspects(GRADES)
+MEASURE = TOMA(aspects=ASPECTS) @ 5
+#: The first two print alike from their last blank on, by which LightGBM 4.5 tells names apart.
+MEASURES = [
+    MEASURE,
+    CAM(aspects=ASPECTS) @ 5,
+    nDCG @ 5,
+    AP(rel=2),
+    On(aspect="credibility", base=nDCG @ 3, aspects=ASPECTS),
+]
+
+
+def spelt(measure: Any) -> str:
+    """The name of a metric."""
+    return str(measure).replace(" ", "")
+
+
+def _rows(rng: Any, queries: list[str]) -> tuple[Any, pd.DataFrame, Any]:
+    qid = np.repeat(queries, 10)
+    X = rng.normal(size=(len(qid), 4)).round(1)
+    noise = rng.normal(size=(len(qid), 2))
+    Y = pd.DataFrame(
+        {
+            "relevance": np.digitize(X[:, 0] + noise[:, 0], [0, 1]),
+            "credibility": np.digitize(X[:, 1] - X[:, 0] + noise[:, 1], [-1, 0, 1]),
+        }
+    )
+    return X, Y, qid
+
+
+class Split:
+    """Thirty queries to train on and twelve, whose names are not in order, to stop by."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(11)
+        self.X, self.Y, self.qid = _rows(rng, [f"t{i}" for i in range(30)])
+        self.X_valid, self.Y_valid, self.qid_valid = _rows(rng, [f"v{i}" for i in rng.permutation(12)])
+        self.label = self.aggregated(self.Y)
+        self.label_valid = self.aggregated(self.Y_valid)
+        self.group, self.group_valid = [10] * 30, [10] * 12
+
+    @staticmethod
+    def aggregated(Y: pd.DataFrame) -> Any:
+        rows = Y.assign(qid="q", docno=[f"{i:04d}" for i in range(len(Y))])
+        return ma.aggregate_labels(rows, TOMA(aspects=ASPECTS))["label"].to_numpy()
+
+    def expected(self, measure: Any, scores: Any) -> float:
+        """The value of the validation set by ir-measures."""
+        ids = pd.DataFrame({"query_id": self.qid_valid, "doc_id": [f"{i:03d}" for i in range(len(self.Y_valid))]})
+        qrels = ids.join(self.Y_valid)
+        if not isinstance(measure, ma.MultiAspectMeasure):
+            qrels = qrels.drop(columns="credibility")
+        return float(ir_measures.calc_aggregate([measure], qrels, ids.assign(score=scores))[measure])
+
+
+@pytest.fixture(scope="module")
+def split() -> Split:
+    return Split()
+
+
+@pytest.fixture(scope="module")
+def lgb() -> Any:
+    return pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+
+
+@pytest.fixture(scope="module")
+def xgb() -> Any:
+    return pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+def lightgbm_metric(split: Split, measure: Any, **more: Any) -> Any:
+    return ma.lightgbm_metric(measure, split.Y_valid, split.qid_valid, aspects=ASPECTS, **more)
+
+
+def xgboost_metric(split: Split, measure: Any, **more: Any) -> Any:
+    return ma.xgboost_metric(measure, split.Y_valid, split.qid_valid, aspects=ASPECTS, **more)
+
+
+# -- LightGBM -----------------------------------------------------------------------------------
+
+
+def lightgbm_ranker(lgb: Any, **params: Any) -> Any:
+    given = {"n_estimators": 60, "learning_rate": 0.1, "min_child_samples": 3, "n_jobs": 1, "verbose": -1}
+    return lgb.LGBMRanker(**given, metric="None", **params)
+
+
+def fit(ranker: Any, split: Split, **how: Any) -> Any:
+    return ranker.fit(
+        split.X,
+        split.label,
+        group=split.group,
+        eval_set=[(split.X_valid, split.label_valid)],
+        eval_group=[split.group_valid],
+        **how,
+    )
+
+
+def test_lightgbm_rankers_evaluate_several_measures_and_stop_by_the_first(lgb: Any, split: Split) -> None:
+    metrics = [lightgbm_metric(split, measure) for measure in MEASURES]
+    stop = lgb.early_stopping(4, first_metric_only=True, verbose=False)
+    ranker = fit(lightgbm_ranker(lgb), split, eval_metric=metrics, callbacks=[stop])
+    history = ranker.evals_result_["valid_0"]
+    assert list(history) == [metric.__name__ for metric in metrics] == [spelt(measure) for measure in MEASURES]
+    for rounds in (1, ranker.best_iteration_ // 2, ranker.best_iteration_):
+        scores = ranker.predict(split.X_valid, num_iteration=rounds)
+        for measure in MEASURES:
+            assert history[spelt(measure)][rounds - 1] == pytest.approx(split.expected(measure, scores), abs=1e-12)
+    # It stopped four rounds after the best value of the first, and predicts as of then.
+    values = history[spelt(MEASURE)]
+    assert len(values) == ranker.best_iteration_ + 4 < 60
+    assert ranker.best_iteration_ == int(np.argmax(values)) + 1
+    assert split.expected(MEASURE, ranker.predict(split.X_valid)) == pytest.approx(max(values))
+    # Another measure would have stopped elsewhere, so it is this one that did.
+    assert int(np.argmax(history["nDCG@5"])) + 1 != ranker.best_iteration_
+
+
+def test_lightgbm_stops_by_one_measure(lgb: Any, split: Split) -> None:
+    metric = lightgbm_metric(split, "TOMA@5", name="toma")
+    ranker = fit(lightgbm_ranker(lgb), split, eval_metric=metric, callbacks=[lgb.early_stopping(4, verbose=False)])
+    assert list(ranker.evals_result_["valid_0"]) == ["toma"]
+    assert ranker.best_score_["valid_0"]["toma"] == max(ranker.evals_result_["valid_0"]["toma"])
+    assert ranker.best_iteration_ < 60
+
+
+def test_lightgbms_own_loop_takes_it_as_feval(lgb: Any, split: Split) -> None:
+    train = lgb.Dataset(split.X, split.label, group=split.group)
+    valid = lgb.Dataset(split.X_valid, split.label_valid, group=split.group_valid, reference=train)
+    params = {
+        "objective": "lambdarank",
+        "metric": "None",
+        "learning_rate": 0.3,
+        "min_data_in_leaf": 3,
+        "num_threads": 1,
+        "verbose": -1,
+    }
+    history: dict[str, Any] = {}
+    booster = lgb.train(
+        params,
+        train,
+        60,
+        valid_sets=[valid],
+        valid_names=["valid"],
+        feval=[lightgbm_metric(split, measure) for measure in MEASURES],
+        callbacks=[
+            lgb.early_stopping(4, first_metric_only=True, verbose=False),
+            lgb.record_evaluation(history),
+        ],
+    )
+    values = history["valid"][spelt(MEASURE)]
+    assert booster.best_iteration == int(np.argmax(values)) + 1 < 56
+    scores = booster.predict(split.X_valid, num_iteration=booster.best_iteration)
+    for measure in MEASURES:
+        found = booster.best_score["valid"][spelt(measure)]
+        assert found == pytest.approx(split.expected(measure, scores), abs=1e-12)
+
+
+def test_lightgbm_within_aspect_ranker(lgb: Any, split: Split) -> None:
+    # The labels of the validation set are those of the target, only for LightGBM's own metric.
+    ranker = ma.AspectRanker(lightgbm_ranker(lgb), target=TOMA(aspects=ASPECTS)).fit(
+        split.X,
+        split.Y,
+        qid=split.qid,
+        eval_set=[(split.X_valid, split.label_valid)],
+        eval_group=[split.group_valid],
+        eval_metric=lightgbm_metric(split, MEASURE),
+        callbacks=[lgb.early_stopping(4, verbose=False)],
+    )
+    direct = fit(
+        lightgbm_ranker(lgb),
+        split,
+        eval_metric=lightgbm_metric(split, MEASURE),
+        callbacks=[lgb.early_stopping(4, verbose=False)],
+    )
+    assert ranker.estimator_.best_iteration_ == direct.best_iteration_
+    value = ma.ranking_scorer(MEASURE)(ranker, split.X_valid, split.Y_valid, qid=split.qid_valid)
+    assert value == pytest.approx(direct.best_score_["valid_0"][spelt(MEASURE)], abs=1e-12)
+
+
+def test_lightgbm_must_not_evaluate_it_on_the_training_set(lgb: Any, split: Split) -> None:
+    ranker = lightgbm_ranker(lgb)
+    message = "was made for a validation set of 120 rows but is asked about 300: evaluate on that set only"
+    with pytest.raises(MultiAspectError, match=message):
+        ranker.fit(
+            split.X,
+            split.label,
+            group=split.group,
+            eval_set=[(split.X, split.label), (split.X_valid, split.label_valid)],
+            eval_group=[split.group, split.group_valid],
+            eval_metric=lightgbm_metric(split, MEASURE),
+        )
+
+
+# -- XGBoost ------------------------------------------------------------------------------------
+
+XGB = {
+    "objective": "rank:ndcg",
+    "disable_default_eval_metric": True,
+    "eta": 0.3,
+    "min_child_weight": 0.01,
+    "nthread": 1,
+}
+
+
+def matrices(xgb: Any, split: Split) -> tuple[Any, Any]:
+    train, valid = xgb.DMatrix(split.X, split.label), xgb.DMatrix(split.X_valid, split.label_valid)
+    train.set_group(split.group)
+    valid.set_group(split.group_valid)
+    return train, valid
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_xgboost_stops_by_any_measure(measure: Any, xgb: Any, split: Split) -> None:
+    train, valid = matrices(xgb, split)
+    history: dict[str, Any] = {}
+    metric = xgboost_metric(split, measure)
+    booster = xgb.train(
+        XGB,
+        train,
+        40,
+        evals=[(valid, "valid")],
+        custom_metric=metric,
+        maximize=True,
+        early_stopping_rounds=4,
+        evals_result=history,
+        verbose_eval=False,
+    )
+    # XGBoost reads its own log, with values of six decimals and names without blanks and colons.
+    assert not set(metric.__name__) & set(" :")
+    values = history["valid"][metric.__name__]
+    for rounds in (1, 3, booster.best_iteration + 1):
+        scores = booster.predict(valid, iteration_range=(0, rounds))
+        assert values[rounds - 1] == pytest.approx(split.expected(measure, scores), abs=5e-7 + 1e-12)
+    assert booster.best_iteration == int(np.argmax(values))
+    assert booster.best_score == max(values)
+    assert len(values) == booster.best_iteration + 5 < 40
+
+
+def test_xgboosts_callback_finds_the_metric_by_its_name(xgb: Any, split: Split) -> None:
+    train, valid = matrices(xgb, split)
+    metric = xgboost_metric(split, MEASURE, name="toma: mean of 12")
+    assert metric.__name__ == "toma=meanof12"
+    stop = xgb.callback.EarlyStopping(
+        rounds=4, metric_name=metric.__name__, data_name="valid", maximize=True, save_best=True
+    )
+    booster = xgb.train(
+        XGB, train, 40, evals=[(valid, "valid")], custom_metric=metric, callbacks=[stop], verbose_eval=False
+    )
+    assert booster.num_boosted_rounds() == booster.best_iteration + 1 < 36
+    scores = booster.predict(valid)
+    assert booster.best_score == pytest.approx(split.expected(MEASURE, scores), abs=5e-7 + 1e-12)
+
+
+def test_xgboost_must_not_evaluate_it_on_the_training_set(xgb: Any, split: Split) -> None:
+    train, valid = matrices(xgb, split)
+    with pytest.raises(MultiAspectError, match="a validation set of 120 rows but is asked about 300"):
+        xgb.train(
+            XGB,
+            train,
+            2,
+            evals=[(train, "train"), (valid, "valid")],
+            custom_metric=xgboost_metric(split, MEASURE),
+            verbose_eval=False,
+        )
+
+
+def test_xgboosts_wrapper_is_refused_with_the_reason(xgb: Any, split: Split) -> None:
+    ranker = xgb.XGBRanker(n_estimators=3, n_jobs=1, eval_metric=xgboost_metric(split, MEASURE))
+    with pytest.raises(MultiAspectError, match=r"once a query.* no measure over all queries.*xgboost\.train"):
+        ranker.fit(
+            split.X,
+            split.label,
+            qid=np.repeat(np.arange(30), 10),
+            eval_set=[(split.X_valid, split.label_valid)],
+            eval_qid=[np.repeat(np.arange(12), 10)],
+            verbose=False,
+        )
+
+
+# -- both ---------------------------------------------------------------------------------------
+
+BOTH: list[Callable[..., Any]] = [ma.lightgbm_metric, ma.xgboost_metric]
+
+
+class _Set:
+    """What XGBoost and LightGBM call a data set."""
+
+    def get_label(self) -> None: ...
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_labels_may_be_arrays_with_named_columns_and_queries_scattered(make: Any, split: Split) -> None:
+    scores = split.X_valid[:, 0]
+    rows = np.random.default_rng(0).permutation(len(scores))
+    metrics = [
+        make(MEASURE, split.Y_valid, split.qid_valid),
+        make("TOMA@5", split.Y_valid.to_numpy(), split.qid_valid, aspects=ASPECTS),
+        make(MEASURE, split.Y_valid.assign(mood=1), split.qid_valid, aspects=ASPECTS),
+    ]
+    values = [metric(scores, _Set())[1] for metric in metrics]
+    assert values == pytest.approx([split.expected(MEASURE, scores)] * 3, abs=1e-12)
+    untied = scores + np.linspace(0, 1e-3, len(scores))
+    scattered = make(MEASURE, split.Y_valid.iloc[rows], split.qid_valid[rows])
+    assert scattered(untied[rows], _Set())[1] == pytest.approx(split.expected(MEASURE, untied), abs=1e-12)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_metrics_can_be_pickled(make: Any, split: Split) -> None:
+    metric = make(MEASURE, split.Y_valid, split.qid_valid)
+    again = pickle.loads(pickle.dumps(metric))
+    assert again.__name__ == metric.__name__
+    assert again(split.X_valid[:, 0], _Set()) == metric(split.X_valid[:, 0], _Set())
+
+
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"qid_valid": ["q"]}, "qid has the shape (1,), but there are 120 rows of y"),
+        ({"Y_valid": np.zeros((120, 3))}, "y has 3 columns, but there are 2 aspects"),
+        ({"measure": "P"}, "a scorer has one measure; 'P' names"),
+        ({"measure": [MEASURE, nDCG]}, "a measure is an ir-measures measure or a string"),
+    ],
+    ids=str,
+)
+def test_what_no_metric_can_be_made_of(make: Any, changes: dict[str, Any], message: str, split: Split) -> None:
+    given = {"measure": MEASURE, "Y_valid": split.Y_valid, "qid_valid": split.qid_valid} | changes
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        make(**given)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_predictions_that_rank_nothing(make: Any, split: Split) -> None:
+    metric = make(MEASURE, split.Y_valid, split.qid_valid)
+    with pytest.raises(MultiAspectError, match="120 of 120 predictions are NaN"):
+        metric(np.full(120, np.nan), _Set())

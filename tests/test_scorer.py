@@ -1,0 +1,551 @@
+"""A scorer's value is that of ir-measures on the equivalent run and qrels, wherever scikit-learn asks for it."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_measures import AP, RR, P, nDCG
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    HalvingGridSearchCV,
+    KFold,
+    RandomizedSearchCV,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from strategies import NAMES, NAN, SCORES
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, MM, NLRE, TOMA, MultiAspectError, On
+from pt_multiaspect import uRBP as URBP
+
+GRADES = {"relevance": 2, "credibility": 3}
+ASPECTS = ma.Aspects(GRADES)
+THREE = ma.Aspects(dict.fromkeys(NAMES[:3], 3))
+
+
+class FirstFeature(RegressorMixin, BaseEstimator):
+    """Predicts the first column of X; learns nothing."""
+
+    def fit(self, X: Any, y: Any) -> FirstFeature:
+        self.fitted_ = True
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.asarray(X, dtype=object)[:, 0].astype(float)
+
+
+def equivalent(Y: pd.DataFrame, qid: Any, scores: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The qrels and the run that a scorer's notes describe: documents are zero-padded row positions."""
+    width = len(str(len(Y) - 1))
+    ids = pd.DataFrame(
+        {
+            "query_id": [str(query) for query in qid],
+            "doc_id": [str(row).zfill(width) for row in range(len(Y))],
+        }
+    )
+    return ids.join(Y.reset_index(drop=True)), ids.assign(score=np.asarray(scores, dtype=float))
+
+
+def by_ir_measures(measure: Any, Y: pd.DataFrame, qid: Any, scores: Any) -> float:
+    qrels, run = equivalent(Y, qid, scores)
+    if not isinstance(measure, ma.MultiAspectMeasure):
+        first = Y.columns[0]
+        qrels = qrels[["query_id", "doc_id", first]].rename(columns={first: "relevance"})
+        qrels["relevance"] = qrels["relevance"].astype(int)
+    return float(ir_measures.calc_aggregate([measure], qrels, run)[measure])
+
+
+# -- the value ----------------------------------------------------------------------------------
+
+MULTI = (
+    TOMA(aspects=THREE) @ 5,
+    TOMA(aspects=THREE, base="AP", distance="manhattan", positives="top-half"),
+    TOMA(
+        aspects=THREE, weighting="normalized", gate="relevance", weights=dict(zip(THREE, (1, 0.3, 2), strict=True))
+    ),
+    CAM(aspects=THREE, base="nDCG@10"),
+    CAM(aspects=THREE, normalized=True),
+    MM(aspects=THREE),
+    URBP(aspects=THREE, p=0.7),
+    NLRE(aspects=THREE),
+    On(aspect="credibility", base="nDCG@3"),
+    On(aspect="understandability", base="AP"),
+)
+STANDARD = (nDCG @ 10, nDCG, AP, AP(rel=2), P(rel=2) @ 3, RR)
+
+
+@st.composite
+def tables(draw: st.DrawFn, missing: bool) -> tuple[pd.DataFrame, list[int], list[float]]:
+    """Labels, queries (not grouped) and tied scores of up to 40 rows."""
+    n = draw(st.sampled_from([1, 2, 5, 9, 10, 11, 12, 40]))
+    label = st.sampled_from([0, 1, 2, 3, 0, -1, NAN] if missing else [0, 1, 2, 3, 0, -1])
+    rows = draw(st.lists(st.tuples(label, label, label), min_size=n, max_size=n))
+    qid = draw(st.lists(st.sampled_from([2, 10, 1]), min_size=n, max_size=n))
+    scores = draw(st.lists(st.sampled_from(SCORES), min_size=n, max_size=n))
+    return pd.DataFrame(rows, columns=list(NAMES[:3])), qid, scores
+
+
+@given(table=tables(missing=True), measure=st.sampled_from(MULTI))
+@settings(max_examples=120)
+def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> None:
+    Y, qid, scores = table
+    X = np.array(scores)[:, None]
+    expected = by_ir_measures(measure, Y, qid, scores)
+    assert ma.ranking_scorer(measure)(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
+    named = ma.ranking_scorer(measure, aspects=list(Y.columns))
+    assert named(FirstFeature(), X, Y.to_numpy(), qid=qid) == pytest.approx(expected, abs=1e-12)
+
+
+@given(table=tables(missing=False), measure=st.sampled_from(STANDARD))
+@settings(max_examples=80)
+def test_standard_measures_score_the_first_column_as_ir_measures_does(table: Any, measure: Any) -> None:
+    Y, qid, scores = table
+    # With nothing but labels below -1 pytrec_eval crashes; -1 alone is fine.
+    X = np.array(scores)[:, None]
+    expected = by_ir_measures(measure, Y, qid, scores)
+    scorer = ma.ranking_scorer(measure)
+    assert scorer(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
+    assert scorer(FirstFeature(), X, Y["relevance"], qid=qid) == pytest.approx(expected, abs=1e-12)
+    # The name of the column does not matter, and On says which other one.
+    other = Y[["credibility", "relevance"]]
+    expected = by_ir_measures(measure, other, qid, scores)
+    assert scorer(FirstFeature(), X, other, qid=qid) == pytest.approx(expected, abs=1e-12)
+    on = ma.ranking_scorer(On(aspect="credibility", base=measure))
+    assert on(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
+
+
+@given(table=tables(missing=True), measure=st.sampled_from(MULTI[:4]), seed=st.integers(0, 99))
+@settings(max_examples=30)
+def test_rows_of_a_query_need_not_stand_together(table: Any, measure: Any, seed: int) -> None:
+    Y, qid, scores = table
+    by_query = np.argsort(qid, kind="stable")
+    X, scorer = np.array(scores)[:, None], ma.ranking_scorer(measure)
+    value = scorer(FirstFeature(), X, Y, qid=qid)
+    together = scorer(FirstFeature(), X[by_query], Y.iloc[by_query], qid=np.array(qid)[by_query])
+    assert value == pytest.approx(together, abs=1e-12)
+
+
+def test_of_tied_predictions_the_later_row_ranks_first() -> None:
+    X, qid = np.zeros((11, 1)), ["q"] * 11
+    last = pd.DataFrame({"relevance": [0] * 10 + [1]})
+    first = pd.DataFrame({"relevance": [1] + [0] * 10})
+    assert ma.ranking_scorer(RR)(FirstFeature(), X, last, qid=qid) == 1.0
+    assert ma.ranking_scorer(RR)(FirstFeature(), X, first, qid=qid) == pytest.approx(1 / 11)
+
+
+@pytest.mark.parametrize(
+    "name", ["TOMA(aspects={'relevance': 2, 'credibility': 3})@10", "ndcg_cut_10", "map", "nDCG@10"]
+)
+def test_strings_are_read_as_everywhere(name: str, table: Table) -> None:
+    (measure,) = ma.names.parse(name)
+    value = ma.ranking_scorer(name)(FirstFeature(), table.X, table.Y, qid=table.qid)
+    assert value == pytest.approx(by_ir_measures(measure, table.Y, table.qid, table.X[:, 0]), abs=1e-12)
+
+
+def test_declared_scales_reach_a_measure_without_its_own() -> None:
+    for measure in (TOMA @ 5, "TOMA@5"):
+        assert ma.ranking_scorer(measure, aspects=ASPECTS).measure == TOMA(aspects=ASPECTS) @ 5
+    own = TOMA(aspects={"relevance": 4, "credibility": 4})
+    assert ma.ranking_scorer(own, aspects=ASPECTS).measure == own
+
+
+def test_undeclared_scales_warn(table: Table) -> None:
+    with pytest.warns(ma.MultiAspectWarning, match="scales of the aspects, which were inferred"):
+        ma.ranking_scorer("TOMA@10")(FirstFeature(), table.X, table.Y, qid=table.qid)
+
+
+def test_aspects_select_columns_of_a_frame(table: Table) -> None:
+    more = table.Y.assign(mood=table.Y["relevance"].to_numpy()[::-1])
+    for aspects in ("relevance,credibility", ["relevance", "credibility"], ASPECTS):
+        scorer = ma.ranking_scorer(CAM @ 5, aspects=aspects)
+        values = [scorer(FirstFeature(), table.X, Y, qid=table.qid) for Y in (table.Y, more)]
+        assert values[0] == values[1]
+    turned = ma.ranking_scorer(nDCG @ 5, aspects=["credibility", "relevance"])
+    plain = ma.ranking_scorer(On(aspect="credibility") @ 5)
+    assert turned(FirstFeature(), table.X, table.Y, qid=table.qid) == plain(
+        FirstFeature(), table.X, table.Y, qid=table.qid
+    )
+
+
+# -- in scikit-learn ----------------------------------------------------------------------------
+
+
+class Table:
+    """Twelve queries of six rows, of which the aspects need different features."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(7)
+        n = 72
+        self.qid = np.repeat([f"q{i}" for i in rng.permutation(12)], 6)
+        self.X = rng.normal(size=(n, 3)).round(1)
+        noise = rng.normal(scale=0.4, size=(n, 2))
+        self.Y = pd.DataFrame(
+            {
+                "relevance": np.digitize(self.X[:, 0] + noise[:, 0], [0, 1]),
+                "credibility": np.digitize(self.X[:, 1] + noise[:, 1], [-1, 0, 1]),
+            }
+        )
+        self.X[::7, 0] = 0.0
+
+    @property
+    def features(self) -> pd.DataFrame:
+        return pd.DataFrame(self.X, columns=["a", "b", "c"])
+
+    @property
+    def index(self) -> pd.MultiIndex:
+        return pd.MultiIndex.from_arrays([self.qid, range(len(self.qid))], names=["qid", "docno"])
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return Table()
+
+
+@pytest.fixture
+def routing() -> Any:
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+SCORING: dict[str, Any] = {
+    "toma": TOMA(aspects=ASPECTS) @ 5,
+    "cam": CAM(aspects=ASPECTS, base="nDCG@5"),
+    "ndcg": nDCG @ 5,
+    "credibility": On(aspect="credibility", base=nDCG @ 5),
+}
+SCORERS = {name: ma.ranking_scorer(measure, aspects=ASPECTS) for name, measure in SCORING.items()}
+RANKER = ma.AspectRanker(Ridge(), target=TOMA(aspects=ASPECTS))
+GRID = {"estimator__alpha": [1e-3, 1e3], "target__distance": ["manhattan", "euclidean"]}
+CV = GroupKFold(3)
+
+
+def by_hand(table: Table, estimator: Any, measure: Any) -> list[float]:
+    """The value of every fold, by fitting and by ir-measures."""
+    values = []
+    for train, test in CV.split(table.X, groups=table.qid):
+        fitted = clone(estimator).fit(table.X[train], table.Y.iloc[train], qid=table.qid[train])
+        values.append(by_ir_measures(measure, table.Y.iloc[test], table.qid[test], fitted.predict(table.X[test])))
+    return values
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("pandas", [True, False], ids=["pandas", "numpy"])
+@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
+def test_searches_report_for_every_fold_what_ir_measures_gives(search: Any, pandas: bool, table: Table) -> None:
+    X, Y = (table.features, table.Y) if pandas else (table.X, table.Y.to_numpy())
+    more = {"n_iter": 4, "random_state": 0} if search is RandomizedSearchCV else {}
+    found = search(RANKER, GRID, scoring=SCORERS, refit="toma", cv=CV, error_score="raise", **more)
+    found.fit(X, Y, qid=table.qid, groups=table.qid)
+    for i, params in enumerate(found.cv_results_["params"]):
+        for name, measure in SCORING.items():
+            values = [found.cv_results_[f"split{fold}_test_{name}"][i] for fold in range(3)]
+            assert values == pytest.approx(by_hand(table, clone(RANKER).set_params(**params), measure), abs=1e-12)
+    assert len(found.cv_results_["params"]) == 4
+    assert found.best_score_ == found.cv_results_["mean_test_toma"].max()
+    # The search's own score is that of its refit metric, for whoever passes the queries.
+    expected = SCORERS["toma"](found.best_estimator_, X, Y, qid=table.qid)
+    assert found.score(X, Y, qid=table.qid) == pytest.approx(expected)
+
+
+@pytest.mark.usefixtures("routing")
+def test_cross_validate_takes_qid_as_params(table: Table) -> None:
+    given_ = {"qid": table.qid, "groups": table.qid}
+    result = cross_validate(
+        RANKER,
+        table.X,
+        table.Y,
+        params=given_,
+        scoring=SCORERS,
+        cv=CV,
+        error_score="raise",
+        return_train_score=True,
+    )
+    for name, measure in SCORING.items():
+        assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
+        assert np.isfinite(result[f"train_{name}"]).all()
+    one = cross_val_score(RANKER, table.X, table.Y, params=given_, scoring=SCORERS["cam"], cv=CV)
+    assert one == pytest.approx(result["test_cam"])
+
+
+@pytest.mark.usefixtures("routing")
+def test_two_processes_give_the_values_of_one(table: Table) -> None:
+    search = GridSearchCV(RANKER, GRID, scoring=SCORERS, refit="cam", cv=CV, error_score="raise")
+    parallel = clone(search).set_params(n_jobs=2)
+    for each in (search, parallel):
+        each.fit(table.X, table.Y.to_numpy(), qid=table.qid, groups=table.qid)
+    for name in SCORING:
+        key = f"mean_test_{name}"
+        assert parallel.cv_results_[key] == pytest.approx(search.cv_results_[key], abs=1e-15)
+
+
+@pytest.mark.usefixtures("routing")
+def test_in_a_pipeline_qid_is_routed_past_the_other_steps(table: Table) -> None:
+    pipeline = make_pipeline(StandardScaler(), RANKER)
+    grid = {f"aspectranker__{name}": values for name, values in GRID.items()}
+    search = GridSearchCV(pipeline, grid, scoring=SCORERS["toma"], cv=CV, error_score="raise")
+    search.fit(table.X, table.Y, qid=table.qid, groups=table.qid)
+    assert 0.5 < search.best_score_ <= 1
+    assert pipeline.fit(table.X, table.Y, qid=table.qid).score(table.X, table.Y, qid=table.qid) > 0.5
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_switch_thrown_after_the_scorer_was_made_makes_no_difference(table: Table) -> None:
+    with sklearn.config_context(enable_metadata_routing=False):
+        scorer, ranker = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS), clone(RANKER)
+    given_ = {"qid": table.qid, "groups": table.qid}
+    result = cross_validate(ranker, table.X, table.Y, params=given_, scoring=scorer, cv=CV, error_score="raise")
+    assert result["test_score"] == pytest.approx(by_hand(table, RANKER, SCORING["toma"]), abs=1e-12)
+
+
+def _as_level_of_y(table: Table) -> tuple[Any, Any]:
+    return table.X, table.Y.set_index(table.index)
+
+
+def _as_level_of_x(table: Table) -> tuple[Any, Any]:
+    return table.features.set_index(table.index), table.Y.to_numpy()
+
+
+def _as_column_of_x(table: Table) -> tuple[Any, Any]:
+    return table.features.assign(qid=table.qid), table.Y.to_numpy()
+
+
+def _as_only_index_of_y(table: Table) -> tuple[Any, Any]:
+    return table.features, table.Y.set_index(pd.Index(table.qid, name="qid"))
+
+
+@pytest.mark.parametrize("place", [_as_level_of_y, _as_level_of_x, _as_column_of_x, _as_only_index_of_y])
+def test_without_routing_the_query_travels_with_the_data(place: Callable[..., Any], table: Table) -> None:
+    X, Y = place(table)
+    result = cross_validate(RANKER, X, Y, groups=table.qid, scoring=SCORERS, cv=CV, error_score="raise")
+    for name, measure in SCORING.items():
+        assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
+
+
+def test_without_routing_in_a_pipeline_y_carries_the_query(table: Table) -> None:
+    X, Y = _as_level_of_y(table)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), RANKER),
+        {"aspectranker__estimator__alpha": [0.1, 10]},
+        scoring=SCORERS["cam"],
+        cv=CV,
+        error_score="raise",
+    ).fit(X, Y, groups=table.qid)
+    assert 0.5 < search.best_score_ <= 1
+
+
+def test_any_estimator_of_one_label_can_be_scored(table: Table) -> None:
+    _, Y = _as_level_of_y(table)
+    result = cross_validate(
+        Ridge(),
+        table.X,
+        Y["relevance"],
+        groups=table.qid,
+        scoring=ma.ranking_scorer(nDCG @ 5),
+        cv=CV,
+        error_score="raise",
+    )
+    ranker = ma.AspectRanker(Ridge(), target="relevance")
+    assert result["test_score"] == pytest.approx(by_hand(table, ranker, nDCG @ 5), abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["decision_function", "predict_proba"])
+def test_response_methods(method: str, table: Table) -> None:
+    binary = (table.Y["relevance"] > 0).astype(int)
+    model = LogisticRegression().fit(table.X, binary)
+    scorer = ma.ranking_scorer(TOMA(aspects=ASPECTS) @ 5, response_method=method)
+    scores = getattr(model, method)(table.X)
+    scores = scores[:, 1] if method == "predict_proba" else scores
+    expected = by_ir_measures(SCORING["toma"], table.Y, table.qid, scores)
+    assert scorer(model, table.X, table.Y, qid=table.qid) == pytest.approx(expected, abs=1e-12)
+    assert method in repr(scorer)
+
+
+def test_predictions_may_be_one_column(table: Table) -> None:
+    flat, column = FirstFeature(), FirstFeature()
+    column.predict = lambda X: X[:, :1]  # type: ignore[method-assign]
+    values = [SCORERS["toma"](each, table.X, table.Y, qid=table.qid) for each in (flat, column)]
+    assert values[0] == values[1]
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("duplicate", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, clone])
+def test_scorers_and_searches_can_be_copied(duplicate: Callable[..., Any], table: Table) -> None:
+    search = GridSearchCV(RANKER, {"estimator__alpha": [1, 2]}, scoring=SCORERS, refit="toma", cv=CV)
+    again = duplicate(search)
+    again.fit(table.X, table.Y, qid=table.qid, groups=table.qid)
+    assert repr(again.scoring["toma"]) == repr(SCORERS["toma"])
+    if duplicate is not clone:
+        fitted = duplicate(again)
+        assert fitted.best_score_ == again.best_score_
+        assert (fitted.predict(table.X) == again.predict(table.X)).all()
+
+
+@pytest.mark.usefixtures("routing")
+def test_successive_halving_over_samples_cuts_queries_apart(table: Table) -> None:
+    assert "Successive halving over samples cuts queries apart" in " ".join(
+        str(ma.ranking_scorer.__doc__).replace("\n", " ").split()
+    )
+    sizes: list[int] = []
+
+    class Counting(FirstFeature):
+        def predict(self, X: Any) -> Any:
+            sizes.append(len(X))
+            return super().predict(X)
+
+    given_ = {"scoring": SCORERS["toma"], "cv": CV, "error_score": "raise", "random_state": 0}
+    for resource, estimator, grid in (
+        ("n_samples", ma.AspectRanker(Counting(), target=TOMA(aspects=ASPECTS)), {"target__distance": [1, 2, 3]}),
+        (
+            "estimator__n_estimators",
+            ma.AspectRanker(RandomForestRegressor(random_state=0), target=TOMA(aspects=ASPECTS)),
+            {"estimator__max_depth": [1, 2, 3]},
+        ),
+    ):
+        limits = {} if resource == "n_samples" else {"max_resources": 9, "min_resources": 3}
+        search = HalvingGridSearchCV(estimator, grid, resource=resource, **limits, **given_)
+        search.fit(table.X, table.Y, qid=table.qid, groups=table.qid)
+        assert search.n_iterations_ >= 2
+    # What the documentation warns of: test parts that are no whole queries of six rows.
+    assert any(size % 6 for size in sizes)
+
+
+# -- what cannot be scored ----------------------------------------------------------------------
+
+X4 = np.array([[4.0], [3.0], [2.0], [1.0]])
+Y4 = np.array([[0, 1], [2, 1], [1, 0], [0, 3]])
+QID4 = ["a", "a", "b", "b"]
+FRAME4 = pd.DataFrame(Y4, columns=list(GRADES))
+
+
+def _answer(values: Any) -> Any:
+    estimator = FirstFeature()
+    estimator.predict = lambda X: np.asarray(values)  # type: ignore[method-assign]
+    return estimator
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "too many columns": (
+        {"y": np.zeros((4, 3))},
+        "y has 3 columns, but there are 2 aspects: relevance, credibility",
+    ),
+    "too few columns": ({"y": np.zeros(4)}, "y has 1 columns, but there are 2 aspects: relevance, credibility"),
+    "columns of another name": (
+        {"y": FRAME4.rename(columns={"credibility": "mood"})},
+        "y has no column for the aspect credibility; it has relevance, mood",
+    ),
+    "three dimensions": ({"y": np.zeros((4, 2, 1))}, "y has 3 dimensions"),
+    "complex labels": ({"y": Y4 + 0j}, "Complex data not supported: y has the type complex128"),
+    "label above the scale": ({"y": Y4 * 2}, "has the relevance label 4, which is above the top grade"),
+    "short qid": ({"qid": ["a", "a", "b"]}, "qid has the shape (3,), but there are 4 rows of y"),
+    "long qid": ({"qid": list("aabbc")}, "qid has the shape (5,), but there are 4 rows of y"),
+    "qid of two columns": ({"qid": np.zeros((4, 2))}, "qid has the shape (4, 2), but there are 4 rows of y"),
+    "missing qid": ({"qid": ["a", "a", None, "b"]}, "row 2"),
+    "no qid": ({"qid": None}, "needs the query of every row"),
+    "NaN predictions": ({"estimator": _answer([1, NAN, NAN, 2])}, "2 of 4 predictions are NaN"),
+    "two columns of predictions": ({"estimator": _answer(Y4)}, "predictions have the shape (4, 2)"),
+    "too few predictions": ({"estimator": _answer([1, 2])}, "2 predictions for 4 rows of y"),
+    "no rows": ({"X": X4[:0], "y": Y4[:0], "qid": []}, "there are 0 rows"),
+    "no such response": ({"response_method": "predict_proba"}, "FirstFeature has no predict_proba"),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=str)
+def test_bad_input_fails_with_its_numbers(case: str) -> None:
+    given_ = {"estimator": FirstFeature(), "X": X4, "y": Y4, "qid": QID4, "response_method": "predict"}
+    changes, message = BAD[case]
+    given_ |= changes
+    scorer = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS, response_method=given_.pop("response_method"))
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        scorer(given_["estimator"], given_["X"], given_["y"], qid=given_["qid"])
+
+
+def test_unnamed_columns_are_refused() -> None:
+    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; give aspects=\[...\] with 2 names"):
+        ma.ranking_scorer(CAM @ 5)(FirstFeature(), X4, Y4, qid=QID4)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ma.ranking_scorer("P"), "a scorer has one measure; 'P' names"),
+        (lambda: ma.ranking_scorer("nix@3"), "'nix@3' is neither a trec_eval name"),
+        (lambda: ma.ranking_scorer(P), "P"),
+        (lambda: ma.ranking_scorer(3), "a measure is an ir-measures measure or a string, not 3"),
+        (lambda: ma.ranking_scorer(TOMA, response_method="nix"), "unknown response_method 'nix'; choose predict"),
+    ],
+)
+def test_scorers_that_cannot_be(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        make()
+
+
+def test_a_query_with_one_document_counts_like_any_other() -> None:
+    scorer, qid = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS), ["a", "b", "c", "c"]
+    value = scorer(FirstFeature(), X4, Y4, qid=qid)
+    # The lone documents of a and b stand where they belong; (0, 3) and (1, 0) of c are in the wrong order.
+    expected = by_ir_measures(TOMA(aspects=ASPECTS) @ 5, FRAME4, qid, X4[:, 0])
+    assert value == pytest.approx(expected, abs=1e-12)
+    assert value == pytest.approx((1 + 1 + scorer(FirstFeature(), X4[2:], Y4[2:], qid=qid[2:])) / 3)
+
+
+def test_a_query_whose_labels_are_all_lowest_counts_as_zero() -> None:
+    scorer = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS)
+    nothing = Y4.copy()
+    nothing[:2] = 0
+    value = scorer(FirstFeature(), X4, nothing, qid=QID4)
+    assert value == pytest.approx(scorer(FirstFeature(), X4[2:], Y4[2:], qid=QID4[2:]) / 2)
+    assert scorer(FirstFeature(), X4, 0 * Y4, qid=QID4) == 0.0
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[1::5], ids=str)
+def test_unsorted_rows_score_as_sorted_ones(order: tuple[int, ...]) -> None:
+    scorer = ma.ranking_scorer(CAM @ 5, aspects=ASPECTS)
+    rows = list(order)
+    shuffled = scorer(FirstFeature(), X4[rows], Y4[rows], qid=[QID4[row] for row in rows])
+    assert shuffled == pytest.approx(scorer(FirstFeature(), X4, Y4, qid=QID4), abs=1e-15)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("params", [{}, {"groups": "qid"}])
+def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: Any, table: Table) -> None:
+    given_ = {"groups": table.qid} if params else {}
+    with pytest.raises(MultiAspectError, match="needs the query of every row"):
+        cross_validate(
+            RANKER,
+            table.X,
+            table.Y,
+            params=given_,
+            scoring=SCORERS["toma"],
+            cv=CV if params else KFold(3),
+            error_score="raise",
+        )
+
+
+def test_a_failing_fold_is_raised_or_scored_as_asked(table: Table) -> None:
+    _, Y = _as_level_of_y(table)
+    given_ = {"groups": table.qid, "scoring": SCORERS["toma"], "cv": CV}
+    with pytest.raises(MultiAspectError, match=r"predictions have the shape \(\d+, 2\)"):
+        cross_validate(Ridge(), table.X, Y, error_score="raise", **given_)
+    with pytest.warns(UserWarning, match="predictions have the shape"):
+        result = cross_validate(Ridge(), table.X, Y, error_score=-1.0, **given_)
+    assert (result["test_score"] == -1.0).all()
