@@ -6,7 +6,7 @@ names.
 
 from typing import TYPE_CHECKING, Any
 
-from . import model_selection, names, provider
+from . import model_selection, names, orders, provider
 from .aspects import Aspect, Aspects
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
@@ -47,6 +47,7 @@ from .measures import (
     uRBPgr,
 )
 from .order import DistanceOrder, Order
+from .readability import with_readability
 
 if TYPE_CHECKING:
     from .model_selection.boosters import lightgbm_metric, xgboost_metric
@@ -97,6 +98,7 @@ __all__ = [
     "evaluate",
     "lightgbm_metric",
     "nCRP",
+    "orders",
     "ranking_scorer",
     "read_qrels",
     "read_run",
@@ -104,6 +106,7 @@ __all__ = [
     "uRBP",
     "uRBPgr",
     "unDCG",
+    "with_readability",
     "xgboost_metric",
 ]
 

@@ -352,3 +352,27 @@ def test_predictions_that_rank_nothing(make: Any, split: Split) -> None:
     metric = make(MEASURE, split.Y_valid, split.qid_valid)
     with pytest.raises(MultiAspectError, match="120 of 120 predictions are NaN"):
         metric(np.full(120, np.nan), _Set())
+
+
+def test_other_queries_of_as_many_rows_are_refused() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(12, 3)), rng.integers(0, 2, 12), np.repeat([1, 2, 3], 4)
+    metric = ma.lightgbm_metric("CAM@5", y, np.repeat([1, 2], 6), aspects={"relevance": 1})
+    ranker = lightgbm.LGBMRanker(n_estimators=2, min_child_samples=1, verbose=-1)
+    with pytest.raises(MultiAspectError, match=r"made for 2 queries of 6, 6 rows .* about 3 of 4, 4, 4"):
+        ranker.fit(X, y, group=[4, 4, 4], eval_set=[(X, y)], eval_group=[[4, 4, 4]], eval_metric=metric)
+    right = ma.lightgbm_metric("CAM@5", y, qid, aspects={"relevance": 1})
+    ranker.fit(X, y, group=[4, 4, 4], eval_set=[(X, y)], eval_group=[[4, 4, 4]], eval_metric=right)
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(X, y, qid=qid)
+    params = {"objective": "rank:ndcg", "disable_default_eval_metric": True}
+    with pytest.raises(MultiAspectError, match=r"made for 2 queries of 6, 6 rows .* about 3 of 4, 4, 4"):
+        xgboost.train(
+            params,
+            data,
+            1,
+            evals=[(data, "valid")],
+            custom_metric=ma.xgboost_metric("CAM@5", y, np.repeat([1, 2], 6), aspects={"relevance": 1}),
+            verbose_eval=False,
+        )

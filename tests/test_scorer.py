@@ -549,3 +549,51 @@ def test_a_failing_fold_is_raised_or_scored_as_asked(table: Table) -> None:
     with pytest.warns(UserWarning, match="predictions have the shape"):
         result = cross_validate(Ridge(), table.X, Y, error_score=-1.0, **given_)
     assert (result["test_score"] == -1.0).all()
+
+
+# --- ordinary measures of this package, and where queries come from ----------------------------
+
+
+class ByFirstFeature:
+    """Scores rows by their first feature."""
+
+    def __init__(self, qid_column: str | None = None) -> None:
+        self.qid_column = qid_column
+
+    def predict(self, X: Any) -> np.ndarray:
+        return np.asarray(X)[:, 0].astype(float)
+
+
+FEATURES = pd.DataFrame({"f": [3.0, 2.0, 1.0, 5.0], "topic": [7, 7, 7, 8]})
+LABELS_OF = pd.DataFrame({"relevance": [0, 1, 1, 1], "credibility": [1, 0, 0, 0]})
+
+
+def test_of_measures_of_which_lower_is_better_the_negative_value_is_the_score() -> None:
+    esl = ma.ranking_scorer("ESL")(ByFirstFeature(), FEATURES, LABELS_OF, qid=FEATURES["topic"])
+    assert esl == -0.5
+    assert (
+        ma.ranking_scorer(ma.CAM(base=ma.ESL, aspects={"relevance": 1, "credibility": 1}))(
+            ByFirstFeature(), FEATURES, LABELS_OF, qid=FEATURES["topic"]
+        )
+        == -((1 + 0) / 2 + (0 + 1) / 2) / 2
+    )
+    assert ma.ranking_scorer(ma.nCRP)(
+        ByFirstFeature(), FEATURES, LABELS_OF, qid=FEATURES["topic"]
+    ) == pytest.approx((1 - 2 * 2 / 6 + 1) / 2)
+    gmap = ma.ranking_scorer("GMAP")(ByFirstFeature(), FEATURES, LABELS_OF, qid=FEATURES["topic"])
+    assert gmap == pytest.approx(((1 / 2 + 2 / 3) / 2) ** 0.5)
+
+
+def test_the_query_may_be_a_column_of_y_or_the_one_the_ranker_is_told() -> None:
+    scorer = ma.ranking_scorer("CG", aspects="relevance")
+    expected = scorer(ByFirstFeature(), FEATURES, LABELS_OF, qid=FEATURES["topic"])
+    assert scorer(ByFirstFeature(), FEATURES, LABELS_OF.assign(qid=FEATURES["topic"])) == expected
+    assert scorer(ByFirstFeature(qid_column="topic"), FEATURES, LABELS_OF) == expected
+    with pytest.raises(ma.MultiAspectError, match="needs the query of every row"):
+        scorer(ByFirstFeature(), FEATURES, LABELS_OF)
+
+
+def test_declared_scales_go_to_a_measure_that_only_selects_aspects() -> None:
+    declared = ma.Aspects({"relevance": 2, "credibility": 3, "other": 1})
+    scorer = ma.ranking_scorer("TOMA(aspects='relevance,credibility')@10", aspects=declared)
+    assert scorer.measure == ma.TOMA(aspects={"relevance": 2, "credibility": 3}) @ 10

@@ -230,6 +230,11 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
         return _rebuild, (type(self), self.params)
 
     @property
+    def lower_is_better(self) -> bool:
+        """Whether small values are good."""
+        return self.LOWER_IS_BETTER
+
+    @property
     def cutoff(self) -> int | None:
         """The rank the measure stops at, or None."""
         cutoff: int | None = self["cutoff"]

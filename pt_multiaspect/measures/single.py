@@ -24,6 +24,11 @@ class BasedMeasure(MultiAspectMeasure):
     def _each_base(self) -> list[Base]:
         return [self._bases] if isinstance(self._bases, Base) else list(self._bases.values())
 
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether small values of the bases are good."""
+        return any(getattr(base.measure, "LOWER_IS_BETTER", False) for base in self._each_base())
+
     def validate_params(self) -> None:
         """Refuse bases that lack a required parameter."""
         try:

@@ -28,21 +28,35 @@ class _Metric:
         # Early stopping looks metrics up by name, in LightGBM < 4.6 by what follows the last blank.
         self.__name__ = "".join((name or str(scorer.measure)).split())
 
-    def _value(self, scores: Any) -> float:
+    def _value(self, scores: Any, group: Any = None) -> float:
         scores = np.asarray(scores)
         if len(scores) != len(self._rows):
             raise MultiAspectError(
                 f"the metric {self.__name__} was made for a validation set of {len(self._rows)} rows but is asked "
                 f"about {len(scores)}: evaluate on that set only, not on the training set too"
             )
+        sizes = self._rows.group_sizes
+        if group is not None and list(group) != sizes:
+            raise MultiAspectError(
+                f"the metric {self.__name__} was made for {len(sizes)} queries of {_shown(sizes)} rows but is "
+                f"asked about {len(group)} of {_shown(list(group))}: make it of the rows of the evaluation set, in "
+                "their order"
+            )
         return self._rows.evaluate(self._measure, scores)
 
 
+def _shown(sizes: list[int]) -> str:
+    return ", ".join(map(str, sizes[:5])) + (", …" if len(sizes) > 5 else "")
+
+
 class _LightGBMMetric(_Metric):
-    def __call__(self, first: Any, second: Any) -> tuple[str, float, bool]:
-        # lgb.train calls with (predictions, Dataset), its ranker with (labels, predictions).
-        predictions = first if hasattr(second, "get_label") else second
-        return self.__name__, self._value(predictions), True
+    def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> tuple[str, float, bool]:
+        # lgb.train calls with (predictions, Dataset), its ranker with (labels, predictions, weight, group).
+        if hasattr(second, "get_label"):
+            predictions, group = first, getattr(second, "get_group", lambda: None)()
+        else:
+            predictions = second
+        return self.__name__, self._value(predictions, group), not self._measure.lower_is_better
 
 
 class _XGBoostMetric(_Metric):
@@ -60,7 +74,8 @@ class _XGBoostMetric(_Metric):
                 "predictions only, so no measure over all queries can be computed there: use "
                 "xgboost.train(..., custom_metric=...)"
             )
-        return self.__name__, self._value(predictions)
+        ends = data.get_uint_info("group_ptr") if hasattr(data, "get_uint_info") else ()
+        return self.__name__, self._value(predictions, np.diff(ends).tolist() if len(ends) > 1 else None)
 
 
 def lightgbm_metric(
@@ -96,7 +111,7 @@ def lightgbm_metric(
     Raises
     ------
     MultiAspectError
-        When called for a set with another number of rows, such as the training set.
+        When called for a set with other rows or sizes of queries, such as the training set.
 
     Examples
     --------

@@ -133,7 +133,7 @@ class LabelledRows:
 
     def __init__(self, y: object, qid: object, aspects: object = None, measure: object = None) -> None:
         frame = label_frame(y, aspects, measure)
-        queries = identifiers(pd.Series(check_length(qid, len(frame), "qid"), name="qid"), "qid")
+        queries = identifiers(pd.Series(check_length(qid, len(frame), "qid"), name="value"), "qid")
         width = len(str(max(len(frame) - 1, 0)))
         #: Zero-padded positions, so that of tied predictions the later row ranks first.
         self.docnos = np.array([f"{row:0{width}d}" for row in range(len(frame))], dtype=object)
@@ -151,6 +151,12 @@ class LabelledRows:
 
     def __len__(self) -> int:
         return len(self.docnos)
+
+    @property
+    def group_sizes(self) -> list[int]:
+        """How many rows follow each other for one query."""
+        begins = np.flatnonzero(np.append(True, self.qids[1:] != self.qids[:-1]))
+        return [int(size) for size in np.diff(begins, append=len(self.qids))]
 
     def run(self, scores: Floats) -> pd.DataFrame:
         """Return the ranking that `scores`, one a row, give."""
@@ -240,7 +246,7 @@ def _aspects_of(measure: object) -> Sequence[str] | Aspects | None:
 
 
 def find_qid(qid: object, X: object, y: object, column: str | None = None) -> NDArray[Any] | None:
-    """Find the query of each row: as given, or in the index of y, or in a column or the index of X."""
+    """Find the query of each row: as given, or in the index or a column of y or X."""
     if qid is not None:
         return np.asarray(qid)
     if column is not None:
@@ -252,6 +258,7 @@ def find_qid(qid: object, X: object, y: object, column: str | None = None) -> ND
         index = getattr(source, "index", None)
         if isinstance(index, pd.Index) and "qid" in index.names:
             return index.get_level_values("qid").to_numpy()
-    if isinstance(X, pd.DataFrame) and "qid" in X.columns:
-        return X["qid"].to_numpy()
+    for source in (y, X):
+        if isinstance(source, pd.DataFrame) and "qid" in source.columns:
+            return source["qid"].to_numpy()
     return None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from ir_measures import Measure
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from .. import names
 from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..errors import MultiAspectError, choices
-from ..measures import MultiAspectMeasure, On
+from ..measures import MultiAspectMeasure, On, SingleAspectMeasure
 from .labels import LabelledRows, find_qid
 
 __all__ = ["RankingScorer", "ranking_scorer"]
@@ -28,7 +29,8 @@ def ranking_scorer(
     """Make a scikit-learn scorer for grouped ranking data from a measure.
 
     Every query's rows are ranked by the estimator's prediction and evaluated by the labels in
-    `y`, a column per aspect. Greater is better.
+    `y`, a column per aspect. Greater is better: of measures of which lower is better, such as ESL,
+    the negative value is the score.
 
     Parameters
     ----------
@@ -57,8 +59,9 @@ def ranking_scorer(
     -----
     *Where qid comes from.* With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``)
     pass ``qid`` to ``fit`` or as ``params``: the scorer requests it already. Without routing it is
-    taken from the index level ``qid`` of y or X, or the column ``qid`` of X. There is never one
-    silent group: without a qid the scorer raises.
+    taken from the index level ``qid`` of y or X, or the column ``qid`` of one of them (or of X
+    the column that `AspectRanker` is told by `qid_column`). There is never one silent group:
+    without a qid the scorer raises.
 
     *Folds.* Split by query, as `GroupKFold` does. Successive halving over samples cuts queries
     apart, and its scores are of truncated queries; halve over another resource, such as
@@ -93,33 +96,52 @@ class RankingScorer:
         if response_method not in _RESPONSES:
             raise MultiAspectError(f"unknown response_method {response_method!r}; choose {choices(_RESPONSES)}")
         self._aspects: AspectSpec = parse_aspects(aspects)
-        self.measure = parsed[0]
-        if isinstance(self.measure, MultiAspectMeasure):
-            if isinstance(self._aspects, Aspects) and self.measure["aspects"] is None:
-                self.measure = self.measure(aspects=self._aspects)
-            self.measure.validate_params()
-        else:
-            On(base=self.measure).validate_params()
+        self.measure = self._declare(parsed[0])
+        self._ordinary().validate_params()
         self._response_method = response_method
+
+    def _declare(self, measure: Measure) -> Measure:
+        """Give the declared scales to a measure that has none for its aspects."""
+        if not isinstance(measure, MultiAspectMeasure) or "aspects" not in measure.SUPPORTED_PARAMS:
+            return measure
+        spec, declared = measure["aspects"], self._aspects
+        if not isinstance(declared, Aspects):
+            return measure
+        if spec is None:
+            return measure(aspects=declared)
+        if isinstance(spec, tuple) and all(name in declared for name in spec):
+            return measure(aspects=Aspects({name: declared[name] for name in spec}))
+        return measure
+
+    def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> MultiAspectMeasure:
+        """The measure itself, or, for an ordinary one, the measure on an aspect."""
+        measure = self.measure
+        if isinstance(measure, SingleAspectMeasure):
+            return measure if measure.NO_BASE else On(aspect=aspect, base=measure, aspects=declared)
+        return (
+            measure
+            if isinstance(measure, MultiAspectMeasure)
+            else On(aspect=aspect, base=measure, aspects=declared)
+        )
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
         """Score `estimator` on the rows of X by the labels y."""
-        queries = find_qid(qid, X, y)
+        column = getattr(estimator, "qid_column", None)
+        queries = find_qid(qid, X, y, column if isinstance(X, pd.DataFrame) and column in X.columns else None)
         if queries is None:
             raise MultiAspectError(
                 f"{self!r} needs the query of every row: pass qid with metadata routing "
-                "(sklearn.set_config(enable_metadata_routing=True)), or give y or X an index level, or X a "
-                "column, called qid"
+                "(sklearn.set_config(enable_metadata_routing=True)), or give y or X an index level "
+                "or a column called qid"
             )
         rows = LabelledRows(y, queries, self._aspects, self.measure)
-        return rows.evaluate(self.measure_on(rows), self._scores(estimator, X))
+        measure = self.measure_on(rows)
+        value = rows.evaluate(measure, self._scores(estimator, X))
+        return -value if measure.lower_is_better else value
 
     def measure_on(self, rows: LabelledRows) -> MultiAspectMeasure:
-        """The measure itself, or a single-aspect one on the first column."""
-        if isinstance(self.measure, MultiAspectMeasure):
-            return self.measure
-        declared = self._aspects if isinstance(self._aspects, Aspects) else None
-        return On(aspect=rows.names[0], base=self.measure, aspects=declared)
+        """The measure itself, or an ordinary one on the first column."""
+        return self._ordinary(rows.names[0], self._aspects if isinstance(self._aspects, Aspects) else None)
 
     def _scores(self, estimator: Any, X: Any) -> Any:
         respond = getattr(estimator, self._response_method, None)

@@ -1,0 +1,210 @@
+"""Named orders of tracks: every code of their descriptions, from the labels the tracks give."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import subprocess
+import sys
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import AP, nDCG
+
+from pt_multiaspect import (
+    TOMA,
+    HarmfulCompat,
+    HelpfulCompat,
+    HelpfulMinusHarmful,
+    Judgments,
+    MultiAspectError,
+    Order,
+    aggregate_labels,
+)
+from pt_multiaspect.orders import trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022
+
+UNJUDGED, INCORRECT, NEITHER, CORRECT = -1, 0, 1, 2
+ANY = (UNJUDGED, INCORRECT, NEITHER, CORRECT)
+NO_STANCE = (UNJUDGED, NEITHER)
+
+#: For each code of a track's description, the labels that have it, column by column.
+CODES_2020 = {
+    4: [1, CORRECT, 1],
+    3: [1, CORRECT, (-1, 0)],
+    2: [1, NO_STANCE, 1],
+    1: [1, NO_STANCE, (-1, 0)],
+    0: [0, ANY, (-1, 0, 1)],
+    -1: [1, INCORRECT, (-1, 0)],
+    -2: [1, INCORRECT, 1],
+}
+CODES_2021 = {
+    12: [2, CORRECT, 2],
+    11: [1, CORRECT, 2],
+    10: [2, CORRECT, 1],
+    9: [1, CORRECT, 1],
+    8: [2, CORRECT, (-1, 0)],
+    7: [1, CORRECT, (-1, 0)],
+    6: [2, NO_STANCE, 2],
+    5: [1, NO_STANCE, 2],
+    4: [2, NO_STANCE, 1],
+    3: [1, NO_STANCE, 1],
+    2: [2, NO_STANCE, (-1, 0)],
+    1: [1, NO_STANCE, (-1, 0)],
+    0: [0, ANY, (-1, 0, 1, 2)],
+    -1: [(1, 2), INCORRECT, (-1, 0)],
+    -2: [(1, 2), INCORRECT, 1],
+    -3: [(1, 2), INCORRECT, 2],
+}
+CODES_2022 = {
+    4: [2, CORRECT],
+    3: [1, CORRECT],
+    2: [2, NO_STANCE],
+    1: [1, NO_STANCE],
+    0: [0, ANY],
+    -1: [1, INCORRECT],
+    -2: [2, INCORRECT],
+}
+TRACKS = {
+    "trec-misinfo-2020": (trec_misinfo_2020, CODES_2020),
+    "trec-misinfo-2021": (trec_misinfo_2021, CODES_2021),
+    "trec-misinfo-2022": (trec_misinfo_2022, CODES_2022),
+}
+
+
+def expand(codes) -> dict[tuple[int, ...], int]:
+    """The code of each single tuple of labels."""
+    return {
+        labels: code
+        for code, columns in codes.items()
+        for labels in itertools.product(*(column if isinstance(column, tuple) else (column,) for column in columns))
+    }
+
+
+def as_qrels(order: Order, tuples, **more) -> pd.DataFrame:
+    frame = pd.DataFrame(list(tuples), columns=list(order.names)).rename(columns={"relevance": "label"})
+    return frame.assign(qid="q", docno=[f"d{row:02d}" for row in range(len(frame))], **more)
+
+
+def ranked(documents) -> dict[str, dict[str, float]]:
+    return {"q": {document: 100.0 - rank for rank, document in enumerate(documents)}}
+
+
+@pytest.fixture(params=TRACKS)
+def track(request):
+    make, codes = TRACKS[request.param]
+    return request.param, make(), expand(codes)
+
+
+def test_every_code_of_the_description(track):
+    name, order, codes = track
+    assert order.name == name
+    assert order.n_tuples == len(codes)  # no combination of labels is left out
+    assert order.weigh(list(codes)).tolist() == list(codes.values())
+    assert order.worst_weight == 0
+    assert order.top_weight == max(codes.values())
+
+
+def test_violations_are_on_purpose(track):
+    _, order, codes = track
+    assert order.allow_violations
+    with pytest.raises(MultiAspectError, match="negative weights"):
+        Order(codes, order.aspects)
+    harmless = {labels: max(code, 0) for labels, code in codes.items()}
+    with pytest.raises(MultiAspectError, match="violates the partial order"):
+        Order(harmless, order.aspects)
+    # Without what is incorrect nothing is violated.
+    Order({labels: code for labels, code in codes.items() if labels[1] != INCORRECT}, order.aspects)
+
+
+def test_round_trips(track):
+    name, order, codes = track
+    make, _ = TRACKS[name]
+    assert make() is order
+    assert Order.registry.get(name) is order
+    assert Order(codes, order.aspects, name=name, allow_violations=True) == order  # made twice
+    assert Order.from_json(order.to_json(), name=name) == order
+    assert pickle.loads(pickle.dumps(order)) == order
+    for measure in (TOMA(distance=order) @ 10, HelpfulMinusHarmful(order=order)):
+        assert f"'{name}'" in str(measure)
+        assert ir_measures.parse_measure(str(measure)) == measure
+    assert TOMA(distance=name) == TOMA(distance=order)
+    assert HelpfulCompat(order=name) == HelpfulCompat(order=order)
+
+
+def test_compatibility_is_that_of_the_codes(track):
+    _, order, codes = track
+    qrels = as_qrels(order, codes)
+    coded = {"q": dict(zip(qrels["docno"], codes.values(), strict=True))}
+    rng = np.random.default_rng(4)
+    for size in (1, len(codes) // 2, len(codes)):
+        run = ranked(rng.permutation(qrels["docno"])[:size])
+        for measure in (HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful):
+            assert measure(order=order).calc_aggregate(qrels, run) == measure.calc_aggregate(coded, run)
+    best = sorted(coded["q"], key=lambda doc: -coded["q"][doc])
+    assert HelpfulCompat(order=order).calc_aggregate(qrels, ranked(best)) == pytest.approx(1)
+    assert HarmfulCompat(order=order).calc_aggregate(qrels, ranked(best[::-1])) == pytest.approx(1)
+
+
+def test_toma_takes_helpful_codes_as_classes(track):
+    _, order, codes = track
+    qrels = as_qrels(order, codes)
+    helpful = {"q": {doc: max(code, 0) for doc, code in zip(qrels["docno"], codes.values(), strict=True)}}
+    run = ranked(np.random.default_rng(5).permutation(qrels["docno"]))
+    for base in (nDCG, nDCG @ 5, AP):
+        value = TOMA(base=base, distance=order).calc_aggregate(qrels, run)
+        assert value == pytest.approx(base.calc_aggregate(helpful, run), abs=1e-9)
+
+
+def test_what_is_not_judged_weighs_nothing(track):
+    _, order, _ = track
+    best = tuple(scale.grades[-1] for scale in order.scales)
+    unjudged = (np.nan,) * len(best)
+    qrels = as_qrels(order, [best, unjudged, (0, *unjudged[1:])])
+    run = ranked(["d01", "d02", "not in the qrels", "d00"])
+    assert HarmfulCompat(order=order).calc_aggregate(qrels, run) == 0
+    alone = qrels[:1]
+    for measure in (HelpfulCompat(order=order), TOMA(distance=order), TOMA(base=AP, distance=order)):
+        assert measure.calc_aggregate(qrels, run) == measure.calc_aggregate(alone, run)
+
+
+def test_useful_documents_not_judged_further_are_not_harmful(track):
+    _, order, codes = track
+    missing = (np.nan,) * (len(order.names) - 1)
+    for skipped in (missing, (-1,) * len(missing), (-2,) * len(missing)):
+        qrels = as_qrels(order, [(1, *skipped)])
+        labels = aggregate_labels(qrels, TOMA(distance=order))["label"]
+        assert labels.tolist() == [codes[(1, *(-1,) * len(missing))]] == [1]
+        assert HarmfulCompat(order=order).calc_aggregate(qrels, ranked(["d00"])) == 0
+
+
+def test_judgments_that_failed_count_as_not_useful():
+    qrels = as_qrels(trec_misinfo_2022(), [(-1, -1)])  # usefulness -1 in 2022
+    assert HelpfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranked(["d00"])) == 0
+    assert HarmfulCompat(order=trec_misinfo_2022()).calc_aggregate(qrels, ranked(["d00"])) == 0
+
+
+def test_labels_off_the_scales_are_refused():
+    order = trec_misinfo_2020()
+    with pytest.raises(MultiAspectError, match="credibility label 2"):
+        Judgments(as_qrels(order, [(1, CORRECT, 2)])).views(order.aspects)
+    with pytest.raises(MultiAspectError, match="no grade 3"):
+        order.weigh([(1, 3, 1)])
+    with pytest.raises(MultiAspectError, match="correctness"):
+        HelpfulCompat(order=order).calc_aggregate({"q": {"d": 1}}, ranked(["d"]))
+
+
+def test_thresholds_are_those_of_the_binary_qrels(track):
+    _, order, codes = track
+    views = Judgments(as_qrels(order, codes)).views(order.aspects)
+    wanted = {"relevance": 1, "correctness": CORRECT, "credibility": 1}
+    for view in views:
+        assert (view.positive == (view.label >= wanted[view.name])).all()
+
+
+def test_the_names_are_known_from_the_start():
+    code = 'import ir_measures, pt_multiaspect; print(ir_measures.parse_measure("{}"))'
+    measure = "HelpfulMinusHarmful(order='trec-misinfo-2022')"
+    done = subprocess.run([sys.executable, "-c", code.format(measure)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == measure
