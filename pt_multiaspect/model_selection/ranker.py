@@ -77,7 +77,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     the index of its distinct values, with ``label_gain`` set to these values for LightGBM. Labels
     above 30 have no default gain there, so ``label_gain`` is set to the labels themselves (above
     10000 they are passed as fractional ones are); XGBoost gets ``ndcg_exp_gain=False`` then. A
-    ``label_gain`` you set is left alone.
+    ``label_gain`` you set is left alone: set one to compare targets of few and of many levels, as
+    LightGBM's own gain is 2^label - 1, while here and in TOMA over nDCG gains are linear.
 
     *Queries* come as ``qid``, by metadata routing (requested already), from `qid_column`, or from
     the index level or the column ``qid``, as in `ranking_scorer`.
