@@ -233,7 +233,7 @@ class Aspect:
     def _linear_gains(self) -> tuple[float, ...]:
         grades = self.grades or (0,)
         span = (grades[-1] - grades[0]) or 1
-        return tuple((grade - grades[0]) / span for grade in grades)
+        return tuple((grade - grades[0]) / span + 0.0 for grade in grades)  # no -0 on a turned scale
 
     def with_grades(self, grades: Sequence[float]) -> Aspect:
         """Return this aspect with `grades`, in increasing order, in the place of missing ones."""
@@ -336,7 +336,7 @@ class NameRegistry(Generic[N]):
         if known.to_json() != item.to_json():
             raise MultiAspectError(
                 f"the name {name!r} already stands for {known.to_json()}, so it cannot stand for "
-                f"{item.to_json()} too; take another name"
+                f"{item.to_json()} too; take another name (or, in a notebook, restart the kernel)"
             )
 
     def get(self, name: str) -> N | None:

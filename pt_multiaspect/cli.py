@@ -40,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--qrels",
         nargs="+",
+        action="extend",
         required=True,
         metavar="ASPECT=FILE",
         help="a TREC qrels file per aspect (plain or .gz); a single FILE judges the relevance",
@@ -131,7 +132,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     if arguments.format == "csv":
         table.to_csv(sys.stdout, index=False)
     elif arguments.format == "json":
-        print(table.to_json(orient="records", indent=2))
+        print(table.to_json(orient="records", indent=2, double_precision=15))
     else:
         print(table.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
 

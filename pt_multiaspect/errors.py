@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 
-__all__ = ["MultiAspectError", "MultiAspectWarning", "choices", "counted", "warn_once"]
+__all__ = ["MultiAspectError", "MultiAspectWarning", "callers_level", "choices", "counted", "warn_once"]
 
 
 class MultiAspectError(ValueError):
@@ -32,15 +32,19 @@ def warn_once(message: str, *, key: str | None = None) -> None:
     """
     if (key or message) not in _given:
         _given.add(key or message)
-        warnings.warn(message, MultiAspectWarning, stacklevel=_callers_level())
+        warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
 
 
-def _callers_level() -> int:
+#: Whose frames a warning is not shown at: they call each other on behalf of the user.
+_TOOLS = ("pt_multiaspect", "ir_measures", "pyterrier", "joblib", "tqdm", "sklearn", "lightgbm", "xgboost")
+
+
+def callers_level() -> int:
     """The stack level, for the caller of this, of the first frame outside the tools that call each other here."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in ("pt_multiaspect", "ir_measures", "pyterrier"):
+        if package not in _TOOLS:
             break
         level, frame = level + 1, frame.f_back
     return level

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -13,7 +14,7 @@ import pandas as pd
 from ir_measures import Measure
 
 from . import names
-from .errors import MultiAspectError, choices
+from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
 from .io import read_run
 from .judgments import Judgments
 from .measures import MultiAspectMeasure
@@ -75,13 +76,18 @@ def evaluate(
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
 
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise MultiAspectError(f"n_jobs is a number of processes, or negative as in joblib, not {n_jobs!r}")
     labelled = _parse(measures)
     named = _name(runs)
     judgments = Judgments.of(qrels)
     jobs = (delayed(_evaluate)(name, run, judgments, labelled) for name, run in named.items())
     tables = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
     bar = tqdm(tables, total=len(named), desc="evaluate", unit="run", disable=not progress)
-    result: pd.DataFrame = pd.concat(list(bar), ignore_index=True)[COLUMNS]
+    evaluated = list(bar)
+    for message in dict.fromkeys(message for _, messages in evaluated for message in messages):
+        warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
+    result: pd.DataFrame = pd.concat([table for table, _ in evaluated], ignore_index=True)[COLUMNS]
     return result
 
 
@@ -155,18 +161,32 @@ def _name(runs: object) -> dict[str, object]:
         each = [runs] if single else list(runs)  # type: ignore[call-overload]
         if each and hasattr(each[0], "_fields"):
             each = [each]  # the rows of one run
+        paths = [Path(run) for run in each if isinstance(run, str | PathLike)]
+        # Run files of several folders are often called alike.
+        alike = len({path.name for path in paths}) < len(paths)
         named = {}
         for position, run in enumerate(each, 1):
-            name = Path(run).name if isinstance(run, str | PathLike) else f"run {position}"
-            if name in named:
-                raise MultiAspectError(f"two runs are called {name}; give a dict with a name for each")
-            named[name] = run
+            is_path = isinstance(run, str | PathLike)
+            named[(str(run) if alike else Path(run).name) if is_path else f"run {position}"] = run
     if not named:
         raise MultiAspectError("no run was given")
     return named
 
 
-def _evaluate(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, Measure]]) -> pd.DataFrame:
+def _evaluate(
+    name: str, run: object, judgments: Judgments, labelled: list[tuple[str, Measure]]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The long frame of one run, and the warnings, which other processes cannot give."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = _table(name, run, judgments, labelled)
+    for other in caught:
+        if not issubclass(other.category, MultiAspectWarning):
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    return table, [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
+
+
+def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, Measure]]) -> pd.DataFrame:
     """The long frame of one run."""
     try:
         if isinstance(run, str | PathLike):

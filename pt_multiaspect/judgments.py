@@ -78,11 +78,15 @@ def fingerprints(query: Ints, docnos: NDArray[np.object_]) -> NDArray[np.int64]:
 def _is_numeric(column: pd.Series[Any]) -> bool:
     if pd.api.types.is_numeric_dtype(column.dtype):
         return True
-    if column.dtype != object:
+    if getattr(column.dtype, "kind", "O") != "O":
         return False
-    values = column[column.notna()]
+    values = pd.Series(column[column.notna()], dtype=object)
     # One number among other things is a faulty label column rather than none.
-    return any(isinstance(value, Number) and not isinstance(value, Enum) for value in values)
+    if any(isinstance(value, Number) and not isinstance(value, Enum) for value in values):
+        return True
+    # Numbers that were read as text are labels all the same; the first rows rule most texts out.
+    parts = (values.iloc[:10], values) if len(values) else ()
+    return bool(parts) and all(pd.to_numeric(part, errors="coerce").notna().all() for part in parts)
 
 
 @dataclass(frozen=True, eq=False)

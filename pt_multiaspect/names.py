@@ -7,8 +7,10 @@ back on the names of ir-measures, so that ``"nDCG@10"`` and ``"TOMA@10"`` work b
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
@@ -35,14 +37,23 @@ def _parse_any_name(measure: str) -> list[Measure]:
     except ValueError as error:
         unknown_to_trec_eval = error
     try:
-        return [ir_measures.parse_measure(measure)]
+        parsed = ir_measures.parse_measure(measure)
     except MultiAspectError:
         raise
     except (ValueError, NameError, KeyError, TypeError, AttributeError) as error:
+        known = sorted(ir_measures.measures.registry)
+        similar = get_close_matches(re.split(r"[^\w]", measure, maxsplit=1)[0], known, n=3)
         raise MultiAspectError(
-            f"{measure!r} is neither a trec_eval name ({unknown_to_trec_eval}) nor one of ir-measures ({error}); "
-            f"measures there are: {choices(sorted(ir_measures.measures.registry))}"
+            f"{measure!r} is neither a trec_eval name ({unknown_to_trec_eval}) nor one of ir-measures ({error})"
+            + (f"; did you mean {' or '.join(similar)}?" if similar else "")
+            + f" Measures there are: {choices(known)}"
         ) from None
+    unknown = [name for name in parsed.params if name not in parsed.SUPPORTED_PARAMS]
+    if unknown:
+        raise MultiAspectError(
+            f"{parsed.NAME} has no parameter {choices(unknown)}; it has {choices(parsed.SUPPORTED_PARAMS)}"
+        )
+    return [parsed]
 
 
 setattr(_parse_any_name, _MARK, _trec_names)

@@ -193,7 +193,7 @@ def _last_occurrences(
     dropped = len(kept) - int(kept.sum())
     if dropped:
         warn_once(
-            f"{dropped} rows of a run repeat a document of their query; each document counts once, with its "
+            f"a run has documents more than once for a query ({dropped} surplus rows); each counts once, with its "
             "last score. Drop the repetitions to choose which one counts",
             key="repeated documents",
         )

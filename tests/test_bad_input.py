@@ -333,7 +333,7 @@ def test_repeated_documents_warn_with_their_number_and_the_last_score_wins() -> 
     found, message = warned(lambda: [values(measure, run=pd.concat([RUN, last])) for measure in measures])
     assert found == [values(measure, run=last) for measure in measures]
     assert found != [values(measure) for measure in measures]
-    for part in ("3 rows", "repeat a document", "last score"):
+    for part in ("3 surplus rows", "more than once", "last score"):
         assert part in message
 
 

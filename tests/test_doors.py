@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
@@ -943,3 +944,35 @@ def test_a_generator_is_used_up_once() -> None:
     """An evaluator keeps the judgments, so that a second run finds them still there."""
     evaluator = ir_measures.evaluator([TOMA_10, nDCG @ 10], _qrel_iterator())
     assert evaluator.calc_aggregate(RUN) == evaluator.calc_aggregate(RUN)
+
+
+@pytest.mark.parametrize("kind", [str, "category", object])
+def test_labels_read_as_text_are_labels_all_the_same(kind: Any) -> None:
+    frame = pd.DataFrame(
+        {
+            "qid": "q",
+            "docno": ["a", "b"],
+            "label": [1, 0],
+            "credibility": [0, 2],
+            "url": ["x", "7"],
+            "note": [None, None],
+        }
+    )
+    as_text = frame.assign(credibility=frame["credibility"].astype(str).astype(kind))
+    assert ma.Judgments(as_text).label_names == ("relevance", "credibility")
+    measure, run = ma.CAM(base="AP"), {"q": {"b": 2.0, "a": 1.0}}
+    assert measure.calc_aggregate(as_text, run) == measure.calc_aggregate(frame, run) == 0.75
+
+
+def test_warnings_of_other_processes_are_given_once_and_here() -> None:
+    frame = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "label": [1, 0], "credibility": [0, 2]})
+    runs = {str(i): {"q": {"a": 1.0}} for i in range(4)}
+    for n_jobs in (1, 2):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ma.evaluate(runs, frame, ma.TOMA(distance=3), n_jobs=n_jobs, progress=False)
+        ours = [one for one in caught if issubclass(one.category, ma.MultiAspectWarning)]
+        assert len(ours) <= 1
+        assert all(one.filename == __file__ for one in ours)
+        if n_jobs == 1:
+            assert "as in TOMA(distance=3,aspects={'relevance': 1, 'credibility': 2})" in str(ours[0].message)

@@ -105,7 +105,8 @@ def test_counts_are_summed_and_names_keep_their_order(collection):
         ({"a": {"q0": {"d0": 1.0}, "q1": 2.0}}, "map", ["run a", "{qid: {docno: score}}", "q1"]),
         ({"a": {"q0": {"d0": 1.0}}}, "nDGC@5", ["nDGC", "neither"]),
         ({"a": {"q0": {"d0": 1.0}}}, 3, ["measure"]),
-        (["same.run", "dir/same.run"], "map", ["same.run", "name"]),
+        (["same.run", "dir/same.run"], "map", ["same.run", "no such file"]),
+        (["same.run", "same.run"], "map", ["same.run", "no such file"]),
         ("nowhere.run", "map", ["nowhere.run"]),
     ],
 )

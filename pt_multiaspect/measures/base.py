@@ -275,16 +275,20 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
         total = sum(weights)
         return [weight / total for weight in weights]
 
+    def _declared(self, aspects: Aspects) -> str:
+        """How the measure prints when it is told of `aspects`."""
+        return str(self(aspects=aspects))
+
     def warn_if_inferred(self, views: tuple[AspectView, ...], depends: Callable[[AspectView], bool]) -> None:
         """Warn once that the values depend on the scales of some of `views` which had to be inferred."""
         inferred = [view for view in views if view.inferred and depends(view)]
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-            declared = Aspects({view.name: view.aspect for view in views}).spelled()
+            declared = self._declared(Aspects({view.name: view.aspect for view in views}))
             warn_once(
                 f"{self.NAME} depends on the scales of the aspects, which were inferred from the judgments at "
                 f"hand: {scales}. Other qrels, or parts of these (batches, folds), may give other scales and "
-                f"values: declare them, as in {self.NAME}(aspects={declared!r})",
+                f"values: declare them, as in {declared}",
                 key=f"{self.NAME}: {','.join(view.name for view in inferred)}",
             )
 
@@ -300,6 +304,9 @@ class SingleAspectMeasure(MultiAspectMeasure):
     @property
     def spec(self) -> AspectSpec:
         return ("relevance",)
+
+    def _declared(self, aspects: Aspects) -> str:
+        return f"On(base={str(self)!r},aspects={aspects.spelled()!r})"
 
     def compute(self, rankings: Rankings) -> Floats:
         (view,) = self.views(rankings.judgments)
