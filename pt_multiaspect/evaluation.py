@@ -8,8 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import ir_measures
-import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
@@ -17,8 +15,9 @@ from . import names
 from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
 from .io import read_run
 from .judgments import Judgments
+from .kernels.layout import Floats
 from .measures import MultiAspectMeasure
-from .measures.bases import without_junk_only_queries
+from .measures.elsewhere import by_ir_measures, first_fraction
 from .rankings import Rankings, run_frame
 
 __all__ = ["aggregate", "evaluate"]
@@ -215,37 +214,13 @@ def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[st
     return pd.concat(parts, ignore_index=True).assign(name=name)
 
 
-def _standard(measures: set[Measure], run: object, judgments: Judgments) -> dict[Measure, np.ndarray[Any, Any]]:
+def _standard(measures: set[Measure], run: object, judgments: Judgments) -> dict[Measure, Floats]:
     """Compute measures of ir-measures on the aspect relevance."""
-    labels = without_junk_only_queries(judgments.labels("relevance"), judgments.pool_query, judgments.n_queries)
-    judged = np.flatnonzero(~np.isnan(labels))
-    fractional = labels[judged] != np.floor(labels[judged])
-    if fractional.any():
+    labels = judgments.labels("relevance")
+    fraction = first_fraction(labels)
+    if fraction is not None:
         raise MultiAspectError(
-            f"ir-measures takes whole relevance labels only, but there is {labels[judged][fractional][0]:g}; "
+            f"ir-measures takes whole relevance labels only, but there is {fraction:g}; "
             f"On(base=...) computes {choices(sorted(map(str, measures)))} on such labels where it can"
         )
-    qrels = pd.DataFrame(
-        {
-            "query_id": judgments.qids[judgments.pool_query[judged]],
-            "doc_id": judgments.docnos[judged],
-            "relevance": labels[judged].astype(np.int64),
-        }
-    )
-    position = {qid: index for index, qid in enumerate(judgments.qids.tolist())}
-    values = {measure: np.full(len(position), float(measure.DEFAULT)) for measure in measures}
-    # Together, a plain nDCG may be computed with the gains of an nDCG(gains=...): ir-measures
-    # puts it into whichever call of pytrec_eval a set happens to have first.
-    with_gains = [[measure] for measure in measures if "gains" in measure.params]
-    plain = [measure for measure in measures if "gains" not in measure.params]
-    frame = run_frame(run)
-    try:
-        for group in [*with_gains, plain]:
-            for metric in ir_measures.iter_calc(group, qrels, frame) if group else ():
-                if metric.query_id in position:
-                    values[metric.measure][position[metric.query_id]] = metric.value
-    except (AssertionError, RuntimeError, ValueError) as error:
-        raise MultiAspectError(
-            f"ir-measures cannot compute {choices(sorted(map(str, measures)))}: {error}"
-        ) from error
-    return values
+    return by_ir_measures(measures, judgments, labels, run_frame(run))

@@ -8,7 +8,6 @@ from typing import Any
 
 import ir_measures
 import numpy as np
-import pandas as pd
 from ir_measures import Measure
 
 from ..aspects import aspect_name
@@ -19,6 +18,7 @@ from ..kernels.layout import Bools, Floats, Ints, Layout, discount, ratio
 from ..kernels.target import Target
 from ..rankings import Rankings
 from .base import MultiAspectMeasure, SingleAspectMeasure, parse_cutoff, real
+from .elsewhere import by_ir_measures, first_fraction
 
 __all__ = ["Base", "Bases", "LinearForm", "parse_bases"]
 
@@ -345,56 +345,31 @@ def _compute_elsewhere(base: Base, rankings: Rankings, target: Target) -> Floats
     measure = base.measure
     binarised = base.has_rel and ("rel" in measure.params or measure.SUPPORTED_PARAMS["rel"].default == 1)
     labels = target.signs if binarised else target.labels
-    judged = np.flatnonzero(~np.isnan(labels))
-    _check_labels(base, labels[judged])
+    _check_labels(base, labels)
     if binarised:
         # Junk keeps its own negative label, as some measures tell it from what is not relevant.
-        labels = np.where(target.positives(_rel(measure)), 1.0, np.minimum(labels, 0.0))
+        positive = target.positives(_rel(measure)) & ~np.isnan(labels)
+        labels = np.where(positive, 1.0, np.minimum(labels, 0.0))
         measure = measure(rel=1)
-    labels = without_junk_only_queries(labels, target.pool_query, target.n_queries)
-    judgments = rankings.judgments
-    qrels = pd.DataFrame(
-        {
-            "query_id": judgments.qids[target.pool_query[judged]],
-            "doc_id": judgments.docnos[judged],
-            "relevance": labels[judged].astype(np.int64),
-        }
-    )
-    values = np.full(len(judgments.qids), float(measure.DEFAULT))
-    position = {qid: index for index, qid in enumerate(judgments.qids.tolist())}
     try:
-        for metric in ir_measures.iter_calc([measure], qrels, rankings.rescored()):
-            if metric.query_id in position:
-                values[position[metric.query_id]] = metric.value
-    except (ValueError, RuntimeError, AssertionError, NameError) as error:
-        raise MultiAspectError(
-            f"the base {base.text} has no kernel here, and ir-measures cannot compute it: {error}"
-        ) from error
-    return np.where(np.isnan(values), float(measure.DEFAULT), values)
-
-
-def without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
-    """Raise the labels of queries that have none from 0 up to 0: on those pytrec_eval reads beyond its memory.
-
-    Nothing can count in such a query either way.
-    """
-    best = np.full(n_queries, -np.inf)
-    np.maximum.at(best, query, np.nan_to_num(labels, nan=-np.inf))
-    return np.where(best[query] < 0, np.maximum(labels, 0.0), labels)
+        return by_ir_measures([measure], rankings.judgments, labels, rankings.rescored())[measure]
+    except MultiAspectError as error:
+        raise MultiAspectError(f"the base {base.text} has no kernel here, and {error}") from error
 
 
 def _check_labels(base: Base, labels: Floats) -> None:
-    fractional = labels[labels != np.floor(labels)]
-    if len(fractional):
+    fraction = first_fraction(labels)
+    if fraction is not None:
         raise MultiAspectError(
             f"the base {base.text} is computed by ir-measures, which takes whole labels only, but there is "
-            f"{fractional[0]:g}; choose a base with a kernel of its own ({choices(_KERNELS)}), whole labels, "
+            f"{fraction:g}; choose a base with a kernel of its own ({choices(_KERNELS)}), whole labels, "
             "or, under TOMA, weighting='classes'"
         )
-    if labels.max(initial=0.0) > _GREATEST_LABEL:
+    greatest = np.nanmax(labels, initial=0.0)
+    if greatest > _GREATEST_LABEL:
         raise MultiAspectError(
             f"the base {base.text} is computed by ir-measures, whose back ends do not take labels as great as "
-            f"{labels.max():g}; under TOMA weighting='classes' gives smaller ones"
+            f"{greatest:g}; under TOMA weighting='classes' gives smaller ones"
         )
 
 
