@@ -6,7 +6,7 @@ names.
 
 from typing import TYPE_CHECKING, Any
 
-from . import model_selection, names, orders, provider
+from . import analysis, model_selection, names, orders, provider
 from .aspects import Aspect, Aspects
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
@@ -94,6 +94,7 @@ __all__ = [
     "Satisfaction",
     "aggregate",
     "aggregate_labels",
+    "analysis",
     "crp_curve",
     "evaluate",
     "lightgbm_metric",

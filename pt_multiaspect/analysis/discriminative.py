@@ -1,0 +1,377 @@
+"""How well measures tell systems apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..errors import MultiAspectError
+from ._frames import Floats, check_between, check_choice, check_count, check_seed, matrix
+
+__all__ = ["DiscriminativePower", "discriminative_power"]
+
+TESTS = ("bootstrap", "permutation", "t", "tukey")
+
+CORRECTIONS = (
+    "bonferroni", "sidak", "holm", "holm-sidak", "simes-hochberg", "hommel",
+    "fdr_bh", "fdr_by", "fdr_tsbh", "fdr_tsbky",
+)  # fmt: skip
+
+#: Statistics this close, relative to their greatest value, are equal: what rounding may make of a tie.
+_TOLERANCE = 1e-12
+
+#: How many numbers an array that is made on the way may have (32 MB).
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, repr=False)
+class DiscriminativePower:
+    """What `discriminative_power` found.
+
+    Attributes
+    ----------
+    table : DataFrame
+        A row per measure, most discriminative first: ``measure``; ``power``, the share of pairs of
+        systems that are discriminated; ``discriminated`` and ``pairs``, the numbers of those and of all;
+        ``difference``, the estimated difference of two means needed for it.
+    pairs : DataFrame
+        A row per measure and pair: ``measure a b``; ``difference``, the mean of a less that of b;
+        ``asl``, the achieved significance level; ``p``, the same after the correction;
+        ``discriminated``.
+    alpha : float
+        The significance level.
+    test, correction : str
+        How it was tested; the correction may be None.
+
+    Examples
+    --------
+    See `discriminative_power`.
+    """
+
+    table: pd.DataFrame
+    pairs: pd.DataFrame
+    alpha: float
+    test: str
+    correction: str | None
+
+    def curve(self) -> pd.DataFrame:
+        """Give the achieved-significance-level curves, for drawing.
+
+        Returns
+        -------
+        DataFrame
+            ``measure rank a b asl``: the pairs of each measure from the greatest significance level to the
+            least. The closer a curve is to the axes, the more discriminative the measure.
+        """
+        order = self.pairs.sort_values("asl", ascending=False, kind="stable")
+        parts = [order[order["measure"] == measure] for measure in self.pairs["measure"].unique()]
+        curve: pd.DataFrame = pd.concat(parts, ignore_index=True)
+        curve["rank"] = curve.groupby("measure", sort=False).cumcount() + 1
+        return curve.loc[:, ["measure", "rank", "a", "b", "asl"]]
+
+    def __repr__(self) -> str:
+        correction = f", correction={self.correction!r}" if self.correction else ""
+        return f"DiscriminativePower(test={self.test!r}, alpha={self.alpha:g}{correction})\n{self.table}"
+
+    def _repr_html_(self) -> str:
+        return str(self.table.to_html())
+
+
+def discriminative_power(
+    perquery: pd.DataFrame,
+    B: int = 10_000,
+    alpha: float = 0.01,
+    seed: int = 0,
+    test: str = "bootstrap",
+    correction: str | None = None,
+) -> DiscriminativePower:
+    """Tell for which share of the pairs of systems each measure finds a significant difference.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
+        ``pt.Experiment(perquery=True)`` return.
+    B : int, default 10_000
+        How many resamples are drawn; at least 1 / alpha. The test 't' draws none.
+    alpha : float in (0, 1), default 0.01
+        The significance level: pairs whose level is below are discriminated.
+    seed : int, default 0
+        The seed of the draws; the same seed gives the same result.
+    test : {'bootstrap', 'permutation', 't', 'tukey'}, default 'bootstrap'
+        The paired two-sided test of means over topics; see Notes.
+    correction : str, optional
+        The correction for testing many pairs, as `method` of ``statsmodels.stats.multitest.multipletests``:
+        'bonferroni', 'holm', 'fdr_bh', … It goes over the pairs of one measure. Not for 'tukey', which is
+        a correction itself.
+
+    Returns
+    -------
+    DiscriminativePower
+        Its ``table`` has the power in [0, 1] and the difference needed of each measure, its ``pairs``
+        every pair, and its ``curve()`` the achieved-significance-level curves.
+
+    Raises
+    ------
+    MultiAspectError
+        If there is one system or one topic only, a value is NaN, a measure is missing for some
+        systems, systems have unequal topics, a row is there twice, B is too small for alpha, or a
+        parameter is out of range.
+    ImportError
+        If a correction is wanted and statsmodels is not installed.
+
+    Notes
+    -----
+    All resamples are shared by all pairs and all measures, so that these are compared on equal terms.
+
+    - 'bootstrap': Sakai's. Differences z of a pair are shifted to a mean of 0 and topics drawn from
+      them with replacement; the level is the share of draws whose studentised mean is at least as
+      far from 0 as that of z. A draw whose differences are all equal has a studentised mean of 0 if
+      they are 0, else an infinite one.
+    - 'permutation': signs of z are flipped at random; the level is (1 + draws whose mean is at least as far
+      from 0) / (1 + B).
+    - 't': Student's paired t-test.
+    - 'tukey': randomised Tukey HSD. The scores of each topic are permuted over all systems; the level is (1 + draws
+      whose range of means is at least the difference of the pair) / (1 + B). It keeps the chance of
+      any false alarm among all pairs at alpha, and is thus much stricter than the others.
+
+    Systems with equal scores on all topics are never discriminated (their level is 1). A pair with
+    the same difference, not 0, on all topics has no variance: 'bootstrap' and 't' discriminate it.
+
+    The difference needed is, per pair, the least difference of means that would have been
+    significant (of the bootstrap, the mean difference of the draw whose studentised mean is the
+    ⌈B·alpha⌉-th furthest from 0), and of these the greatest over all pairs, as Sakai has it; a correction
+    does not enter into it. It is in the units of the measure, so compare it between measures of like
+    range only.
+
+    More power is not more validity: a measure may separate systems consistently by what is beside the point.
+
+    References
+    ----------
+    Sakai: Evaluating Evaluation Metrics based on the Bootstrap. SIGIR 2006.
+    Sakai: Evaluating Information Retrieval Metrics Based on Bootstrap Hypothesis Tests.
+    IPSJ Digital Courier 3 (2007).
+    Carterette: Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval
+    Experiments. TOIS 30 (2012).
+    Phipson, Smyth: Permutation P-values Should Never Be Zero. SAGMB 9 (2010).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = {"a": [0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.8, 0.7, 0.8, 0.7], "c": [0.1, 0.2, 0.1, 0.2, 0.0]}
+    >>> perquery = pd.DataFrame(
+    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
+    ...     columns=["name", "qid", "measure", "value"],
+    ... )
+    >>> power = discriminative_power(perquery, B=1000, test="t")
+    >>> power.table.round(4)
+      measure   power  discriminated  pairs  difference
+    0      AP  0.6667              2      3      0.1723
+    >>> power.curve().round(4)
+      measure  rank  a  b     asl
+    0      AP     1  a  b  1.0000
+    1      AP     2  a  c  0.0001
+    2      AP     3  b  c  0.0000
+    """
+    check_choice("test", test, TESTS)
+    B, alpha, seed = check_count("B", B), check_between("alpha", alpha), check_seed(seed)
+    if test != "t" and B * alpha < 1 - 1e-9:
+        raise MultiAspectError(
+            f"B={B} resamples cannot show a level of alpha={alpha:g}; draw at least {1 / alpha:.0f}"
+        )
+    correct = _corrector(test, correction, alpha)
+    values, names, _, measures = matrix(perquery)
+    first, second = np.triu_indices(len(names), 1)
+    judge = _judge(test, values, B, alpha, np.random.default_rng(seed))
+    system = np.array(names, dtype=object)
+    parts, table = [], []
+    for index, measure in enumerate(measures):
+        differences = values[first, :, index] - values[second, :, index]
+        zero = float(_TOLERANCE * np.abs(values[:, :, index]).max())
+        differences[np.abs(differences) <= zero] = 0.0
+        level, needed = judge(index, differences, zero)
+        p = correct(level.clip(0, 1))
+        part = pd.DataFrame({"measure": measure, "a": system[first], "b": system[second]})
+        part["difference"], part["asl"], part["p"] = differences.mean(axis=1), level.clip(0, 1), p
+        part["discriminated"] = p < alpha
+        found = int(part["discriminated"].sum())
+        parts.append(part)
+        table.append((measure, found / len(first), found, len(first), needed))
+    summary = pd.DataFrame(table, columns=["measure", "power", "discriminated", "pairs", "difference"])
+    return DiscriminativePower(
+        table=summary.sort_values("power", ascending=False, kind="stable", ignore_index=True),
+        pairs=pd.concat(parts, ignore_index=True),
+        alpha=alpha,
+        test=test,
+        correction=correction,
+    )
+
+
+def _corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floats], Floats]:
+    """What makes corrected levels of those of all pairs."""
+    if correction is None:
+        return lambda levels: levels
+    if test == "tukey":
+        raise MultiAspectError("tukey corrects for the number of pairs itself; leave out correction")
+    check_choice("correction", correction, CORRECTIONS)
+    multitest = import_module("statsmodels.stats.multitest")
+
+    def correct(levels: Floats) -> Floats:
+        return np.asarray(multitest.multipletests(levels, alpha=alpha, method=correction)[1], dtype=np.float64)
+
+    return correct
+
+
+def _judge(
+    test: str, values: Floats, B: int, alpha: float, rng: np.random.Generator
+) -> Callable[[int, Floats, float], tuple[Floats, float]]:
+    """What makes the levels of all pairs, and the difference needed, by one measure; draws are made once.
+
+    It takes the place of the measure, a row of differences per pair, and what counts as no difference.
+    """
+    n_topics = values.shape[1]
+    if test == "t":
+        return lambda _, differences, zero: _t(differences, zero, alpha)
+    if test == "bootstrap":
+        counts = resample_counts(n_topics, B, rng)
+        return lambda _, differences, zero: _bootstrap(differences, zero, counts, alpha)
+    if test == "permutation":
+        signs = random_signs(n_topics, B, rng)
+        return lambda _, differences, zero: _permutation(differences, signs, alpha)
+    ranges = permuted_ranges(values, B, rng)
+    return lambda measure, differences, zero: _tukey(differences, zero, ranges[measure], alpha)
+
+
+def resample_counts(n_topics: int, B: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
+    """Draw topics with replacement B times; how often each is in, topics × B."""
+    counts = np.empty((n_topics, B), dtype=np.uint16)
+    for draws in _slices(B, n_topics):
+        size = draws.stop - draws.start
+        topics = rng.integers(n_topics, size=(size, n_topics))
+        cells = topics + np.arange(size)[:, None] * n_topics
+        counts[:, draws] = np.bincount(cells.ravel(), minlength=size * n_topics).reshape(size, n_topics).T
+    return counts
+
+
+def random_signs(n_topics: int, B: int, rng: np.random.Generator) -> npt.NDArray[np.int8]:
+    """Draw a sign, −1 or 1, per topic B times, topics × B."""
+    return (2 * rng.integers(2, size=(B, n_topics), dtype=np.int8) - 1).T
+
+
+def permuted_ranges(values: Floats, B: int, rng: np.random.Generator) -> Floats:
+    """Permute the systems on each topic B times; the ranges of their means, measures × B."""
+    n_systems, n_topics, n_measures = values.shape
+    ranges = np.empty((n_measures, B))
+    scores = [np.ascontiguousarray(values[:, :, measure].T).ravel() for measure in range(n_measures)]
+    first = np.arange(n_topics)[:, None] * n_systems
+    for draws in _slices(B, 16 * n_topics * n_systems):
+        shape = (draws.stop - draws.start, n_topics, n_systems)
+        permuted = rng.permuted(np.broadcast_to(np.arange(n_systems), shape), axis=2) + first
+        for measure in range(n_measures):
+            means = scores[measure][permuted].mean(axis=1)
+            ranges[measure, draws] = means.max(axis=1) - means.min(axis=1)
+    return ranges
+
+
+def _slices(length: int, width: int) -> list[slice]:
+    """Parts of `length` rows with about `_CHUNK` numbers each when a row has `width`."""
+    size = max(1, _CHUNK // max(width, 1))
+    return [slice(start, min(start + size, length)) for start in range(0, length, size)]
+
+
+def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
+    """The matrix product with an array of small integers, which is made floating point part by part."""
+    for draws in _slices(drawn.shape[1], drawn.shape[0]):
+        out[:, draws] = rows @ drawn[:, draws].astype(np.float64)
+
+
+def _bootstrap(
+    differences: Floats, zero: float, drawn: npt.NDArray[np.uint16], alpha: float
+) -> tuple[Floats, float]:
+    """Levels by Sakai's test, and the difference needed.
+
+    With X the sum of n numbers and Q that of their squares, u = X² / (n Q) is in [0, 1] and
+    t² = (n − 1) u / (1 − u): u orders draws as |t| does, and needs no variance, which would be the
+    difference of nearly equal numbers.
+    """
+    (n_rows, n_topics), B = differences.shape, drawn.shape[1]
+    observed = _squared_cosine(differences.sum(axis=1), (differences**2).sum(axis=1), n_topics)
+    shifted = differences - differences.mean(axis=1, keepdims=True)
+    shifted[np.abs(shifted) <= zero] = 0.0
+    observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference everywhere
+    place = B - math.ceil(B * alpha - 1e-9)  # of the draw to be surpassed, in ascending order
+    level, needed = np.empty(n_rows), np.empty(n_rows)
+    parts = _slices(n_rows, B)
+    width = parts[0].stop
+    sums, squares = np.empty((width, B)), np.empty((width, B))
+    for part in parts:
+        size = part.stop - part.start
+        x, u = sums[:size], squares[:size]
+        _product(shifted[part], drawn, x)
+        _product(shifted[part] ** 2, drawn, u)
+        _squared_cosine(x, u, n_topics, out=u)
+        level[part] = (u >= observed[part, None] - _TOLERANCE).sum(axis=1) / B
+        critical = np.argpartition(u, place, axis=1)[:, place]
+        needed[part] = np.abs(x[np.arange(size), critical]) / n_topics
+    return level, float(needed.max())
+
+
+def _squared_cosine(sums: Floats, squares: Floats, n: int, out: Floats | None = None) -> Floats:
+    """X² / (n Q), and 0 where Q is 0."""
+    result = np.empty_like(squares) if out is None else out
+    np.multiply(squares, n, out=result)
+    np.maximum(result, np.finfo(np.float64).tiny, out=result)
+    np.divide(sums, result, out=result)
+    np.multiply(result, sums, out=result)
+    return result
+
+
+def _place(B: int, alpha: float) -> int:
+    """The place, in ascending order, of the draw to be surpassed, where the observed value counts as a draw."""
+    return min(B - math.ceil((B + 1) * alpha - 1e-9) + 1, B - 1)
+
+
+def _permutation(differences: Floats, drawn: npt.NDArray[np.int8], alpha: float) -> tuple[Floats, float]:
+    (n_rows, n_topics), B = differences.shape, drawn.shape[1]
+    observed = np.abs(differences.sum(axis=1)) - _TOLERANCE * np.abs(differences).sum(axis=1)
+    place = _place(B, alpha)
+    level, needed = np.empty(n_rows), np.empty(n_rows)
+    parts = _slices(n_rows, B)
+    sums = np.empty((parts[0].stop, B))
+    for part in parts:
+        x = sums[: part.stop - part.start]
+        _product(differences[part], drawn, x)
+        np.abs(x, out=x)
+        level[part] = (1 + (x >= observed[part, None]).sum(axis=1)) / (1 + B)
+        x.partition(place, axis=1)
+        needed[part] = x[:, place] / n_topics
+    return level, float(needed.max())
+
+
+def _t(differences: Floats, zero: float, alpha: float) -> tuple[Floats, float]:
+    from scipy.stats import t as student
+
+    n = differences.shape[1]
+    mean = differences.mean(axis=1)
+    error = np.asarray(differences.std(axis=1, ddof=1) / math.sqrt(n))
+    error[np.abs(differences - mean[:, None]).max(axis=1) <= zero] = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.abs(mean) / error
+    statistic[~differences.any(axis=1)] = 0.0
+    level = 2 * student.sf(statistic, n - 1)
+    return np.asarray(level), float(student.isf(alpha / 2, n - 1) * error.max())
+
+
+def _tukey(differences: Floats, zero: float, ranges: Floats, alpha: float) -> tuple[Floats, float]:
+    B = len(ranges)
+    ordered = np.sort(ranges)
+    observed = np.abs(differences.mean(axis=1)) - zero
+    level = (1 + B - np.searchsorted(ordered, observed, side="left")) / (1 + B)
+    return level, float(ordered[_place(B, alpha)])

@@ -1,0 +1,260 @@
+"""How alike measures rank systems: against SciPy, definitions, and the published τ of CLEF 2015."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau, spearmanr
+from shared_data import shared_path
+
+from pt_multiaspect.analysis import correlation, rank_correlation, tau_ap
+from pt_multiaspect.analysis._frames import matrix
+from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
+
+METHODS = ("kendall", "tau_ap", "spearman", "rbo")
+
+
+def frame(values, measures=("AP", "RR", "P")) -> pd.DataFrame:
+    """A long frame of an array systems × topics × measures."""
+    rows = [
+        (f"run {system}", f"q{topic}", measures[measure], value)
+        for (system, topic, measure), value in np.ndenumerate(np.asarray(values, dtype=float))
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def random_frame(seed=0, shape=(8, 6, 3), decimals=1) -> pd.DataFrame:
+    """Scores with ties."""
+    return frame(np.random.default_rng(seed).random(shape).round(decimals))
+
+
+def slow_tau_ap(reference, other) -> float:
+    order = sorted(range(len(other)), key=lambda system: -other[system])
+    shares = [
+        sum(reference[above] >= reference[order[rank]] for above in order[:rank]) / rank
+        for rank in range(1, len(order))
+    ]
+    return 2 * sum(shares) / len(shares) - 1
+
+
+def slow_rbo(one, two, p) -> float:
+    """Webber's sum to the last rank, and its last agreement from there on."""
+    places = [[1 + sum(other > score for other in scores) for score in scores] for scores in (one, two)]
+    total, n = 0.0, len(one)
+    for depth in range(1, n + 1):
+        first, second = ({system for system in range(n) if place[system] <= depth} for place in places)
+        agreement = 2 * len(first & second) / (len(first) + len(second))
+        total += agreement * p**depth
+    return (1 - p) / p * total + agreement * p**n
+
+
+@pytest.mark.parametrize(
+    ("measure", "tau", "ap"), [("uRBP", 0.8666, 0.7985684973), ("uRBPgr", 0.9077, 0.8634555553)]
+)
+def test_published_tau_of_clef_2015(measure, tau, ap):
+    runs = json.loads(shared_path("golden", "clef2015_runs.json").read_text())["runs"]
+    means = {name: run["committed"] for name, run in sorted(runs.items())}
+    assert len(means) == 110
+    reference, other = ([run[m] for run in means.values()] for m in ("RBP", measure))
+    assert round(rank_correlation(reference, other), 4) == tau
+    assert tau_ap(reference, other) == pytest.approx(ap, abs=1e-10)
+    rows = [(name, qid, m, run[m]) for name, run in means.items() for qid in "12" for m in ("RBP", measure)]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]).sample(frac=1, random_state=1)
+    for by in ("mean", "query"):
+        assert round(correlation(perquery, by=by).loc["RBP", measure], 4) == tau
+        assert correlation(perquery, "tau_ap", by).loc["RBP", measure] == pytest.approx(ap, abs=1e-10)
+
+
+scores = st.integers(2, 9).flatmap(
+    lambda n: st.tuples(*[st.lists(st.integers(0, 4).map(float), min_size=n, max_size=n)] * 2)
+)
+
+
+@given(scores)
+def test_equal_the_definitions(pair):
+    one, two = pair
+    constant = len(set(one)) == 1 or len(set(two)) == 1
+    for method, slow in [
+        ("kendall", lambda: kendalltau(one, two).statistic),
+        ("spearman", lambda: spearmanr(one, two).statistic),
+        ("tau_ap", lambda: slow_tau_ap(one, two)),
+    ]:
+        value = rank_correlation(one, two, method)
+        if constant:
+            assert np.isnan(value)
+        else:
+            assert value == pytest.approx(slow(), abs=1e-12)
+    for p in (0.5, 0.98):
+        value = rank_correlation(one, two, "rbo", p=p)
+        assert value == pytest.approx(slow_rbo(one, two, p), abs=1e-12)
+        assert 0 < value <= 1
+        assert rank_correlation(one, one, "rbo", p=p) == pytest.approx(1)
+
+
+@given(scores)
+def test_ties_of_tau_ap(pair):
+    one, _ = pair
+    if len(set(one)) > 1:
+        assert tau_ap(one, one) == pytest.approx(1)  # with ties, too
+        untied = [score - place / 100 for place, score in enumerate(one)]
+        assert tau_ap(one, untied) == pytest.approx(1)  # ties of the reference are right either way
+        assert tau_ap(one, [score + place / 100 for place, score in enumerate(one)]) == pytest.approx(1)
+        assert tau_ap(untied, one) == pytest.approx(1)  # ties of the other stay in the order given
+        assert tau_ap(one, [-score for score in untied]) < 1
+
+
+def test_tau_ap_has_a_direction():
+    assert tau_ap([4, 3, 2, 1], [1, 4, 3, 2]) == pytest.approx(2 * (1 + 1 + 0) / 3 - 1)
+    assert tau_ap([1, 4, 3, 2], [4, 3, 2, 1]) == pytest.approx(2 * (0 + 1 / 2 + 2 / 3) / 3 - 1)
+    table = correlation(frame(np.array([[4, 1], [3, 4], [2, 3], [1, 2]])[:, None].repeat(2, axis=1)), "tau_ap")
+    assert table.loc["AP", "RR"] == pytest.approx(tau_ap([4, 3, 2, 1], [1, 4, 3, 2]))
+    assert table.loc["RR", "AP"] == pytest.approx(tau_ap([1, 4, 3, 2], [4, 3, 2, 1]))
+
+
+def test_spearman_exercise():
+    ideal = list(range(1, 11))
+    assert round(rank_correlation(ideal, [2, 3, 1, 5, 4, 7, 8, 10, 6, 9], "spearman"), 4) == 0.8545
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_matrix_is_made_of_single_correlations(method):
+    perquery = random_frame()
+    values, _, qids, measures = matrix(perquery)
+    means = values.mean(axis=1)
+    by_mean, by_query = correlation(perquery, method), correlation(perquery, method, "query")
+    for row, one in enumerate(measures):
+        for column, two in enumerate(measures):
+            assert by_mean.loc[one, two] == pytest.approx(rank_correlation(means[:, row], means[:, column], method))
+            each = [
+                rank_correlation(values[:, topic, row], values[:, topic, column], method)
+                for topic in range(len(qids))
+            ]
+            assert by_query.loc[one, two] == pytest.approx(np.mean(each))
+    assert list(by_mean.index) == list(by_mean.columns) == measures
+    shuffled = perquery.sample(frac=1, random_state=3)
+    pd.testing.assert_frame_equal(correlation(shuffled, method).loc[measures, measures], by_mean)
+
+
+def test_the_order_in_which_a_mean_is_summed_makes_no_tie_break():
+    values = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.2, 0.3, 0.1], [0.4, 0.4, 0.4]]
+    other = [[0.1] * 3, [0.1] * 3, [0.1] * 3, [0.2] * 3]
+    assert correlation(frame(np.stack([values, other], axis=2))).loc["AP", "RR"] == 1
+
+
+@pytest.mark.parametrize("by", ["mean", "query"])
+@pytest.mark.parametrize("method", METHODS)
+def test_intervals(method, by):
+    perquery = random_frame(shape=(10, 20, 3), decimals=2)
+    settings = {"method": method, "by": by, "n_resamples": 60}
+    long = correlation(perquery, **settings, confidence=0.9)
+    assert list(long.columns) == ["reference", "measure", "correlation", "low", "high"]
+    assert len(long) == 6
+    table = correlation(perquery, **settings)
+    for row in long.itertuples():
+        assert row.correlation == table.loc[row.reference, row.measure]
+        assert -1 <= row.low <= row.high <= 1
+    pd.testing.assert_frame_equal(long, correlation(perquery, **settings, confidence=0.9), check_exact=True)
+    wide = correlation(perquery, **settings, confidence=0.99)
+    assert (wide["low"] <= long["low"]).all()
+    assert (wide["high"] >= long["high"]).all()
+    # A plain bootstrap with the same draws.
+    values, names, qids, measures = matrix(perquery)
+    drawn = np.random.default_rng(0).integers(len(qids), size=(60, len(qids)))
+    sample = []
+    for topics in drawn:
+        again = frame(values[:, topics], measures).assign(
+            name=lambda f: f["name"].map(dict(zip(sorted(names), names, strict=True)))
+        )
+        sample.append(correlation(again, method, by).loc["AP", "RR"])
+    expected = np.quantile(sample, [0.05, 0.95])
+    assert long.loc[0, ["low", "high"]].tolist() == pytest.approx(expected.tolist())
+
+
+def test_constant_measures_are_named():
+    values = np.random.default_rng(1).random((5, 4, 3))
+    values[:, :, 1] = 0.5
+    with pytest.warns(MultiAspectWarning, match=r"kendall .* RR .* in the mean"):
+        table = correlation(frame(values))
+    assert table["RR"].isna().all()
+    assert not np.isnan(table.loc["AP", "P"])
+    values[:, 1:, 1] = values[:, 1:, 0]
+    with pytest.warns(MultiAspectWarning, match=r"RR does so on 1 of 4 topics"):
+        table = correlation(frame(values), by="query")
+    assert table.loc["AP", "RR"] == pytest.approx(1)
+    assert not correlation(frame(values), "rbo").isna().any(axis=None)
+
+
+def test_frames_of_experiments():
+    import pyterrier as pt
+    from ir_measures import AP, RR
+
+    from pt_multiaspect import evaluate
+
+    qrels = pd.DataFrame(
+        [(q, d, int(q == d)) for q in ("1", "2") for d in ("1", "2", "3")], columns=["qid", "docno", "label"]
+    )
+    rng = np.random.default_rng(0)
+    runs = {name: qrels[["qid", "docno"]].assign(score=rng.random(len(qrels))) for name in "abc"}
+    topics = pd.DataFrame({"qid": ["1", "2"], "query": ["x", "y"]})
+    theirs = pt.Experiment(list(runs.values()), topics, qrels, [AP, RR], names=list(runs), perquery=True)
+    ours = evaluate(runs, qrels, [AP, RR], progress=False)
+    pd.testing.assert_frame_equal(
+        correlation(theirs, "rbo").loc[["AP", "RR"], ["AP", "RR"]], correlation(ours, "rbo")
+    )
+
+
+GOOD = frame(np.arange(24).reshape(4, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("bad", "parts"),
+    [
+        (GOOD.drop(columns="qid"), ["qid", "missing", "name, measure, value"]),
+        ("x", ["DataFrame", "str"]),
+        (GOOD.iloc[:0], ["no rows"]),
+        (GOOD[GOOD["name"] == "run 1"], ["two systems", "run 1"]),
+        (GOOD[GOOD["qid"] == "q1"], ["two topics", "q1"]),
+        (GOOD.assign(value=[np.nan, *GOOD["value"][1:]]), ["AP", "run 0", "q0", "nan", "1 such value"]),
+        (GOOD.assign(value=[*GOOD["value"][1:], np.inf]), ["RR", "run 3", "q2", "inf"]),
+        (GOOD.assign(value="x"), ["value", "no number"]),
+        (GOOD.assign(qid=[None, *GOOD["qid"][1:]]), ["qid", "empty"]),
+        (
+            GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")],
+            ["run 2", "no value of RR", "run 0, run 1, run 3 have"],
+        ),
+        (GOOD[(GOOD["name"] != "run 2") | (GOOD["qid"] != "q1")], ["unequal", "run 2", "AP", "q1", "2 such gaps"]),
+        (pd.concat([GOOD, GOOD.iloc[5:6]]), ["RR", "run 0", "q2", "2 times", "1 such cell"]),
+    ],
+)
+def test_bad_frames(bad, parts):
+    with pytest.raises(MultiAspectError) as caught:
+        matrix(bad)
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
+    with pytest.raises(MultiAspectError):
+        correlation(bad)
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda: correlation(GOOD, "pearson"), ["method", "kendall, tau_ap, spearman, rbo", "pearson"]),
+        (lambda: correlation(GOOD, by="topic"), ["by", "mean, query", "topic"]),
+        (lambda: correlation(GOOD, "rbo", p=1), ["p", "between 0 and 1"]),
+        (lambda: correlation(GOOD, confidence=95), ["confidence", "95"]),
+        (lambda: correlation(GOOD, n_resamples=0), ["n_resamples", "0"]),
+        (lambda: correlation(GOOD, seed=-1), ["seed", "-1"]),
+        (lambda: tau_ap([1, 2], [1, 2, 3]), ["same systems", "2 and 3"]),
+        (lambda: tau_ap([1], [1]), ["two systems"]),
+        (lambda: rank_correlation([1, float("nan")], [1, 2]), ["nan"]),
+        (lambda: rank_correlation(["x", "y"], [1, 2]), ["numbers"]),
+    ],
+)
+def test_bad_input(make, parts):
+    with pytest.raises(MultiAspectError) as caught:
+        make()
+    assert all(part in str(caught.value) for part in parts), str(caught.value)

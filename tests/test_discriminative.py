@@ -1,0 +1,232 @@
+"""How well measures tell systems apart: against plain loops over the same resamples."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_rel
+from test_correlation import GOOD, frame
+
+from pt_multiaspect.analysis import discriminative, discriminative_power
+from pt_multiaspect.errors import MultiAspectError
+
+B = 200
+ALPHA = 0.05
+RESAMPLED = ("bootstrap", "permutation", "tukey")
+TESTS = (*RESAMPLED, "t")
+
+
+@pytest.fixture
+def values() -> np.ndarray:
+    """Six systems on nine topics by three measures: one fine, one coarse with ties, one in steps of a half."""
+    rng = np.random.default_rng(5)
+    quality = np.linspace(0, 0.5, 6)[:, None]
+    fine = (quality + rng.normal(0.3, 0.2, (6, 9))).clip(0, 1)
+    return np.stack([fine, fine.round(1), (2 * fine).round() / 2], axis=2)
+
+
+def studentised(sample: list[float]) -> float:
+    """|mean / (sd / √n)|, infinite without deviation and 0 where all is 0."""
+    n, mean = len(sample), math.fsum(sample) / len(sample)
+    if max(sample) - min(sample) < 1e-12:
+        return 0.0 if abs(mean) < 1e-12 else math.inf
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in sample) / (n - 1))
+    return abs(mean) / (deviation / math.sqrt(n))
+
+
+def plain(values, test, seed):
+    """Level and needed difference of every pair of a systems × topics table, by loops."""
+    n_systems, n = values.shape
+    rng = np.random.default_rng(seed)
+    if test == "bootstrap":
+        draws = rng.integers(n, size=(B, n)).tolist()
+    elif test == "permutation":
+        draws = (2 * rng.integers(2, size=(B, n), dtype=np.int8) - 1).tolist()
+    else:
+        base = np.broadcast_to(np.arange(n_systems), (B, n, n_systems))
+        ranges = []
+        for permuted in rng.permuted(base, axis=2).tolist():
+            means = [
+                math.fsum(values[permuted[topic][place]][topic] for topic in range(n)) / n
+                for place in range(n_systems)
+            ]
+            ranges.append(max(means) - min(means))
+    found = []
+    for one, two in itertools.combinations(range(n_systems), 2):
+        z = [float(a - b) for a, b in zip(values[one], values[two], strict=True)]
+        mean = math.fsum(z) / n
+        if test == "bootstrap":
+            w = [value - mean for value in z]
+            samples = [[w[topic] for topic in topics] for topics in draws]
+            statistics = [studentised(sample) for sample in samples]
+            level = sum(statistic >= studentised(z) - 1e-9 for statistic in statistics) / B
+            critical = sorted(range(B), key=lambda draw: -statistics[draw])[int(B * ALPHA) - 1]
+            need = abs(math.fsum(samples[critical])) / n
+        else:
+            if test == "permutation":
+                statistics = [
+                    abs(math.fsum(s * value for s, value in zip(signs, z, strict=True))) / n for signs in draws
+                ]
+            else:
+                statistics = ranges
+            level = (1 + sum(statistic >= abs(mean) - 1e-9 for statistic in statistics)) / (1 + B)
+            # the least draw above which there are fewer than alpha (B + 1) − 1, the observed one being a draw
+            need = sorted(statistics, reverse=True)[math.ceil((B + 1) * ALPHA) - 2]
+        found.append((level, need))
+    return found
+
+
+@pytest.mark.parametrize("chunk", [discriminative._CHUNK, 700])
+@pytest.mark.parametrize("test", RESAMPLED)
+def test_equals_a_plain_loop(values, test, chunk, monkeypatch):
+    monkeypatch.setattr(discriminative, "_CHUNK", chunk)
+    assert (len(discriminative._slices(B, 9)) > 1) == (chunk == 700)  # whatever the parts, the draws are the same
+    power = discriminative_power(frame(values), B, ALPHA, seed=3, test=test)
+    table = power.table.set_index("measure")
+    for index, measure in enumerate(("AP", "RR", "P")):
+        expected = plain(values[:, :, index], test, 3)
+        pairs = power.pairs[power.pairs["measure"] == measure]
+        assert pairs["asl"].tolist() == [level for level, _ in expected]
+        assert table.loc[measure, "power"] == np.mean([level < ALPHA for level, _ in expected])
+        if measure != "P" or test != "bootstrap":  # there, draws tie: which is the critical one is open
+            assert table.loc[measure, "difference"] == pytest.approx(max(need for _, need in expected))
+    assert 0 < table.loc["AP", "power"] < 1
+
+
+def test_t_equals_scipy(values):
+    power = discriminative_power(frame(values), alpha=ALPHA, test="t")
+    expected = [
+        ttest_rel(values[one, :, 0], values[two, :, 0]).pvalue for one, two in itertools.combinations(range(6), 2)
+    ]
+    pairs = power.pairs[power.pairs["measure"] == "AP"]
+    assert pairs["asl"].tolist() == pytest.approx(expected, abs=1e-12)
+    assert pairs["difference"].tolist() == pytest.approx(
+        [(values[one] - values[two])[:, 0].mean() for one, two in itertools.combinations(range(6), 2)]
+    )
+    pd.testing.assert_frame_equal(power.pairs, discriminative_power(frame(values), 1, ALPHA, 9, "t").pairs)
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "permutation"])
+def test_levels_are_near_those_of_the_t_test(test):
+    rng = np.random.default_rng(2)
+    perquery = frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.5, (5, 60, 2)))
+    ours, t = discriminative_power(perquery, 4000, test=test), discriminative_power(perquery, test="t")
+    assert np.abs(ours.pairs["asl"] - t.pairs["asl"]).max() < 0.03
+    near = t.table.set_index("measure")["difference"]
+    assert ours.table.set_index("measure")["difference"].to_dict() == pytest.approx(near.to_dict(), rel=0.2)
+
+
+@pytest.mark.parametrize("test", ["permutation", "tukey"])
+def test_the_difference_needed_separates(values, test):
+    power = discriminative_power(frame(values), B, ALPHA, test=test)
+    if test == "tukey":
+        needed = power.pairs["measure"].map(power.table.set_index("measure")["difference"])
+        assert ((power.pairs["difference"].abs() > needed + 1e-12) == power.pairs["discriminated"]).all()
+    assert (power.table["difference"] > 0).all()
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_identical_systems_are_never_discriminated(test):
+    same = np.random.default_rng(0).random((1, 7, 2)).repeat(3, axis=0)
+    power = discriminative_power(frame(same), B, ALPHA, test=test)
+    assert (power.table["power"] == 0).all()
+    assert (power.pairs["asl"] == 1).all()
+    mixed = np.concatenate([same, same + np.random.default_rng(1).normal(1, 0.1, same.shape)])
+    pairs = discriminative_power(frame(mixed), B, 0.4, test=test).pairs
+    identical = pairs["a"].isin(["run 0", "run 1", "run 2"]) & pairs["b"].isin(["run 0", "run 1", "run 2"])
+    assert (pairs.loc[identical, "asl"] == 1).all()
+    assert pairs["discriminated"].any()
+
+
+@pytest.mark.parametrize(("test", "seen"), [("bootstrap", True), ("t", True), ("permutation", True)])
+def test_a_constant_difference(test, seen):
+    first = np.array([0.1, 0.2, 0.3, 0.7, 0.6, 0.5, 0.9, 0.8])
+    power = discriminative_power(frame(np.stack([first, first + 0.1])[:, :, None]), B, ALPHA, test=test)
+    assert power.pairs["discriminated"].all() == seen
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "t", "permutation"])
+def test_differences_that_cancel_are_none(test):
+    first = np.array([0.3, 0.1, 0.2, 0.2, 0.5, 0.7, 0.1, 0.4, 0.4])
+    second = first + np.array([0.1, -0.1, 0, 0, 0, 0, 0, 0.2, -0.2])
+    power = discriminative_power(frame(np.stack([first, second])[:, :, None]), B, ALPHA, test=test)
+    assert power.pairs["asl"].tolist() == pytest.approx([1])
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_the_same_seed_gives_the_same(values, test):
+    one, two = (discriminative_power(frame(values), B, ALPHA, 7, test) for _ in range(2))
+    pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
+    pd.testing.assert_frame_equal(one.pairs, two.pairs, check_exact=True)
+    other = discriminative_power(frame(values), B, ALPHA, 8, test)
+    assert one.pairs["asl"].equals(other.pairs["asl"]) == (test == "t")
+
+
+@pytest.mark.parametrize("test", RESAMPLED)
+def test_resamples_are_shared_by_measures(values, test):
+    one = discriminative_power(frame(values[:, :, [0, 0]]), B, ALPHA, test=test).pairs
+    levels = [group["asl"].tolist() for _, group in one.groupby("measure")]
+    assert levels[0] == levels[1]
+
+
+@pytest.mark.parametrize("correction", ["bonferroni", "holm", "fdr_bh"])
+def test_corrections(values, correction):
+    pytest.importorskip("statsmodels")
+    from statsmodels.stats.multitest import multipletests
+
+    power = discriminative_power(frame(values), 1000, ALPHA, correction=correction)
+    for _, pairs in power.pairs.groupby("measure"):
+        reject, p, *_ = multipletests(pairs["asl"], ALPHA, correction)
+        assert pairs["p"].tolist() == p.tolist()
+        assert pairs["discriminated"].tolist() == reject.tolist()
+    plain_power = discriminative_power(frame(values), 1000, ALPHA)
+    assert (power.pairs["asl"] == plain_power.pairs["asl"]).all()
+    assert power.table["discriminated"].sum() < plain_power.table["discriminated"].sum()
+    assert f"correction='{correction}'" in repr(power)
+
+
+def test_the_result(values):
+    power = discriminative_power(frame(values), B, ALPHA)
+    assert list(power.table.columns) == ["measure", "power", "discriminated", "pairs", "difference"]
+    assert power.table["power"].is_monotonic_decreasing
+    assert (power.table["pairs"] == 15).all()
+    assert list(power.pairs.columns) == ["measure", "a", "b", "difference", "asl", "p", "discriminated"]
+    curve = power.curve()
+    assert list(curve.columns) == ["measure", "rank", "a", "b", "asl"]
+    for measure, group in curve.groupby("measure"):
+        assert group["rank"].tolist() == list(range(1, 16))
+        assert group["asl"].is_monotonic_decreasing
+        asl = power.pairs.loc[power.pairs["measure"] == measure, "asl"]
+        assert sorted(group["asl"]) == sorted(asl)
+    assert "bootstrap" in repr(power)
+    assert "<table" in power._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda: discriminative_power(GOOD[GOOD["name"] == "run 1"]), ["two systems"]),
+        (lambda: discriminative_power(GOOD[GOOD["qid"] == "q1"]), ["two topics"]),
+        (lambda: discriminative_power(GOOD.assign(value=np.nan)), ["nan"]),
+        (lambda: discriminative_power(GOOD.iloc[1:]), ["unequal", "run 0"]),
+        (
+            lambda: discriminative_power(GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")]),
+            ["run 2", "no value of RR"],
+        ),
+        (lambda: discriminative_power(GOOD, test="wilcoxon"), ["test", "bootstrap, permutation, t, tukey"]),
+        (lambda: discriminative_power(GOOD, B=50), ["B=50", "0.01", "at least 100"]),
+        (lambda: discriminative_power(GOOD, B=0), ["B", "0"]),
+        (lambda: discriminative_power(GOOD, alpha=5), ["alpha", "5"]),
+        (lambda: discriminative_power(GOOD, seed=1.5), ["seed", "1.5"]),
+        (lambda: discriminative_power(GOOD, test="tukey", correction="holm"), ["tukey", "correction"]),
+        (lambda: discriminative_power(GOOD, correction="x"), ["correction", "holm", "x"]),
+    ],
+)
+def test_bad_input(make, parts):
+    with pytest.raises(MultiAspectError) as caught:
+        make()
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
