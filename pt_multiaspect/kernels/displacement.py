@@ -1,7 +1,7 @@
 """Displacement: how far documents stand from where the ideal ranking has their degree.
 
 Angelini, Ferro, Järvelin, Keskustalo, Pirkola, Santucci, Silvello: Cumulated Relative Position:
-A Metric for Ranking Evaluation. IIR 2012, Eq. 1-5.
+A Metric for Ranking Evaluation. CLEF 2012, and IIR 2013 (extended abstract), Eq. 1-5.
 """
 
 from __future__ import annotations

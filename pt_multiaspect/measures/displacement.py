@@ -39,7 +39,8 @@ class _CRP(SingleAspectMeasure):
 
     References
     ----------
-    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation. IIR 2012, Eq. 1-5.
+    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation.
+    CLEF 2012, and IIR 2013 (extended abstract), Eq. 1-5.
 
     Examples
     --------
@@ -67,7 +68,8 @@ class _NCRP(SingleAspectMeasure):
 
     References
     ----------
-    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation. IIR 2012, Eq. 5.
+    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation.
+    CLEF 2012, and IIR 2013 (extended abstract), Eq. 5.
 
     Examples
     --------
@@ -103,7 +105,8 @@ class _CRPRecovery(SingleAspectMeasure):
 
     References
     ----------
-    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation. IIR 2012, §2.
+    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation.
+    CLEF 2012, and IIR 2013 (extended abstract), §2.
 
     Examples
     --------
