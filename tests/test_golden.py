@@ -354,7 +354,7 @@ def test_a66_means(part: str) -> None:
 
 
 def test_a66_published_means() -> None:
-    """Of the means the paper prints, these come out; MEASURES.md §5 says why the others do not."""
+    """Of the means the paper prints, these come out; no deterministic tie rule gives the others."""
     _, qrels, run = a66()
     means = {name: measure.calc_aggregate(qrels, run) for name, measure in A66_MEASURES.items()}
     assert round(means["nwcs_separate"], 4) == 0.9413
