@@ -48,10 +48,8 @@ class Rankings:
 
     def __init__(self, run: object, judgments: Judgments) -> None:
         self.judgments = judgments
-        frame = _as_frame(run)
-        check_distinct_columns(frame, "a run")
-        codes, qids = encode(identifiers(id_column(frame, QUERY_COLUMNS, "a run"), "the run"))
-        docnos = identifiers(id_column(frame, DOCUMENT_COLUMNS, "a run"), "the run")
+        frame, query_ids, docnos = _read(run)
+        codes, qids = encode(query_ids)
         scores = _scores(frame, docnos, codes, qids)
         position = judgments.queries_of(qids)
         #: How many queries the run and the qrels share, and how many rows the run has.
@@ -125,11 +123,16 @@ class Rankings:
 
 def run_frame(run: object) -> pd.DataFrame:
     """Return a run in any accepted form as a frame ``query_id doc_id score`` with string identifiers."""
+    frame, qids, docnos = _read(run)
+    return pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": _numbers(frame["score"])})
+
+
+def _read(run: object) -> tuple[pd.DataFrame, NDArray[np.object_], NDArray[np.object_]]:
+    """A run as a frame, with the query and the document of each row as strings."""
     frame = _as_frame(run)
-    qids = identifiers(id_column(frame, QUERY_COLUMNS, "a run"), "the run")
-    docnos = identifiers(id_column(frame, DOCUMENT_COLUMNS, "a run"), "the run")
-    scores = _numbers(frame["score"])
-    return pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": scores})
+    check_distinct_columns(frame, "a run")
+    query, document = (id_column(frame, columns, "a run") for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
+    return frame, identifiers(query, "the run"), identifiers(document, "the run")
 
 
 def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:

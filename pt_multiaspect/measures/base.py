@@ -82,14 +82,20 @@ def real(name: str, *, low: float, high: float = np.inf, open_low: bool = False)
     return parse
 
 
-def parse_cutoff(value: Any) -> int | None:
-    """Take a rank, from 1, or None for the whole ranking."""
-    if value is None:
-        return None
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
-        return int(value)
-    raise MultiAspectError(f"a cutoff is a whole number of ranks from 1 up, not {value!r}")
+def whole(description: str, *, low: int) -> Callable[[Any], int | None]:
+    """A parser that takes None or a whole number from `low` up, which `description` says in an error."""
 
+    def parse(value: Any) -> int | None:
+        if value is None:
+            return None
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= low:
+            return int(value)
+        raise MultiAspectError(f"{description} from {low} up, not {value!r}")
+
+    return parse
+
+
+parse_cutoff = whole("a cutoff is a whole number of ranks", low=1)
 
 CUTOFF = Param(parse_cutoff, None, "ranking cutoff, measure@k")
 ASPECTS = Param(

@@ -14,7 +14,7 @@ from ..kernels import displacement, ranked
 from ..kernels.layout import Bools, Floats, discount, positions, ratio
 from ..kernels.target import Target
 from ..rankings import Rankings
-from .base import CUTOFF, Param, SingleAspectMeasure, choice
+from .base import CUTOFF, Param, SingleAspectMeasure, choice, whole
 
 __all__ = [
     "CG",
@@ -34,26 +34,11 @@ _KORFHAGE = "Korfhage 1997"
 _FLOOR = 1e-5
 
 
-def _count(name: str) -> Any:
-    def parse(value: Any) -> int | None:
-        if value is None:
-            return None
-        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1:
-            return int(value)
-        raise MultiAspectError(f"{name} is a whole number of documents from 1 up, not {value!r}")
-
-    return parse
-
-
-def _parse_rel(value: Any) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
-        return int(value)
-    raise MultiAspectError(f"rel is a whole number from 0 up, the least label that counts, not {value!r}")
-
-
-_REL = Param(_parse_rel, None, "the least label that counts; the aspect's threshold by default")
+_REL = Param(
+    whole("rel, the least label that counts, is a whole number", low=0),
+    None,
+    "the least label that counts; the aspect's threshold by default",
+)
 
 
 class _Binary(SingleAspectMeasure):
@@ -337,7 +322,12 @@ class _NoveltyRatio(_WithKnown):
         return ratio(new, ranked.found(rankings.layout, relevant, self.cutoff))
 
 
-_EXPECTED = Param(_count("expected"), None, "how many relevant documents the user expects", required=True)
+_EXPECTED = Param(
+    whole("expected is a whole number of documents", low=1),
+    None,
+    "how many relevant documents the user expects",
+    required=True,
+)
 
 
 class _RelativeRecall(_Binary):
@@ -443,7 +433,9 @@ class _ESL(_Binary):
     RANGE = (0.0, np.inf)
     LOWER_IS_BETTER = True
     SUPPORTED_PARAMS = {
-        "wanted": Param(_count("wanted"), 1, "how many relevant documents the user wants"),
+        "wanted": Param(
+            whole("wanted is a whole number of documents", low=1), 1, "how many relevant documents the user wants"
+        ),
         "rel": _REL,
     }
 

@@ -31,7 +31,7 @@ def read_target(target: object) -> MultiAspectMeasure:
     if isinstance(target, DistanceOrder):
         same = {"distance": target.distance, "weights": target.weights, "gate": target.gate}
         return TOMA(**same, aspects=target.aspects)
-    if isinstance(target, str) and target.isidentifier() and target not in _measure_names():
+    if isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry:
         return On(aspect=target)
     measure = names.parse(target)[0] if isinstance(target, str) else target
     if isinstance(measure, type(TOMA) | type(CAM) | type(On)):
@@ -40,10 +40,6 @@ def read_target(target: object) -> MultiAspectMeasure:
         "labels are aggregated by TOMA (the weights of its classes), by CAM (the weighted sum of values), by On "
         f"or the name of one aspect, or by an Order; not by {target!r}"
     )
-
-
-def _measure_names() -> set[str]:
-    return set(ir_measures.measures.registry)
 
 
 def gains(judgments: Judgments, measure: MultiAspectMeasure) -> Floats:
@@ -65,7 +61,7 @@ def gains(judgments: Judgments, measure: MultiAspectMeasure) -> Floats:
         return np.asarray(np.exp2(target.gain) - 1.0, dtype=np.float64)
     if isinstance(measure, type(On)):
         return judgments.view(measure["aspect"], measure["aspects"]).target.gain
-    views = judgments.views(measure["aspects"])
+    views = measure.views(judgments)
     weights = weights_of(measure["weights"], [view.name for view in views])
     return np.asarray(
         np.sum([weight * view.target.gain for weight, view in zip(weights, views, strict=True)], axis=0),
