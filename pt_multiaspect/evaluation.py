@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,12 +11,12 @@ from ir_measures import Measure
 
 from . import names
 from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
-from .io import read_run
 from .judgments import Judgments
 from .kernels.layout import Floats
 from .measures import MultiAspectMeasure
 from .measures.elsewhere import by_ir_measures, first_fraction
-from .rankings import Rankings, run_frame
+from .rankings import run_frame
+from .runs import join, named_runs
 
 __all__ = ["aggregate", "evaluate"]
 
@@ -78,7 +76,7 @@ def evaluate(
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise MultiAspectError(f"n_jobs is a number of processes, or negative as in joblib, not {n_jobs!r}")
     labelled = _parse(measures)
-    named = _name(runs)
+    named = named_runs(runs)
     judgments = Judgments.of(qrels)
     jobs = (delayed(_evaluate)(name, run, judgments, labelled) for name, run in named.items())
     tables = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
@@ -142,34 +140,8 @@ def _parse(measures: object) -> list[tuple[str, Measure]]:
     return list(labelled.items())
 
 
-def _is_one_run(runs: Mapping[Any, Any]) -> bool:
-    """Tell {qid: {docno: score}} from {name: {qid: {docno: score}}}."""
-    inner = [value for value in runs.values() if isinstance(value, Mapping) and value]
-    return bool(inner) and not isinstance(next(iter(inner[0].values())), Mapping)
-
-
 def _is_sequence(value: object) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str)
-
-
-def _name(runs: object) -> dict[str, object]:
-    if isinstance(runs, Mapping) and not _is_one_run(runs):
-        named = {str(name): run for name, run in runs.items()}
-    else:
-        single = isinstance(runs, pd.DataFrame | Mapping | str | PathLike) or not isinstance(runs, Iterable)
-        each = [runs] if single else list(runs)  # type: ignore[call-overload]
-        if each and hasattr(each[0], "_fields"):
-            each = [each]  # the rows of one run
-        paths = [Path(run) for run in each if isinstance(run, str | PathLike)]
-        # Run files of several folders are often called alike.
-        alike = len({path.name for path in paths}) < len(paths)
-        named = {}
-        for position, run in enumerate(each, 1):
-            is_path = isinstance(run, str | PathLike)
-            named[(str(run) if alike else Path(run).name) if is_path else f"run {position}"] = run
-    if not named:
-        raise MultiAspectError("no run was given")
-    return named
 
 
 def _evaluate(
@@ -187,20 +159,7 @@ def _evaluate(
 
 def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, Measure]]) -> pd.DataFrame:
     """The long frame of one run."""
-    try:
-        if isinstance(run, str | PathLike):
-            run = read_run(run)
-        elif isinstance(run, Iterable) and not isinstance(run, pd.DataFrame | Mapping):
-            run = list(run)  # to be read twice
-        rankings = Rankings(run, judgments)
-    except MultiAspectError as error:
-        raise MultiAspectError(f"run {name}: {error}") from None
-    if not rankings.n_common:
-        raise MultiAspectError(
-            f"run {name} has no query in common with the qrels, whose queries are such as "
-            f"{choices(judgments.qids[:3])}; the run's are such as "
-            f"{choices(run_frame(run)['query_id'].unique()[:3])}"
-        )
+    run, rankings = join(name, run, judgments)
     foreign = {measure for _, measure in labelled if not isinstance(measure, MultiAspectMeasure)}
     elsewhere = _standard(foreign, run, judgments) if foreign else {}
     parts = []

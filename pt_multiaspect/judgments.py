@@ -250,6 +250,13 @@ class Judgments:
         """Return `qrels` if they are Judgments already, else build them."""
         return qrels if isinstance(qrels, Judgments) else cls(qrels)
 
+    def in_order(self) -> Judgments:
+        """Return the same judgments with the documents of a query in the order of their names."""
+        place = pd.factorize(self.docnos, sort=True)[0]
+        ordered = Judgments(self._frame.iloc[self._first[np.lexsort((place, self.pool_query))]])
+        ordered._positional = self._positional
+        return ordered
+
     @property
     def n_queries(self) -> int:
         """The number of queries that have judgments."""

@@ -1,6 +1,19 @@
 """Evaluating the evaluation: how measures agree, and how well they tell systems apart."""
 
+from .bounds import attainable, ideal_values, upper_bound
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
+from .quality import document_quality, zero_aspect_documents
 
-__all__ = ["DiscriminativePower", "correlation", "discriminative_power", "rank_correlation", "tau_ap"]
+__all__ = [
+    "DiscriminativePower",
+    "attainable",
+    "correlation",
+    "discriminative_power",
+    "document_quality",
+    "ideal_values",
+    "rank_correlation",
+    "tau_ap",
+    "upper_bound",
+    "zero_aspect_documents",
+]

@@ -263,6 +263,22 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
             A value for every judged query, in the order of ``rankings.judgments.qids``.
         """
 
+    def worth(self, judgments: Judgments) -> Floats | None:
+        """Tell by what to sort the judged documents for the greatest value.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        ndarray of float, shape (n_pool,), or None
+            None if the measure does not look at a single number of each document, or no order is
+            known to be best.
+        """
+        return None
+
     @property
     def spec(self) -> AspectSpec:
         """What the measure is told of aspects: scales, names or nothing."""

@@ -45,6 +45,8 @@ class _Kernel:
     compute: Callable[[Measure, Layout, Target], Floats]
     #: Whether only positive documents count, and not how positive they are.
     binary: bool
+    #: Whether it never falls when a better document is exchanged for a worse one further up.
+    ordered: bool = True
     linear: Callable[[Measure, Target], LinearForm] | None = None
 
 
@@ -203,10 +205,10 @@ _KERNELS: Mapping[str, _Kernel] = {
     "RBP": _Kernel(_rbp, binary=True, linear=_rbp_linear),
     "ERR": _Kernel(_err, binary=False),
     "Success": _Kernel(_success, binary=True),
-    "SetP": _Kernel(_set_precision, binary=True),
+    "SetP": _Kernel(_set_precision, binary=True, ordered=False),
     "SetR": _Kernel(_r, binary=True),
-    "SetF": _Kernel(_set_f, binary=True),
-    "SetAP": _Kernel(_set_ap, binary=True),
+    "SetF": _Kernel(_set_f, binary=True, ordered=False),
+    "SetAP": _Kernel(_set_ap, binary=True, ordered=False),
 }
 
 
@@ -318,14 +320,32 @@ class Base:
             return np.asarray(target.n_positive(_rel(self.measure)) == 0, dtype=np.bool_)
         return np.asarray(target.greatest == 0, dtype=np.bool_)
 
+    def worth(self, target: Target) -> Floats | None:
+        """Return what documents are sorted by for the greatest value, never negative; None if that is unknown."""
+        if self._kernel is None or not self._kernel.ordered:
+            return None
+        if self._kernel.binary:
+            return target.positives(_rel(self.measure)).astype(np.float64)
+        return _gained(self.measure, target).gain
+
     def check_nonnegative(self, mean: str) -> None:
         """Refuse a measure whose values can be negative, of which `mean` makes nothing."""
         if isinstance(self.measure, SingleAspectMeasure) and self.measure.RANGE[0] < 0:
             raise MultiAspectError(f"{self.text} can be negative, and the {mean} mean of such values means nothing")
 
+    @property
+    def has_kernel(self) -> bool:
+        """Whether it is computed here rather than by ir-measures."""
+        return self._kernel is not None
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the measure is a sum over ranks of discount times gain."""
+        return self._kernel is not None and self._kernel.linear is not None
+
     def check_linear(self) -> None:
         """Refuse a measure that is no linear form: sorting documents does not maximise it."""
-        if self._kernel is None or self._kernel.linear is None:
+        if not self.is_linear:
             linear = choices(name for name, kernel in _KERNELS.items() if kernel.linear)
             raise MultiAspectError(
                 f"normalized=True needs the best value any ranking can reach, which is known for {linear}; "

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..judgments import AspectView
+from ..judgments import AspectView, Judgments
 from ..kernels import ranked
-from ..kernels.layout import Floats, Layout, ratio
+from ..kernels.layout import Bools, Floats, Layout, ratio
 from ..kernels.target import ideal_order
 from ..rankings import Rankings
 from .base import ASPECTS, CUTOFF, MultiAspectMeasure, Param, choice, real, weights_param
@@ -22,6 +22,16 @@ _SHARPNESS = Param(real("s", low=0, open_low=True), 1, "a document's gain is 2^(
 def _probability(views: tuple[AspectView, ...]) -> Floats:
     """The product of the aspects' gains, with an element more at the end for unjudged documents."""
     return np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
+
+
+def _positive(views: tuple[AspectView, ...]) -> Bools:
+    """Which documents are positive in every aspect."""
+    return np.asarray(np.all([view.positive for view in views], axis=0), dtype=np.bool_)
+
+
+def _judged_probability(views: tuple[AspectView, ...]) -> Floats:
+    """The product of the aspects' gains, 0 where one is not judged."""
+    return np.where(np.all([view.known for view in views], axis=0), _probability(views)[:-1], 0.0)
 
 
 def _takes_the_scale(view: AspectView) -> bool:
@@ -72,8 +82,10 @@ class _uRBP(MultiAspectMeasure):
     def compute(self, rankings: Rankings) -> Floats:
         views = self.views(rankings.judgments)
         self.warn_if_inferred(views, lambda view: view.scale.is_fractional)
-        positive = np.all([view.positive for view in views], axis=0)
-        return ranked.rbp(rankings.layout, positive, self["p"], self.cutoff)
+        return ranked.rbp(rankings.layout, _positive(views), self["p"], self.cutoff)
+
+    def worth(self, judgments: Judgments) -> Floats | None:
+        return _positive(self.views(judgments)).astype(np.float64)
 
 
 class _uRBPgr(MultiAspectMeasure):
@@ -117,6 +129,9 @@ class _uRBPgr(MultiAspectMeasure):
         gain = _probability(views)
         return ranked.rbp(_covering(rankings.top(self.cutoff), gain), gain, self["p"])
 
+    def worth(self, judgments: Judgments) -> Floats | None:
+        return _probability(self.views(judgments))[:-1]
+
 
 class _unDCG(MultiAspectMeasure):
     """Understandability-biased nDCG, with the gain 2^(s·P) - 1.
@@ -157,13 +172,15 @@ class _unDCG(MultiAspectMeasure):
     def compute(self, rankings: Rankings) -> Floats:
         views = self.views(rankings.judgments)
         self.warn_if_inferred(views, _takes_the_scale)
-        judged = np.all([view.known for view in views], axis=0)
-        probability = np.where(judged, _probability(views)[:-1], 0.0)
+        probability = _judged_probability(views)
         # Scaled by a power of two, which cancels out, so that no s overflows.
         gain = ranked.stop_probability(self["s"] * probability, self["s"] * probability.max(initial=0.0))
         layout = rankings.layout
         ideal = ranked.ideal_dcg(*ideal_order(layout.pool_query, gain), layout.n_queries, self.cutoff)
         return np.minimum(ratio(ranked.dcg(layout, gain, self.cutoff), ideal), 1.0)
+
+    def worth(self, judgments: Judgments) -> Floats | None:
+        return _judged_probability(self.views(judgments))
 
 
 class _uERR(MultiAspectMeasure):
@@ -213,6 +230,9 @@ class _uERR(MultiAspectMeasure):
         top = float(np.prod([view.top_probability for view in views]))
         stop = ranked.stop_probability(self["s"] * _probability(views), self["s"] * top)
         return ranked.err(_covering(rankings.top(self.cutoff), stop), stop)
+
+    def worth(self, judgments: Judgments) -> Floats | None:
+        return _probability(self.views(judgments))[:-1]
 
 
 class _NWCS(MultiAspectMeasure):

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import MultiAspectError, choices
 from ..judgments import AspectView, Judgments
-from ..kernels.layout import Floats, descending, positions, ratio, sums
+from ..kernels.layout import Floats, ratio
 from ..rankings import Rankings
 from .base import ASPECTS, CUTOFF, Param, choice, weights_param
-from .bases import Base, LinearForm
-from .single import BasedMeasure, base_param
+from .bases import Base
+from .optimum import best_sum
+from .single import BasedMeasure, Term, base_param
 
 __all__ = ["CAM", "GAM", "MM", "WHAM"]
 
@@ -26,7 +26,7 @@ def _parse_bool(value: Any) -> bool:
     raise MultiAspectError(f"normalized is True or False, not {value!r}")
 
 
-class _ScoreAggregation(BasedMeasure):
+class ScoreAggregation(BasedMeasure):
     """A mean of the base measure's values on the aspects."""
 
     SUPPORTED_PARAMS = {
@@ -65,27 +65,45 @@ class _ScoreAggregation(BasedMeasure):
             if share > 0
         ]
 
+    def terms(self, judgments: Judgments) -> list[Term]:
+        parts = [(base, view.target, share) for view, base, share in self._parts(judgments)]
+        shares = np.repeat([[share] for _, _, share in parts], judgments.n_queries, axis=1)
+        if self["empty"] == "drop":
+            shares = np.where(np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares)
+            total = shares.sum(axis=0)
+            shares = np.divide(shares, total, out=shares, where=total > 0)
+        return [Term(base, target, share) for (base, target, _), share in zip(parts, shares, strict=True)]
+
     def compute(self, rankings: Rankings) -> Floats:
         parts = self._parts(rankings.judgments)
         depending = {view for view, base, _ in parts if base.depends_on_scale(view)}
         self.warn_if_inferred(self.views(rankings.judgments), lambda view: view in depending)
-        values = np.stack([base.values(rankings, view.target) for view, base, _ in parts])
-        shares = np.repeat([[share] for _, _, share in parts], rankings.judgments.n_queries, axis=1)
-        if self["empty"] == "drop":
-            shares = np.where(np.stack([base.empty(view.target) for view, base, _ in parts]), 0.0, shares)
-            total = shares.sum(axis=0)
-            shares = np.divide(shares, total, out=shares, where=total > 0)
-        greatest = np.where(shares > 0, values, -np.inf).max(axis=0)
-        combined = self._combine(values, shares)
-        combined = np.where(np.isneginf(greatest), 0.0, np.minimum(combined, greatest))  # above by rounding only
-        return np.asarray(combined, dtype=np.float64)
+        terms = self.terms(rankings.judgments)
+        return self.combine(
+            np.stack([term.base.values(rankings, term.target) for term in terms]),
+            np.stack([term.weight for term in terms]),
+        )
+
+    def combine(self, values: Floats, weights: Floats) -> Floats:
+        """The mean of values; both of shape (n_terms, n_queries)."""
+        greatest = np.where(weights > 0, values, -np.inf).max(axis=0)
+        mean = np.minimum(self._mean(values, weights), greatest)  # above by rounding only
+        return np.where(np.isneginf(greatest), 0.0, mean)
 
     @abstractmethod
-    def _combine(self, values: Floats, shares: Floats) -> Floats:
-        """Combine values and shares of shape (n_aspects, n_queries)."""
+    def _mean(self, values: Floats, weights: Floats) -> Floats:
+        """The mean of values and weights of shape (n_terms, n_queries)."""
+
+    @abstractmethod
+    def slope(self, values: Floats, weights: Floats) -> Floats:
+        """The derivative of the mean at positive values, by term.
+
+        All these means f are concave and f(c·x) = c·f(x), so that f(x) ≤ slope(y)·x for any x and
+        y: a weighted sum that is nowhere less than the mean.
+        """
 
 
-class _CAM(_ScoreAggregation):
+class _CAM(ScoreAggregation):
     """Convex aggregating measure: the weighted arithmetic mean over aspects, Σ p_a μ_a.
 
     Parameters
@@ -126,7 +144,7 @@ class _CAM(_ScoreAggregation):
     SHORT_DESC = "The weighted arithmetic mean of a measure over the aspects."
     CITATION = "Lioma et al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5"
     SUPPORTED_PARAMS = {
-        **{name: param for name, param in _ScoreAggregation.SUPPORTED_PARAMS.items() if name != "cutoff"},
+        **{name: param for name, param in ScoreAggregation.SUPPORTED_PARAMS.items() if name != "cutoff"},
         "normalized": Param(_parse_bool, False, "divide by the best value any ranking can reach"),
         "cutoff": CUTOFF,
     }
@@ -134,7 +152,7 @@ class _CAM(_ScoreAggregation):
     def _check(self) -> None:
         super()._check()
         if self["normalized"]:
-            for base in self._each_base():
+            for base in self.each_base():
                 base.check_linear()
 
     def compute(self, rankings: Rankings) -> Floats:
@@ -148,42 +166,19 @@ class _CAM(_ScoreAggregation):
             values = super(_CAM, self(empty="zero", normalized=False)).compute(rankings)
         return np.minimum(ratio(values, best), 1.0)
 
-    def _combine(self, values: Floats, shares: Floats) -> Floats:
-        return np.asarray((shares * values).sum(axis=0), dtype=np.float64)
+    def _mean(self, values: Floats, weights: Floats) -> Floats:
+        return np.asarray((weights * values).sum(axis=0), dtype=np.float64)
+
+    def slope(self, values: Floats, weights: Floats) -> Floats:
+        return weights
 
     def _best(self, judgments: Judgments) -> Floats:
         """The greatest CAM of any ranking of the judged documents, per query."""
-        forms = [(base.linear(view.target), share) for view, base, share in self._parts(judgments)]
-        query, n_queries = judgments.pool_query, judgments.n_queries
-        if len({form.key for form, _ in forms}) == 1:
-            total = np.sum([share * form.gain for form, share in forms], axis=0)
-            order = descending(query, total)
-            rank = positions(query[order]) + 1
-            return sums(query[order], total[order] * forms[0][0].discount(rank, query[order]), n_queries)
-        return _best_assignment(forms, query, n_queries)
+        forms = [(term.base.linear(term.target), term.weight) for term in self(empty="zero").terms(judgments)]
+        return best_sum(forms, judgments.pool_query, judgments.n_queries).value
 
 
-def _best_assignment(forms: list[tuple[LinearForm, float]], query: NDArray[np.intp], n_queries: int) -> Floats:
-    """The best ranking under different discounts: documents are assigned to ranks, query by query."""
-    from scipy.optimize import linear_sum_assignment
-
-    best = np.zeros(n_queries)
-    gains = np.stack([share * form.gain for form, share in forms])
-    # In an order of their own, so that sums do not depend on that of the qrels.
-    order = np.lexsort((*gains, query))
-    query, gains = query[order], gains[:, order]
-    useful = np.flatnonzero(gains.any(axis=0))
-    bounds = np.searchsorted(query[useful], np.arange(n_queries + 1))
-    for index in range(n_queries):
-        documents = useful[bounds[index] : bounds[index + 1]]
-        ranks = np.arange(1, len(documents) + 1)
-        discounts = np.stack([form.discount(ranks, np.full(len(ranks), index)) for form, _ in forms])
-        worth = gains[:, documents].T @ discounts
-        best[index] = worth[linear_sum_assignment(worth, maximize=True)].sum()
-    return best
-
-
-class _MM(_ScoreAggregation):
+class _MM(ScoreAggregation):
     """The weighted harmonic mean over aspects, Σ p_a / Σ (p_a / μ_a); 0 where any μ_a is 0.
 
     Parameters
@@ -218,14 +213,17 @@ class _MM(_ScoreAggregation):
 
     def _check(self) -> None:
         super()._check()
-        for base in self._each_base():
+        for base in self.each_base():
             base.check_nonnegative("harmonic")
 
-    def _combine(self, values: Floats, shares: Floats) -> Floats:
-        counted = shares > 0
+    def _mean(self, values: Floats, weights: Floats) -> Floats:
+        counted = weights > 0
         defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
-        burdens = np.divide(shares, values, out=np.zeros_like(values), where=counted & (values > 0)).sum(axis=0)
-        return np.where(defined, ratio(shares.sum(axis=0), burdens), 0.0)
+        burdens = np.divide(weights, values, out=np.zeros_like(values), where=counted & (values > 0)).sum(axis=0)
+        return np.where(defined, ratio(weights.sum(axis=0), burdens), 0.0)
+
+    def slope(self, values: Floats, weights: Floats) -> Floats:
+        return np.asarray(weights * (self._mean(values, weights) / values) ** 2, dtype=np.float64)
 
 
 class _WHAM(_MM):
@@ -262,7 +260,7 @@ class _WHAM(_MM):
         super()._check_names(names)
 
 
-class _GAM(_ScoreAggregation):
+class _GAM(ScoreAggregation):
     """The weighted geometric mean over aspects, Π μ_a^p_a; 0 where any μ_a is 0.
 
     Parameters
@@ -291,14 +289,17 @@ class _GAM(_ScoreAggregation):
 
     def _check(self) -> None:
         super()._check()
-        for base in self._each_base():
+        for base in self.each_base():
             base.check_nonnegative("geometric")
 
-    def _combine(self, values: Floats, shares: Floats) -> Floats:
-        counted = shares > 0
+    def _mean(self, values: Floats, weights: Floats) -> Floats:
+        counted = weights > 0
         defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
         logs = np.log(values, out=np.zeros_like(values), where=counted & (values > 0))
-        return np.where(defined, np.exp((shares * logs).sum(axis=0)), 0.0)
+        return np.where(defined, np.exp((weights * logs).sum(axis=0)), 0.0)
+
+    def slope(self, values: Floats, weights: Floats) -> Floats:
+        return np.asarray(weights * self._mean(values, weights) / values, dtype=np.float64)
 
 
 CAM = _CAM()

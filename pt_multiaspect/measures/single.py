@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..aspects import aspect_name
 from ..errors import MultiAspectError, choices
+from ..judgments import AspectView, Judgments
 from ..kernels.layout import Floats
+from ..kernels.target import Target
 from ..rankings import Rankings
 from .base import ASPECTS, CUTOFF, MultiAspectMeasure, Param
 from .bases import Base, Bases, fill_cutoff, parse_base, parse_bases, spell_bases
@@ -15,24 +21,48 @@ from .bases import Base, Bases, fill_cutoff, parse_base, parse_bases, spell_base
 __all__ = ["On"]
 
 
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A base on what it ranks: what a measure over bases is made of."""
+
+    base: Base
+    target: Target
+    #: How much it counts in each query, shape (n_queries,).
+    weight: Floats
+
+    @classmethod
+    def alone(cls, base: Base, target: Target) -> Term:
+        """The only term of a measure."""
+        return cls(base, target, np.ones(target.n_queries))
+
+
 class BasedMeasure(MultiAspectMeasure):
     """A measure over a base measure, whose cutoff is the measure's own."""
+
+    @abstractmethod
+    def terms(self, judgments: Judgments) -> list[Term]:
+        """The values, and their weights, the measure is a function of."""
+
+    def worth(self, judgments: Judgments) -> Floats | None:
+        """What documents are sorted by for the greatest value, if there is one base and it tells."""
+        terms = self.terms(judgments)
+        return terms[0].base.worth(terms[0].target) if len(terms) == 1 else None
 
     def _check(self) -> None:
         self._bases: Bases = fill_cutoff(self["base"], self.cutoff, self.NAME)
 
-    def _each_base(self) -> list[Base]:
+    def each_base(self) -> list[Base]:
         return [self._bases] if isinstance(self._bases, Base) else list(self._bases.values())
 
     @property
     def lower_is_better(self) -> bool:
         """Whether small values of the bases are good."""
-        return any(getattr(base.measure, "LOWER_IS_BETTER", False) for base in self._each_base())
+        return any(getattr(base.measure, "LOWER_IS_BETTER", False) for base in self.each_base())
 
     def validate_params(self) -> None:
         """Refuse bases that lack a required parameter."""
         try:
-            for base in self._each_base():
+            for base in self.each_base():
                 base.check_complete()
         except MultiAspectError as error:
             raise self._named(error) from None
@@ -96,9 +126,16 @@ class _On(BasedMeasure):
         if self["aspect"] not in names:
             raise MultiAspectError(f"the aspect {self['aspect']} is not among the aspects given: {choices(names)}")
 
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """The one aspect the measure takes in."""
+        return (judgments.view(self["aspect"], self["aspects"]),)
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        (view,), (base,) = self.views(judgments), self.each_base()
+        return [Term.alone(base, view.target)]
+
     def compute(self, rankings: Rankings) -> Floats:
-        view = rankings.judgments.view(self["aspect"], self["aspects"])
-        (base,) = self._each_base()
+        (view,), (base,) = self.views(rankings.judgments), self.each_base()
         self.warn_if_inferred((view,), base.depends_on_scale)
         return base.values(rankings, view.target)
 

@@ -16,7 +16,7 @@ from ..kernels.target import Target
 from ..order import DistanceOrder, Order, check_gate, parse_order
 from ..rankings import Rankings
 from .base import ASPECTS, CUTOFF, Param, choice, weights_param
-from .single import BasedMeasure, base_param
+from .single import BasedMeasure, Term, base_param
 
 __all__ = ["TOMA"]
 
@@ -113,7 +113,7 @@ class _TOMA(BasedMeasure):
 
     def _check(self) -> None:
         super()._check()
-        (base,) = self._each_base()
+        (base,) = self.each_base()
         base.check_on_classes(exponential=self["weighting"] == "exponential")
         order = self["distance"]
         if isinstance(order, Order):
@@ -140,10 +140,14 @@ class _TOMA(BasedMeasure):
 
     def compute(self, rankings: Rankings) -> Floats:
         judgments = rankings.judgments
-        (base,) = self._each_base()
+        (base,) = self.each_base()
         views = self.views(judgments)
         self.warn_if_inferred(views, lambda view: True)
         return base.values(rankings, self.target(judgments))
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        (base,) = self.each_base()
+        return [Term.alone(base, self.target(judgments))]
 
     def target(self, judgments: Judgments) -> Target:
         """Return the classes of the judged documents as a base measure sees them.

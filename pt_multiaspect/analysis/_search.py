@@ -1,0 +1,480 @@
+"""The best ranking by a weighted sum of measures, of which some are not linear: a beam search with a bound."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.layout import Bools, Floats, Ints
+from ..kernels.ranked import stop_probability
+from ..measures.bases import Base
+from ..measures.single import Term
+
+__all__ = ["Found", "can_search", "search"]
+
+#: Values this close are equal: what rounding makes of the same sum in another order.
+_TOLERANCE = 1e-12
+
+#: Numbers in the choices of `_later` (80 MB), beyond which it is left out: some 12 types of 500 documents.
+_MOST_CHOICES = 20_000_000
+
+#: Numbers in the states of a rank, roughly, which limits the width where documents are of many types.
+_MOST_CELLS, _LEAST_WIDTH = 500_000, 10
+
+#: Types to the power 1.5, times ranks, beyond which means are not searched for (seconds per query).
+_MOST_EFFORT = 250_000
+
+#: How many states before one are tried for surpassing it.
+_NEIGHBOURS = 16
+
+Counts = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best ranking of the judged documents a search has found."""
+
+    #: The rank of each judged document, from 1.
+    rank: Ints
+    #: What no ranking can exceed, shape (n_queries,).
+    bound: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """A mean of measures that is no weighted sum."""
+
+    #: The mean of values and weights, both of shape (n_terms, n); it does not fall when a value rises.
+    combine: Callable[[Floats, Floats], Floats]
+    #: Weights whose sum is nowhere less than the mean, shape (n_terms, n_queries).
+    slope: Floats
+    #: What no ranking can exceed, as far as is known, shape (n_queries,).
+    bound: Floats
+
+
+class _Progress(ABC):
+    """What a measure gains of documents placed one after the other, in one query.
+
+    Documents of one type are worth the same to all measures, so that a beginning of a ranking is
+    described by how many documents of each type it has: `counts`, of shape (n_states, n_types).
+    """
+
+    #: The last rank at which anything can be gained.
+    depth: int
+
+    @abstractmethod
+    def step(self, rank: int, counts: Counts) -> Floats:
+        """The gain of putting each type at `rank`, shape (n_states, n_types)."""
+
+    @abstractmethod
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        """The most that documents after `rank` can still gain by this measure alone, shape (n_states,)."""
+
+
+class _Convex(_Progress):
+    """A measure that is Σ_rank level(documents up to rank) · (factor[rank] - factor[rank + 1]), level convex."""
+
+    #: The factor at ranks from 1, not increasing, with a last one of 0.
+    factor: Floats
+
+    @abstractmethod
+    def level(self, counts: npt.NDArray[np.number]) -> Floats:
+        """A convex function of the counts, shape (n_states,)."""
+
+
+class _Linear(_Convex):
+    def __init__(self, gain: Floats, discount: Floats, totals: Counts) -> None:
+        self.factor = np.append(discount, 0.0)
+        self.depth = int(np.flatnonzero(discount > 0).max(initial=-1)) + 1
+        self._gain, self._discount, self._totals = gain, discount, totals
+        levels, of_type = np.unique(-gain, return_inverse=True)
+        self._levels = -levels  # from high to low
+        self._is_level = (of_type[:, None] == np.arange(len(levels))).astype(np.float64)
+        self._cumulated = np.concatenate([[0.0], np.cumsum(discount)])
+
+    def level(self, counts: npt.NDArray[np.number]) -> Floats:
+        return np.asarray(counts @ self._gain, dtype=np.float64)
+
+    def step(self, rank: int, counts: Counts) -> Floats:
+        return np.broadcast_to(self._gain * self._discount[rank - 1], counts.shape)
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        left = (self._totals - counts) @ self._is_level
+        ends = rank + np.cumsum(left, axis=1).astype(np.intp)
+        until = self._cumulated[ends]
+        since = np.concatenate([np.full((len(ends), 1), self._cumulated[rank]), until[:, :-1]], axis=1)
+        return np.asarray((until - since) @ self._levels, dtype=np.float64)
+
+
+class _Binary(_Progress):
+    """A measure of how many positive documents stand where."""
+
+    def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
+        self._positive = positive
+        self._n_positive = int(positive @ totals)
+        self._norm = max(self._n_positive, 1)
+        self.depth = int(totals.sum()) if cutoff is None else min(cutoff, int(totals.sum()))
+
+    def _found(self, counts: Counts) -> Ints:
+        return (counts @ self._positive).astype(np.intp)
+
+    def step(self, rank: int, counts: Counts) -> Floats:
+        if rank > self.depth:
+            return np.zeros(counts.shape)
+        return np.outer(self._next(rank, self._found(counts)), self._positive)
+
+    @abstractmethod
+    def _next(self, rank: int, found: Ints) -> Floats:
+        """The gain of a positive document at `rank` after `found` others."""
+
+
+class _AP(_Binary, _Convex):
+    # With F documents found and x = 1 for a positive one, F_i x_i = (F_i² + F_i - F_(i-1)² - F_(i-1)) / 2.
+
+    def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
+        super().__init__(positive, cutoff, totals)
+        ranks = np.arange(1, int(totals.sum()) + 1)
+        self.factor = np.append(np.where(ranks <= self.depth, 1.0 / ranks, 0.0), 0.0)
+        self._harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(totals.sum()) + 1))])
+
+    def level(self, counts: npt.NDArray[np.number]) -> Floats:
+        found = counts @ self._positive
+        return np.asarray(found * (found + 1) / (2 * self._norm), dtype=np.float64)
+
+    def _next(self, rank: int, found: Ints) -> Floats:
+        return np.asarray((found + 1) / (rank * self._norm), dtype=np.float64)
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        # All that are left come next: Σ_j (found + j) / (rank + j).
+        found = self._found(counts)
+        left = np.clip(self._n_positive - found, 0, max(self.depth - rank, 0))
+        later = self._harmonic[rank + left] - self._harmonic[rank]
+        return np.asarray((left + (found - rank) * later) / self._norm, dtype=np.float64)
+
+
+class _RR(_Binary):
+    def _next(self, rank: int, found: Ints) -> Floats:
+        return np.asarray((found == 0) / rank, dtype=np.float64)
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        can = (self._found(counts) == 0) & (rank < self.depth)
+        return self._next(rank + 1, np.where(can, 0, 1))
+
+
+class _Success(_RR):
+    def _next(self, rank: int, found: Ints) -> Floats:
+        return np.asarray(found == 0, dtype=np.float64)
+
+
+class _ERR(_Progress):
+    def __init__(self, stop: Floats, cutoff: int | None, totals: Counts) -> None:
+        self._stop, self._totals = stop, totals
+        self.depth = int(totals.sum()) if cutoff is None else min(cutoff, int(totals.sum()))
+        self._stays = np.log1p(-stop)
+
+    def step(self, rank: int, counts: Counts) -> Floats:
+        if rank > self.depth:
+            return np.zeros(counts.shape)
+        return np.outer(np.exp(counts @ self._stays) / rank, self._stop)
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        # Whoever is to stop at all cannot do so before the next rank.
+        if rank >= self.depth:
+            return np.zeros(len(counts))
+        stay = np.exp(counts @ self._stays)
+        stops = -np.expm1((self._totals - counts) @ self._stays)
+        return np.asarray(stay * stops / (rank + 1), dtype=np.float64)
+
+
+_BINARY: dict[str, type[_Binary]] = {"AP": _AP, "RR": _RR, "Success": _Success}
+
+
+def can_search(base: Base) -> bool:
+    """Tell whether the search knows a base measure."""
+    return base.is_linear or (base.has_kernel and base.measure.NAME in {*_BINARY, "ERR"})
+
+
+def _worth(term: Term) -> Floats:
+    """What documents are worth to a term: of two, the measure has the worthier one higher up."""
+    base = term.base
+    if base.is_linear:
+        return base.linear(term.target).gain
+    if base.measure.NAME == "ERR":
+        return stop_probability(term.target.gain, term.target.top)
+    worth = base.worth(term.target)
+    assert worth is not None  # a base measure `can_search` knows
+    return worth
+
+
+def _progress(term: Term, worth: Floats, totals: Counts, query: int) -> _Progress:
+    base = term.base
+    if base.is_linear:
+        ranks = np.arange(1, int(totals.sum()) + 1)
+        discount = base.linear(term.target).discount(ranks, np.full(len(ranks), query))
+        return _Linear(worth, discount, totals)
+    if base.measure.NAME == "ERR":
+        return _ERR(worth, base.cutoff, totals)
+    return _BINARY[base.measure.NAME](worth, base.cutoff, totals)
+
+
+def search(
+    terms: list[Term],
+    query: Ints,
+    floor: Floats,
+    width: int,
+    *,
+    mean: Mean | None = None,
+) -> Found:
+    """Maximise Σ weight · measure, or another mean, over the rankings of the judged documents, query by query.
+
+    Rankings are built from the top. Of beginnings with the same documents those are kept that no
+    other one surpasses, and a document waits for those that are worth as much to all measures and more
+    to one; neither loses the best ranking. When more than `width` beginnings are left, those with the
+    least hope are dropped: a bound of what they may come to. The greatest hope ever dropped is the
+    bound of all, so the search is exact where none was dropped.
+
+    Parameters
+    ----------
+    terms : list of Term
+        Measures and weights, all of them known to `can_search`.
+    query : ndarray of int, shape (n_pool,)
+        The query of each judged document, non-decreasing.
+    floor : ndarray of float, shape (n_queries,)
+        What is known to be reached; what cannot exceed it is not followed.
+    width : int
+        How many beginnings are kept at each rank; fewer where documents are of many types.
+    mean : Mean, optional
+        What is maximised, if it is no weighted sum. Queries whose documents are of many types, of which
+        sums leave little to be found, are left out.
+    """
+    worths = np.stack([_worth(term) for term in terms])
+    weights = np.stack([term.weight for term in terms])
+    # In an order of their own, useful documents first, so that nothing depends on the order of the qrels.
+    order = np.lexsort((*-worths, ~worths.any(axis=0), query))
+    rank = np.empty(len(query), dtype=np.intp)
+    bound = floor.copy()
+    starts = np.searchsorted(query, np.arange(len(floor) + 1))
+    for index in range(len(floor)):
+        documents = order[starts[index] : starts[index + 1]]
+        rank[documents] = np.arange(1, len(documents) + 1)
+        active = np.flatnonzero(weights[:, index] > 0)
+        is_useful = worths[np.ix_(active, documents)].any(axis=0)
+        useful, others = documents[is_useful], documents[~is_useful]
+        if not len(useful):
+            continue
+        types, of_document, totals = np.unique(
+            -worths[np.ix_(active, useful)], axis=1, return_inverse=True, return_counts=True
+        )
+        pool = _Pool(-types, totals.astype(np.int32))
+        parts = [_progress(terms[place], pool.types[row], pool.totals, index) for row, place in enumerate(active)]
+        aim: _Aim
+        if mean is None:
+            aim = _WeightedSum(parts, weights[active, index], pool)
+        else:
+            effort = len(pool.totals) ** 1.5 * max(part.depth for part in parts)
+            if effort > _MOST_EFFORT or mean.bound[index] <= floor[index] + _TOLERANCE:
+                bound[index] = mean.bound[index]
+                continue
+            aim = _Mean(parts, weights[active, index], mean.slope[active, index], mean.combine, pool)
+        sequence, bound[index] = _beam(aim, pool, floor[index], width)
+        if sequence is not None:
+            rank[useful[np.argsort(of_document.ravel(), kind="stable")]] = np.argsort(sequence, kind="stable") + 1
+            rank[others] = np.arange(len(useful) + 1, len(documents) + 1)
+    return Found(rank, bound)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """The judged documents of a query."""
+
+    #: What each type is worth to each measure, shape (n_terms, n_types).
+    types: Floats
+    #: How many documents there are of each type.
+    totals: Counts
+
+    @property
+    def length(self) -> int:
+        """How many documents there are."""
+        return int(self.totals.sum())
+
+
+class _Aim(ABC):
+    """What is maximised, over states with `values` of shape (n_terms, n_states)."""
+
+    def __init__(self, parts: list[_Progress], pool: _Pool) -> None:
+        self.parts, self._totals = parts, pool.totals
+
+    @abstractmethod
+    def value(self, values: Floats) -> Floats:
+        """What states are worth as they are."""
+
+    @abstractmethod
+    def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
+        """A bound of what they may come to."""
+
+    @abstractmethod
+    def unsurpassed(self, values: Floats, counts: Counts) -> Ints:
+        """The states that no other one with the same documents makes superfluous."""
+
+
+class _WeightedSum(_Aim):
+    def __init__(self, parts: list[_Progress], weights: Floats, pool: _Pool) -> None:
+        super().__init__(parts, pool)
+        self._weights, self._outlook = weights, _Outlook(parts, weights, pool)
+
+    def value(self, values: Floats) -> Floats:
+        return self._weights @ values
+
+    def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
+        return self._weights @ values + self._outlook.rest(rank, counts)
+
+    def unsurpassed(self, values: Floats, counts: Counts) -> Ints:
+        key = _key(counts, self._totals)
+        order = np.lexsort((-self.value(values), key))
+        first: Bools = np.append(True, key[order][1:] != key[order][:-1])
+        return np.asarray(order[first], dtype=np.intp)
+
+
+class _Mean(_Aim):
+    """A mean that a weighted sum bounds."""
+
+    def __init__(
+        self,
+        parts: list[_Progress],
+        weights: Floats,
+        slope: Floats,
+        combine: Callable[[Floats, Floats], Floats],
+        pool: _Pool,
+    ) -> None:
+        super().__init__(parts, pool)
+        self._weights, self._combine = weights, combine
+        self._bounding = _WeightedSum(parts, slope, pool)
+
+    def value(self, values: Floats) -> Floats:
+        return self._combine(values, np.broadcast_to(self._weights[:, None], values.shape))
+
+    def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
+        hope = self.value(values + np.stack([part.rest(rank, counts) for part in self.parts]))
+        return np.minimum(hope, self._bounding.hope(values, rank, counts))
+
+    def unsurpassed(self, values: Floats, counts: Counts) -> Ints:
+        key = _key(counts, self._totals)
+        order = np.lexsort((*-values[::-1], key))
+        key, sorted_values = key[order], values[:, order]
+        surpassed = np.zeros(len(order), dtype=np.bool_)
+        # What surpasses a state comes before it. Most of what comes just before is looked at.
+        for step in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
+            same = key[step:] == key[:-step]
+            surpassed[step:] |= same & (sorted_values[:, :-step] >= sorted_values[:, step:]).all(axis=0)
+        return np.asarray(order[~surpassed], dtype=np.intp)
+
+
+def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None, float]:
+    """The best sequence of types if it exceeds `floor`, and the bound."""
+    n_types, length = len(pool.totals), pool.length
+    width = max(_LEAST_WIDTH, min(width, int(_MOST_CELLS / n_types**1.5)))
+    dominates = _dominates(pool.types)
+    counts, values = np.zeros((1, n_types), dtype=np.int32), np.zeros((len(aim.parts), 1))
+    back: list[tuple[Ints, Ints]] = []
+    dropped = -np.inf
+    for rank in range(1, length + 1):
+        is_left = counts < pool.totals
+        state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ dominates) == 0))
+        gained = np.stack([part.step(rank, counts)[state, chosen] for part in aim.parts])
+        values, counts = values[:, state] + gained, counts[state]
+        counts[np.arange(len(state)), chosen] += 1
+        kept = aim.unsurpassed(values, counts)
+        hope = aim.hope(values[:, kept], rank, counts[kept])
+        promising = hope > floor + _TOLERANCE
+        kept, hope = kept[promising], hope[promising]
+        if len(kept) > width:
+            by_hope = np.argsort(-hope, kind="stable")
+            dropped = max(dropped, float(hope[by_hope[width]]))
+            kept, hope = kept[by_hope[:width]], hope[by_hope[:width]]
+        if not len(kept):
+            return None, max(floor, dropped)
+        counts, values = counts[kept], values[:, kept]
+        back.append((state[kept], chosen[kept]))
+        if not (hope > aim.value(values)).any():  # beyond the cutoffs
+            break
+    final = aim.value(values)
+    best = int(np.argmax(final))
+    bound = max(float(final[best]), floor, dropped)
+    sequence = np.empty(length, dtype=np.intp)
+    sequence[len(back) :] = np.repeat(np.arange(n_types), pool.totals - counts[best])
+    for place in range(len(back) - 1, -1, -1):
+        states, choices = back[place]
+        sequence[place], best = choices[best], int(states[best])
+    return sequence, bound
+
+
+class _Outlook:
+    """The most that documents still to be placed can add to a weighted sum."""
+
+    def __init__(self, parts: list[_Progress], weights: Floats, pool: _Pool) -> None:
+        weighted = list(zip(weights.tolist(), parts, strict=True))
+        self._convex = [(weight, part) for weight, part in weighted if isinstance(part, _Convex)]
+        self._others = [(weight, part) for weight, part in weighted if not isinstance(part, _Convex)]
+        self._later = _later(self._convex, pool.totals) if len(self._convex) > 1 else None
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        """The bound for beginnings of `rank` documents, shape (n_states,)."""
+        rest = _sum(((weight, part.rest(rank, counts)) for weight, part in self._convex), len(counts))
+        if self._later is not None:
+            had = ((weight * part.factor[rank], part.level(counts)) for weight, part in self._convex)
+            rest = np.minimum(rest, self._later[rank] - _sum(had, len(counts)))
+        return rest + _sum(((weight, part.rest(rank, counts)) for weight, part in self._others), len(counts))
+
+
+def _sum(weighted: Iterable[tuple[float, Floats]], length: int) -> Floats:
+    total = np.zeros(length)
+    for weight, values in weighted:
+        total += weight * values
+    return total
+
+
+def _later(parts: list[tuple[float, _Convex]], totals: Counts) -> Floats | None:
+    """What the documents up to each later rank are worth at most, cumulated from the end.
+
+    Every rank may choose its documents anew, which is what makes this a bound. A convex function of
+    how many documents of each type there are, with their sum given, is greatest where all
+    types but one are taken whole or not at all: these choices are tried.
+    """
+    n_types, length = len(totals), int(totals.sum())
+    if n_types * length * 2.0 ** (n_types - 1) > _MOST_CHOICES:
+        return None
+    whole = ((np.arange(2**n_types)[:, None] >> np.arange(n_types)) & 1).astype(np.int32)
+    split, choice = np.nonzero(whole.T == 0)
+    times = totals[split] + 1
+    counts = np.repeat(whole[choice] * totals, times, axis=0)
+    counts[np.arange(len(counts)), np.repeat(split, times)] = np.arange(len(counts)) - np.repeat(
+        np.cumsum(times) - times, times
+    )
+    levels = [(weight * part.level(counts), part.factor) for weight, part in parts]
+    size = counts.sum(axis=1)
+    order = np.argsort(size, kind="stable")
+    starts = np.searchsorted(size[order], np.arange(1, length + 1))
+    worth = np.sum([level[order] * -np.diff(factor)[size[order] - 1] for level, factor in levels], axis=0)
+    greatest = np.maximum.reduceat(worth, starts)
+    return np.append(np.cumsum(greatest[::-1])[::-1], 0.0)
+
+
+def _dominates(types: Floats) -> Floats:
+    """1 where a type (row) is worth at least as much to all measures as another (column), and more to one."""
+    at_least = (types[:, :, None] >= types[:, None, :]).all(axis=0)
+    return np.asarray(at_least & ~at_least.T, dtype=np.float64)
+
+
+def _key(counts: Counts, totals: Counts) -> npt.NDArray[np.int64]:
+    """A number for each row of counts, the same for equal rows only."""
+    radix, size = [], 1
+    for total in totals.tolist():
+        radix.append(size)
+        size *= total + 1
+    if size < 2**62:
+        return np.asarray(counts @ np.array(radix, dtype=np.int64), dtype=np.int64)
+    return np.unique(counts, axis=0, return_inverse=True)[1].ravel().astype(np.int64)

@@ -1,0 +1,370 @@
+"""The best values rankings can reach: against all permutations, the paper's strategies, and Table 3."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference as ref
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_measures import AP, nDCG
+from reference import ref_aspect
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, ESL, GAM, MM, NLRE, TOMA, WHAM, Aspect, Aspects, MultiAspectError, On
+from pt_multiaspect.analysis import attainable, ideal_values, upper_bound
+
+NAMES = ("relevance", "credibility", "understandability")
+DOCNOS = "abcdefg"
+LINEAR = ("nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "P@3", "R@2", "Rprec", "RBP(p=0.6)@4")
+OTHERS = ("AP", "AP@3", "AP(rel=2)", "RR", "RR@2", "ERR", "ERR@2", "Success@2")
+GRADES = 2
+
+Judged = dict[str, dict[str, float]]
+
+
+def pools(max_aspects: int = 3, max_documents: int = 5) -> st.SearchStrategy[Judged]:
+    """The labels of the documents of one query, some of them missing or junk."""
+    label = st.sampled_from([0, 1, 2, 2, 1, -1, float("nan")])
+
+    def of(n_aspects: int) -> st.SearchStrategy[Judged]:
+        names = NAMES[:n_aspects]
+        documents = st.lists(st.tuples(*[label] * n_aspects), min_size=1, max_size=max_documents)
+        return documents.map(
+            lambda each: {
+                docno: dict(zip(names, labels, strict=True)) for docno, labels in zip(DOCNOS, each, strict=False)
+            }
+        )
+
+    return st.integers(1, max_aspects).flatmap(of)
+
+
+def weights_of(names: list[str]) -> st.SearchStrategy[dict[str, float]]:
+    return st.fixed_dictionaries({name: st.sampled_from([0, 0.2, 1, 3]) for name in names}).filter(
+        lambda weights: any(weights.values())
+    )
+
+
+def aspects_of(judged: Judged) -> dict[str, int]:
+    return dict.fromkeys(next(iter(judged.values())), GRADES)
+
+
+def best_by_force(measure: ma.MultiAspectMeasure, judged: Judged) -> float:
+    """The greatest value over all permutations, each a query of its own."""
+    permutations = list(itertools.permutations(judged))
+    runs = {
+        str(index): {docno: -rank for rank, docno in enumerate(permutation)}
+        for index, permutation in enumerate(permutations)
+    }
+    return max(metric.value for metric in measure.iter_calc(dict.fromkeys(runs, judged), runs))
+
+
+def bound_of(judged: Judged, measure: object, strategy: str = "auto", **options: int) -> pd.Series:
+    (row,) = [row for _, row in upper_bound({"q": judged}, measure, strategy, **options).iterrows()]
+    return row
+
+
+def check_proven(row: pd.Series, wanted: float) -> None:
+    """What is said of the best value is true."""
+    assert row["value"] <= wanted + 1e-9
+    assert row["bound"] >= wanted - 1e-9
+    assert row["gap"] == pytest.approx(row["bound"] - row["value"], abs=1e-12)
+    assert row["gap"] >= 0
+
+
+# -- against brute force ------------------------------------------------------------------------
+
+
+@given(judged=pools(3, 7), data=st.data())
+@settings(max_examples=40)
+def test_exact_cam_is_the_best_of_all_permutations(judged: Judged, data: st.DataObject) -> None:
+    names = list(aspects_of(judged))
+    weights = data.draw(weights_of(names))
+    base = data.draw(st.sampled_from(["nDCG", "nDCG@2", "nDCG@5"]))
+    measure = CAM(base=base, weights=weights, aspects=aspects_of(judged))
+    row = bound_of(judged, measure)
+    assert row["strategy"] == "exact"
+    assert row["gap"] == 0
+    assert row["value"] == pytest.approx(best_by_force(measure, judged), abs=1e-9)
+
+
+@given(judged=pools(2, 4), base=st.sampled_from(["nDCG", "P", "R", "Rprec"]))
+@settings(max_examples=40)
+def test_exact_cam_against_the_reference(judged: Judged, base: str) -> None:
+    aspects = {name: ref_aspect(range(GRADES + 1)) for name in aspects_of(judged)}
+    params = {"cutoff": 2} if base in ("P", "R") else None
+    ours = f"{base}@2" if params else base
+    row = bound_of(judged, CAM(base=ours, aspects=aspects_of(judged)))
+    assert row["value"] == pytest.approx(ref.best_cam(judged, aspects, base, params), abs=1e-9)
+
+
+@given(judged=pools(), data=st.data())
+@settings(max_examples=100)
+def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
+    base = {name: data.draw(st.sampled_from(LINEAR)) for name in aspects_of(judged)}
+    measure = CAM(base=base, weights=data.draw(weights_of(list(base))), aspects=aspects_of(judged))
+    row = bound_of(judged, measure)
+    wanted = best_by_force(measure, judged)
+    assert row["value"] == row["bound"] == pytest.approx(wanted, abs=1e-9)
+    check_proven(bound_of(judged, measure, "search", width=1), wanted)
+
+
+@given(judged=pools(), data=st.data())
+@settings(max_examples=150)
+def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObject) -> None:
+    """Nothing is dropped, so the search is exact, whatever is combined, and how."""
+    base = {name: data.draw(st.sampled_from(LINEAR + OTHERS)) for name in aspects_of(judged)}
+    family = data.draw(st.sampled_from([CAM, MM, GAM]))
+    empty = data.draw(st.sampled_from(["zero", "drop"]))
+    measure = family(base=base, weights=data.draw(weights_of(list(base))), empty=empty, aspects=aspects_of(judged))
+    wanted = best_by_force(measure, judged)
+    row = bound_of(judged, measure, "search", rounds=3)
+    check_proven(row, wanted)
+    assert row["value"] == pytest.approx(wanted, abs=1e-9)
+    assert row["gap"] < 1e-6
+    check_proven(bound_of(judged, measure, "search", width=1, rounds=1), wanted)
+
+
+@given(judged=pools(), base=st.sampled_from(LINEAR + OTHERS), data=st.data())
+@settings(max_examples=100)
+def test_measures_of_one_number_a_document(judged: Judged, base: str, data: st.DataObject) -> None:
+    aspects = aspects_of(judged)
+    measure = data.draw(
+        st.sampled_from(
+            [
+                On(base=base, aspects=aspects),
+                TOMA(base=base, distance="manhattan", aspects=aspects),
+                ma.uRBP(aspects=aspects),
+                ma.uRBPgr(aspects=aspects) @ 2,
+                ma.unDCG(aspects=aspects, s=2),
+                ma.uERR(aspects=aspects),
+            ]
+        )
+    )
+    row = bound_of(judged, measure)
+    assert row["strategy"] == "exact"
+    assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-9)
+
+
+@given(judged=pools(), data=st.data())
+@settings(max_examples=100)
+def test_never_below_the_strategies_of_the_paper(judged: Judged, data: st.DataObject) -> None:
+    base = data.draw(st.sampled_from(LINEAR + OTHERS))
+    measure = data.draw(st.sampled_from([CAM, MM, GAM]))(base=base, aspects=aspects_of(judged))
+    best = bound_of(judged, measure)
+    values = ideal_values({"q": judged}, measure)
+    n_aspects = len(aspects_of(judged))
+    assert len(values) == len(list(itertools.permutations(range(n_aspects)))) + 3
+    assert best["value"] >= values["value"].max() - 1e-12
+    recursive = values[~values["strategy"].isin(["sum", "squares", "max"])]
+    assert bound_of(judged, measure, "recursive")["value"] == recursive["value"].max()
+    for name in ("sum", "squares", "max"):
+        row = bound_of(judged, measure, name)
+        assert [row["value"]] == values.loc[values["strategy"] == name, "value"].tolist()
+        assert row["bound"] >= best["value"] - 1e-9
+
+
+def test_normalized_cam_reaches_1_and_what_is_empty_reaches_0() -> None:
+    qrels = {
+        "q1": {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 2}},
+        "q2": {"a": {"relevance": 0, "credibility": 0}},
+    }
+    aspects = {"relevance": 2, "credibility": 2}
+    for strategy in ("auto", "exact"):
+        table = upper_bound(qrels, CAM(normalized=True, aspects=aspects), strategy)
+        assert table["value"].tolist() == table["bound"].tolist() == [1, 0]
+    for measure in (CAM, MM, GAM, TOMA):
+        assert upper_bound(qrels, measure(aspects=aspects))["bound"].tolist()[1] == 0
+
+
+# -- known figures ------------------------------------------------------------------------------
+
+TABLE_3 = {"d1": (5, 10), "d2": (15, 5), "d3": (15, 0)}
+QRELS_3 = {"t": {docno: {"relevance": r, "correctness": c} for docno, (r, c) in TABLE_3.items()}}
+ASPECTS_3 = Aspects(
+    {"relevance": Aspect([0, 5, 10, 15], threshold=10), "correctness": Aspect([0, 5, 10], threshold=10)}
+)
+
+
+@pytest.mark.parametrize(
+    ("measure", "best"),
+    [(CAM(base="AP"), 0.7917), (CAM(base="nDCG"), 0.9073), (MM(base="AP"), 0.7368), (WHAM(base="nDCG"), 0.9033)],
+)
+def test_the_bold_values_of_table_3(measure: ma.MultiAspectMeasure, best: float) -> None:
+    """The best CAM printed in the paper; of MM, whose cells are misprinted, twice what is printed."""
+    (row,) = upper_bound(QRELS_3, measure(aspects=ASPECTS_3)).to_dict("records")
+    assert round(row["value"], 4) == best
+    assert row["gap"] == 0
+
+
+def test_the_strategies_of_the_paper_on_its_example() -> None:
+    table = ideal_values(QRELS_3, CAM(base="nDCG", aspects=ASPECTS_3))
+    found = {row["strategy"]: round(row["value"], 4) for row in table.to_dict("records")}
+    # By Table 3: d2 d3 d1; d1 d2 d3; the sums 15, 20, 15 and the greatest 10, 15, 15 tie, and so on.
+    assert found == {
+        "relevance > correctness": 0.8801,
+        "correctness > relevance": 0.9073,
+        "sum": 0.8801,
+        "squares": 0.8801,
+        "max": 0.8801,
+    }
+
+
+def test_sorting_is_not_always_best_for_ap() -> None:
+    """Labels (0, 1), (1, 0), (1, 0): sorting by weight takes the second first, the best is the first."""
+    labels = [(0, 1), (1, 0), (1, 0)]
+    judged = {docno: dict(zip(NAMES, pair, strict=False)) for docno, pair in zip("abc", labels, strict=True)}
+    measure = CAM(
+        base="AP", weights={"relevance": 0.66, "credibility": 0.34}, aspects={"relevance": 1, "credibility": 1}
+    )
+    row = bound_of(judged, measure)
+    assert row["gap"] == 0
+    assert round(row["value"], 3) == round(best_by_force(measure, judged), 3) == 0.773
+
+
+# -- larger pools -------------------------------------------------------------------------------
+
+
+def large(n_documents: int = 200, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"qid": np.repeat(["q1", "q2", "q3"], n_documents)})
+    frame["docno"] = [f"d{index}" for index in range(len(frame))]
+    for name in NAMES:
+        frame[name] = rng.choice([0, 0, 0, 1, 2], len(frame))
+    return frame
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["AP", "AP@30", "RR", "ERR@20", {"relevance": "nDCG", "credibility": "AP@50", "understandability": "P@10"}],
+)
+@pytest.mark.parametrize("family", [CAM, MM])
+def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(
+    family: ma.MultiAspectMeasure, base: object
+) -> None:
+    qrels, measure = large(), family(base=base, aspects=dict.fromkeys(NAMES, GRADES))
+    narrow = upper_bound(qrels, measure, width=5, rounds=10)
+    wide = upper_bound(qrels, measure, width=100, rounds=10)
+    for one, other in ((narrow, wide), (wide, narrow)):
+        assert (one["value"] <= other["bound"] + 1e-9).all()
+    assert wide["gap"].mean() <= narrow["gap"].mean() + 1e-9
+    assert wide["gap"].max() < 0.03
+    hundred = np.random.default_rng(1).random((100, len(qrels)))
+    runs = {f"run {index}": qrels[["qid", "docno"]].assign(score=score) for index, score in enumerate(hundred)}
+    reached = ma.evaluate(runs, qrels, measure, progress=False).groupby("qid")["value"].max()
+    assert (reached.to_numpy() <= wide["bound"].to_numpy()).all()
+    assert (reached.to_numpy() <= wide["value"].to_numpy()).all()
+
+
+def test_nothing_depends_on_the_order_of_rows_or_the_hash_seed() -> None:
+    qrels = large(40)
+    measures = [CAM(base="AP"), MM(base="nDCG"), CAM(base={**dict.fromkeys(NAMES, "AP"), "relevance": "nDCG@5"})]
+    for measure in (each(aspects=dict.fromkeys(NAMES, GRADES)) for each in measures):
+        table = upper_bound(qrels, measure, width=3, rounds=3)
+        shuffled = upper_bound(qrels.sample(frac=1, random_state=1), measure, width=3, rounds=3)
+        pd.testing.assert_frame_equal(table, shuffled, rtol=0, atol=1e-12)
+    script = (
+        "import pt_multiaspect as ma, test_bounds as t\n"
+        "m = ma.CAM(base='AP', aspects=dict.fromkeys(t.NAMES, t.GRADES))\n"
+        "print(ma.analysis.upper_bound(t.large(40), m, width=3).to_json(double_precision=15))"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parent,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("0", "1")
+    }  # fmt: skip
+    assert len(outputs) == 1
+
+
+# -- shares of topics ---------------------------------------------------------------------------
+
+
+def test_attainable_counts_topics() -> None:
+    aspects = {"relevance": 1, "credibility": 1}
+    both, either, neither = (1, 1), [(1, 0), (0, 1)], (0, 0)
+    labels = {"q1": [both], "q2": either, "q3": [neither], "q4": [both, *either]}
+    qrels = {
+        qid: {f"d{index}": dict(zip(aspects, pair, strict=True)) for index, pair in enumerate(pairs)}
+        for qid, pairs in labels.items()
+    }
+    measures = [CAM(base="AP", aspects=aspects), CAM(base="RR", aspects=aspects), TOMA(aspects=aspects), "AP"]
+    table = attainable(qrels, measures).set_index("measure")
+    # On q3 nothing can score; on q4 AP cannot have all, but RR can.
+    assert table["attainable"].tolist() == [0.25, 0.5, 0.75, 0.75]
+    assert table["unattainable"].tolist() == [0.75, 0.5, 0.25, 0.25]
+    assert (table["undecided"] == 0).all()
+    assert table["topics"].tolist() == [4] * 4
+    assert (table["least"] == 0).all()
+    assert table.index[-1] == "AP"
+    assert len(attainable(qrels, CAM(aspects=aspects))) == 1
+
+
+def test_attainable_says_what_the_search_leaves_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pt_multiaspect.analysis import bounds
+
+    found = pd.DataFrame({"value": [1.0, 0.5, 0.5], "bound": [1.0, 1.0, 0.75]})
+    monkeypatch.setattr(bounds, "upper_bound", lambda *_, **__: found)
+    (row,) = attainable({"q": {"d": 1}}, "nDCG").to_dict("records")
+    assert (row["attainable"], row["unattainable"], row["undecided"]) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+QRELS = {"q": {"d": {"relevance": 1, "credibility": 1}}}
+TWO = {"relevance": 1, "credibility": 1}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: upper_bound(QRELS, CAM(aspects=TWO), "best"), "strategy is one of auto, exact, search"),
+        (lambda: upper_bound(QRELS, CAM(base="AP", aspects=TWO), "exact"), "take strategy='search'"),
+        (lambda: upper_bound(QRELS, TOMA(aspects=TWO), "search"), "take strategy='exact'"),
+        (lambda: upper_bound(QRELS, CAM(normalized=True, aspects=TWO), "search"), "take strategy='exact'"),
+        (lambda: upper_bound(QRELS, CAM(base="SetF", aspects=TWO)), "best by SetF; bounds are known"),
+        (lambda: upper_bound(QRELS, CAM(base="SetF", aspects=TWO), "sum"), "best by SetF; bounds"),
+        (lambda: upper_bound(QRELS, CAM(base="Bpref", aspects=TWO)), "best by Bpref; bounds"),
+        (lambda: upper_bound(QRELS, NLRE(aspects=TWO)), "which ranking is the best by NLRE"),
+        (lambda: upper_bound(QRELS, ESL(wanted=1)), "small values of ESL are good"),
+        (lambda: upper_bound(QRELS, On(base="P", aspects=TWO)), "needs cutoff"),
+        (lambda: upper_bound(QRELS, "P"), "stands for several measures"),
+        (lambda: upper_bound(QRELS, "nonsense"), "nonsense"),
+        (lambda: upper_bound(QRELS, CAM(aspects=TWO), width=0), "width is a whole number of at least 1"),
+        (lambda: upper_bound(QRELS, CAM(aspects=TWO), rounds=1.5), "rounds is a whole number of at least 1"),
+        (lambda: upper_bound({"q": {"d": "x"}}, "nDCG"), "labels are numbers"),
+        (lambda: upper_bound([1], CAM(aspects=TWO)), "qrels"),
+        (lambda: upper_bound(QRELS, CAM(aspects={"relevance": 1, "mood": 1})), "mood"),
+        (lambda: attainable(QRELS, []), "no measure was given"),
+        (lambda: attainable(pd.DataFrame({"qid": [], "docno": [], "label": []}), "nDCG"), "no query"),
+        (
+            lambda: ideal_values({"q": {"d": dict.fromkeys(DOCNOS, 1)}}, CAM(aspects=dict.fromkeys(DOCNOS, 1))),
+            "CAM has 7: a, b, c, d, e, f, g",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_input(call: object, message: str) -> None:
+    with pytest.raises(MultiAspectError) as error:
+        call()
+    assert message in str(error.value)
+
+
+def test_measures_of_ir_measures_and_names_are_taken() -> None:
+    judged = {"a": {"relevance": 0}, "b": {"relevance": 1}}
+    for measure in (nDCG @ 10, AP, "nDCG@10", "map", "On(base='AP')"):
+        assert bound_of(judged, measure)["value"] == 1
+
+
+def test_an_empty_collection_gives_an_empty_table() -> None:
+    empty = pd.DataFrame({"qid": [], "docno": [], "relevance": [], "credibility": []})
+    for measure in (CAM(aspects=TWO), CAM(base="AP", aspects=TWO), MM(aspects=TWO), TOMA(aspects=TWO)):
+        assert upper_bound(empty, measure).empty
+        assert ideal_values(empty, measure).empty
