@@ -6,7 +6,7 @@ names.
 
 from typing import TYPE_CHECKING, Any
 
-from . import analysis, model_selection, names, orders, provider
+from . import analysis, model_selection, names, orders, plots, provider
 from .aspects import Aspect, Aspects
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
@@ -100,6 +100,7 @@ __all__ = [
     "lightgbm_metric",
     "nCRP",
     "orders",
+    "plots",
     "ranking_scorer",
     "read_qrels",
     "read_run",

@@ -1,0 +1,515 @@
+"""Figures: what is drawn is what the data say; input is checked before a figure is made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau
+
+import pt_multiaspect as ma
+from pt_multiaspect import plots
+from pt_multiaspect.analysis import correlation, discriminative_power
+from pt_multiaspect.errors import MultiAspectError
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+LONG = "TOMA(base='nDCG',distance='manhattan',aspects={'relevance': 2, 'understandability': 3, 'trust': 10})@10"
+TWO = {"relevance": 3, "correctness": 2}
+
+
+@pytest.fixture(autouse=True)
+def _figures_are_closed():
+    assert not plt.get_fignums()
+    yield
+    plt.close("all")
+
+
+def frame(values, measures=("AP", "RR", "P")) -> pd.DataFrame:
+    """A long frame of an array systems × topics × measures."""
+    rows = [
+        (f"run {system}", f"q{topic}", measures[measure], value)
+        for (system, topic, measure), value in np.ndenumerate(np.asarray(values, dtype=float))
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+PERQUERY = frame(np.random.default_rng(0).random((8, 6, 3)).round(2))
+MEANS = PERQUERY.pivot_table(index="name", columns="measure", values="value")
+
+QRELS = {
+    "q1": {
+        "d1": {"relevance": 2, "trust": 0.5},
+        "d2": {"relevance": 0, "trust": 1},
+        "d3": {"relevance": 1, "trust": 0},
+        "d4": {"relevance": 0},
+    },
+    "q2": {"d1": {"relevance": 1, "trust": 1}},
+}
+RUN = {"q1": {"d1": 4.0, "new": 5.0, "d2": 3.0, "d4": 2.0, "d3": 1.0}, "q3": {"d1": 1.0}}
+
+
+def ideal_frame(topics=("q10", "q9", "q1"), strategies=("a > b", "b > a", "sum", "max")) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    rows = [(qid, strategy, rng.random()) for qid in topics for strategy in strategies]
+    return pd.DataFrame(rows, columns=["query_id", "strategy", "value"])
+
+
+def bound_frame(topics=("q10", "q9", "q1"), value=(0.5, 0.6, 0.7), bound=(0.5, 0.9, 0.7)) -> pd.DataFrame:
+    return pd.DataFrame({"query_id": topics, "strategy": "auto", "value": value, "bound": bound})
+
+
+IDEAL, BOUNDS = ideal_frame(), bound_frame()
+CURVE = ma.crp_curve(RUN, QRELS)
+POWER = discriminative_power(PERQUERY, B=200)
+MATRIX = correlation(PERQUERY)
+
+DRAW = {
+    "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax),
+    "level_sets": lambda ax=None: plots.level_sets("euclidean", TWO, ax),
+    "upper_bounds": lambda ax=None: plots.upper_bounds(IDEAL, ax, BOUNDS),
+    "asl_curves": lambda ax=None: plots.asl_curves(POWER, ax),
+    "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(MATRIX, ax),
+    "crp_curve": lambda ax=None: plots.crp_curve({"mine": CURVE}, "q1", ax),
+    "profile": lambda ax=None: plots.profile(RUN, QRELS, "q1", ax=ax),
+}
+
+
+def offsets(ax) -> np.ndarray:
+    """The places of all scattered points."""
+    return np.vstack([np.asarray(collection.get_offsets()) for collection in ax.collections])
+
+
+def rows_of(array) -> list[tuple[float, ...]]:
+    return sorted(map(tuple, np.asarray(array).round(9).tolist()))
+
+
+# -- all figures ----------------------------------------------------------------------------
+
+
+def test_all_are_here():
+    assert sorted(DRAW) == plots.__all__
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_axes(name):
+    from matplotlib.axes import Axes
+
+    new = DRAW[name]()
+    assert isinstance(new, Axes)
+    assert plt.get_fignums() == [1]
+    figure, given = plt.subplots(layout="constrained")
+    assert DRAW[name](given) is given
+    assert plt.get_fignums() == [1, 2]
+    for ax in (new, given):
+        assert ax.get_xlabel() or name == "correlation_heatmap"
+        ax.figure.canvas.draw()
+        # Nothing sticks out of the figure.
+        box = ax.figure.get_tightbbox(ax.figure.canvas.get_renderer())
+        assert box.x0 > -0.05
+        assert box.y0 > -0.05
+        assert box.x1 < ax.figure.get_figwidth() + 0.05
+        assert box.y1 < ax.figure.get_figheight() + 0.05
+    for wrong in (figure, [given], "ax"):
+        with pytest.raises(MultiAspectError, match=f"ax is one Axes .* not a {type(wrong).__name__}"):
+            DRAW[name](wrong)
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_missing_matplotlib(name, monkeypatch):
+    for module in ("matplotlib", "matplotlib.pyplot", "matplotlib.axes"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=r'pip install "pt-multiaspect\[plots\]"') as caught:
+        DRAW[name]()
+    assert "." not in str(caught.value)  # names no host
+
+
+def test_import_needs_no_matplotlib():
+    code = "import sys, pt_multiaspect.plots; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_settings_of_matplotlib_stay():
+    before = dict(matplotlib.rcParams)
+    for draw in DRAW.values():
+        draw()
+    assert dict(matplotlib.rcParams) == before
+
+
+# -- systems --------------------------------------------------------------------------------
+
+
+def test_systems():
+    ax = plots.systems(PERQUERY.sample(frac=1, random_state=1), "AP", "RR", label=3)
+    assert rows_of(offsets(ax)) == rows_of(MEANS[["AP", "RR"]])
+    tau = kendalltau(MEANS["AP"], MEANS["RR"]).statistic
+    assert ax.get_title() == f"Kendall’s τ-b = {tau:.3f} (8 systems, 6 topics)"
+    assert ax.get_xlabel().startswith("AP")
+    assert ax.get_ylabel().startswith("RR")
+    ranks = MEANS.rank(ascending=False)
+    moves = (ranks["AP"] - ranks["RR"]).sort_values(key=abs, ascending=False)
+    assert len(ax.texts) == 3
+    for text in ax.texts:
+        name, move = text.get_text().rsplit(" ", 1)
+        assert moves[name] == float(move[1:]) * (1 if move[0] == "↑" else -1)
+        assert text.xy == pytest.approx(tuple(MEANS.loc[name, ["AP", "RR"]]))
+        assert abs(moves[name]) >= abs(moves.iloc[2])
+
+
+def test_systems_to_name():
+    assert not plots.systems(PERQUERY, "AP", "RR", label=0).texts
+    ax = plots.systems(PERQUERY, ma.names.parse("AP")[0], "P", label=["run 3", "run 5"])
+    assert [text.get_text().rsplit(" ", 1)[0] for text in ax.texts] == ["run 3", "run 5"]
+    assert len(offsets(ax)) == 8
+    same = frame(np.repeat(np.random.default_rng(1).random((5, 4, 1)), 2, axis=2))
+    assert not plots.systems(same, "AP", "RR").texts  # nothing moves
+    ax = plots.systems(same, "AP", "RR", label=["run 1"])
+    assert [text.get_text() for text in ax.texts] == ["run 1 ="]
+
+
+def test_systems_without_a_correlation():
+    values = np.random.default_rng(1).random((5, 4, 2))
+    values[:, :, 1] = 0.5
+    assert "τ-b is not defined" in plots.systems(frame(values), "AP", "RR").get_title()
+
+
+def test_only_the_two_measures_must_be_complete():
+    lacking = PERQUERY[(PERQUERY["measure"] != "P") | (PERQUERY["name"] != "run 1")]
+    assert plots.systems(lacking, "AP", "RR").get_title() == DRAW["systems"]().get_title()
+
+
+def test_names_do_not_hide_each_other():
+    rng = np.random.default_rng(3)
+    values = rng.random((40, 5, 2))
+    ax = plots.systems(frame(values).assign(name=lambda f: "a_long_name_of_a_" + f["name"]), "AP", "RR", label=8)
+    ax.figure.canvas.draw()
+    boxes = [matplotlib.text.Text.get_window_extent(text) for text in ax.texts]
+    assert len(boxes) == 8
+    assert not any(one.overlaps(two) for n, one in enumerate(boxes) for two in boxes[:n])
+
+
+# -- level sets -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "manhattan", "chebyshev", 3])
+def test_level_sets(distance):
+    ax = plots.level_sets(distance, TWO)
+    order = ma.DistanceOrder(TWO, distance)
+    classes = {
+        tuple(labels): order.n_classes - 1 - index
+        for index, of in enumerate(order.to_list())
+        for labels in of
+    }  # fmt: skip
+    drawn = {text.get_position(): int(text.get_text()) for text in ax.texts}
+    assert drawn == classes
+    assert rows_of(offsets(ax)) == sorted(classes)
+    lines = [{classes[tuple(point)] for point in line.get_xydata().tolist()} for line in ax.lines]
+    assert all(len(of) == 1 for of in lines)  # a line stays in its class
+    several = {of for of in classes.values() if list(classes.values()).count(of) > 1}
+    assert set().union(*lines) == several
+    assert sum(len(line.get_xydata()) for line in ax.lines) == sum(of in several for of in classes.values())
+    assert f"{order.n_classes} classes" in ax.get_title()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("relevance", "correctness")
+
+
+def test_level_sets_of_orders_and_measures():
+    scaled = {"relevance": ma.Aspect([0, 1, 2], values=[0, 2, 2]), "effort": ma.Aspect(2, greater_is_better=False)}
+    ax = plots.level_sets(ma.DistanceOrder(scaled, "manhattan", weights={"relevance": 1, "effort": 3}))
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "1, 2"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["2", "1", "0"]
+    assert ax.get_yticks().tolist() == [0, 3, 6]
+    assert ax.get_ylabel() == "effort (weight 3)"
+    measure = ma.TOMA(distance="manhattan", gate="relevance", aspects=TWO) @ 10
+    ax = plots.level_sets(measure)
+    assert len(ax.texts) == 12 - 2  # no relevance, but some correctness: not possible
+    assert rows_of(ax.collections[-1].get_offsets()) == [(0, 1), (0, 2)]
+    assert "Manhattan" in ax.get_title()
+    assert "gate relevance" in ax.get_title()
+    plots.level_sets(ma.TOMA(distance="chebyshev"), TWO)
+    order = ma.Order({(0, 0): 0, (1, 0): -1.5, (1, 1): 3}, ["use", "harm"], allow_violations=True)
+    for drawn in (plots.level_sets(order), plots.level_sets(ma.TOMA(distance=order))):
+        assert sorted(text.get_text() for text in drawn.texts) == ["-1.5", "0", "3"]
+        assert rows_of(drawn.collections[-1].get_offsets()) == [(0, 1)]
+
+
+# -- upper bounds ---------------------------------------------------------------------------
+
+
+def test_upper_bounds():
+    ax = plots.upper_bounds(IDEAL, bounds=BOUNDS, measure=ma.CAM @ 10)
+    topics = ["q1", "q9", "q10"]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == topics
+    assert ax.get_ylabel() == "CAM@10"
+    boxes = [patch for patch in ax.patches if hasattr(patch, "get_path")]
+    assert len(boxes) == 3
+    for place, (topic, box) in enumerate(zip(topics, boxes, strict=True), 1):
+        values = IDEAL.loc[IDEAL["query_id"] == topic, "value"]
+        extent = box.get_path().get_extents()
+        assert (extent.y0, extent.y1) == pytest.approx(tuple(np.quantile(values, [0.25, 0.75])))
+        assert (extent.x0 + extent.x1) / 2 == pytest.approx(place)
+        ends = [
+            y for line in ax.lines for x, y in line.get_xydata().tolist() if abs(x - place) < 0.5
+        ]  # whiskers, caps and the median
+        assert (min(ends), max(ends)) == pytest.approx((values.min(), values.max()))
+    found, proven = ax.collections
+    assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
+    assert rows_of(proven.get_offsets()) == [(2, 0.9)]
+    assert len(ax.get_legend().get_texts()) == 3
+
+
+def test_upper_bounds_in_other_orders():
+    ax = plots.upper_bounds(IDEAL, bounds=BOUNDS, sort="bound")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["q9", "q1", "q10"]
+    greatest = IDEAL.groupby("query_id")["value"].max().sort_values(ascending=False)
+    ax = plots.upper_bounds(IDEAL.rename(columns={"query_id": "qid"}), sort="bound")
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == greatest.index.tolist()
+    assert not ax.collections
+    # A bound that is reached has no mark of its own.
+    ax = plots.upper_bounds(IDEAL, bounds=BOUNDS.assign(bound=BOUNDS["value"] + 1e-9))
+    assert len(ax.collections) == 1
+
+
+def test_fifty_topics():
+    topics = [f"15{n}001" for n in range(50)]
+    ax = plots.upper_bounds(ideal_frame(topics))
+    ax.figure.canvas.draw()
+    boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()]
+    assert len(boxes) == 50
+    assert not any(one.overlaps(two) for one, two in pairwise(boxes))
+
+
+def test_one_topic():
+    assert len(plots.upper_bounds(ideal_frame(["only"])).get_xticks()) == 1
+
+
+# -- significance levels --------------------------------------------------------------------
+
+
+def test_asl_curves():
+    ax = plots.asl_curves(POWER)
+    table, curve = POWER.table, POWER.curve()
+    assert len(ax.lines) == len(table) + 1
+    for line, measure in zip(ax.lines, table["measure"], strict=False):
+        levels = curve.loc[curve["measure"] == measure, "asl"]
+        assert line.get_ydata().tolist() == levels.tolist()
+        assert line.get_xdata().tolist() == list(range(1, 29))
+    assert set(ax.lines[-1].get_ydata()) == {0.01}
+    entries = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert entries == [
+        *(f"{row.measure} ({100 * row.power:.1f} %)" for row in table.itertuples()), "α = 0.01"
+    ]  # fmt: skip
+    styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
+    assert len(styles) == len({style[1:] for style in styles}) == 4
+    ax = plots.asl_curves(POWER, pairs=5, top=0.2)
+    assert [len(line.get_xdata()) for line in ax.lines[:-1]] == [5, 5, 5]
+    assert ax.get_ylim() == (0, 0.2)
+
+
+def test_many_measures_with_long_names():
+    measures = [LONG.replace("'nDCG'", f"'nDCG@{n}'") for n in range(1, 16)]
+    values = np.random.default_rng(2).random((4, 5, 15))
+    perquery = frame(values, measures)
+    ax = plots.asl_curves(discriminative_power(perquery, test="t", correction="holm"))
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert len(set(texts)) == 16
+    assert "before holm" in texts[-1]
+    styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
+    assert len(styles) == 16
+    heat = plots.correlation_heatmap(correlation(perquery))
+    shown = [tick.get_text() for tick in heat.get_xticklabels()]
+    assert len(set(shown)) == 15
+    scatter = plots.systems(perquery, measures[0], measures[1])
+    assert max(map(len, scatter.get_xlabel().split("\n"))) < 70
+    for drawn in (ax, heat, scatter):
+        drawn.figure.canvas.draw()
+        box = drawn.figure.get_tightbbox(drawn.figure.canvas.get_renderer())
+        assert box.x1 < drawn.figure.get_figwidth() + 0.05
+        assert box.y0 > -0.05
+        width = drawn.get_window_extent().width / drawn.figure.dpi
+        assert width > 0.4 * drawn.figure.get_figwidth()
+
+
+# -- correlations ---------------------------------------------------------------------------
+
+
+def test_correlation_heatmap():
+    ax = plots.correlation_heatmap(MATRIX, title="Kendall’s τ-b")
+    assert np.asarray(ax.images[0].get_array()) == pytest.approx(MATRIX.to_numpy())
+    assert ax.images[0].get_clim() == (-1, 1)
+    assert ax.get_title() == "Kendall’s τ-b"
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["AP", "RR", "P"]
+    for text, value in zip(ax.texts, MATRIX.to_numpy().ravel(), strict=True):
+        assert float(text.get_text().replace("−", "-")) == round(value, 2) + 0.0
+    assert ax.figure.axes[1].get_ylim() == (-1, 1)
+
+
+def test_values_are_readable():
+    values = np.linspace(-1, 1, 81).reshape(9, 9)
+    ax = plots.correlation_heatmap(pd.DataFrame(values, index=list("abcdefghi"), columns=list("abcdefghi")))
+
+    def luminance(colour):
+        parts = np.array(matplotlib.colors.to_rgb(colour))
+        return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [
+            0.2126,
+            0.7152,
+            0.0722,
+        ]
+
+    for text, value in zip(ax.texts, values.ravel(), strict=True):
+        one, two = luminance(text.get_color()), luminance(ax.images[0].cmap(ax.images[0].norm(value)))
+        assert (max(one, two) + 0.05) / (min(one, two) + 0.05) >= 4.5
+
+
+def test_correlations_that_are_not_defined_and_intervals():
+    matrix = MATRIX.copy()
+    matrix.iloc[0, 1] = np.nan
+    ax = plots.correlation_heatmap(matrix)
+    assert ax.texts[1].get_text() == "–"
+    assert np.ma.getmaskarray(ax.images[0].get_array()).sum() == 1
+    long = correlation(PERQUERY, confidence=0.9, n_resamples=20)
+    ax = plots.correlation_heatmap(long)
+    assert np.asarray(ax.images[0].get_array()) == pytest.approx(MATRIX.to_numpy())
+    first = long.iloc[0]
+    text = f"{first['correlation']:.2f}\n[{first['low']:.2f}, {first['high']:.2f}]"
+    assert ax.texts[1].get_text() == text.replace("-", "−")
+
+
+# -- curves and profiles --------------------------------------------------------------------
+
+
+def test_crp_curve():
+    other = {"q1": {"d3": 2.0, "d1": 1.0}}
+    curves = {"mine": CURVE, "other": ma.crp_curve(other, QRELS)}
+    ax = plots.crp_curve(curves, "q1")
+    for line, curve in zip(ax.lines, curves.values(), strict=False):
+        part = curve[curve["qid"] == "q1"]
+        assert line.get_xdata().tolist() == part["rank"].tolist()
+        assert line.get_ydata().tolist() == part["crp"].tolist()
+    zero, base = ax.lines[2:]
+    assert set(zero.get_ydata()) == {0}
+    assert set(base.get_xdata()) == {2}
+    assert [text.get_text() for text in ax.texts] == ["R = 2"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["mine", "other"]
+    assert ax.get_title() == "query q1"
+
+
+def test_crp_curves_of_other_labels_and_one_query():
+    only = CURVE[CURVE["qid"] == "q1"]
+    ax = plots.crp_curve(only)
+    assert ax.get_legend() is None
+    assert plots.crp_curve({"mine": only}).get_title() == "query q1: mine"
+    classes = ma.crp_curve(RUN, QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])}))
+    ax = plots.crp_curve({"relevance": CURVE, "classes": classes}, "q1")
+    assert [text.get_text() for text in ax.texts] == ["R = 2 (relevance)", "R = 3 (classes)"]
+
+
+def test_profile():
+    ax = plots.profile(RUN, QRELS, "q1")
+    grades = ax.images[0].get_array()
+    expected = [[None, 1, 0, 0, 0.5], [None, 0.5, 1, None, 0]]  # new d1 d2 d4 d3
+    assert grades.tolist() == expected
+    labels = {(text.get_position()[1], text.get_position()[0]): text.get_text() for text in ax.texts}
+    assert labels == {
+        (0, 1): "2", (0, 2): "0", (0, 3): "0", (0, 4): "1", (1, 1): "0.5", (1, 2): "1", (1, 4): "0"
+    }  # fmt: skip
+    hatched = [(patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in ax.patches if patch.get_hatch()]
+    assert sorted(hatched) == [(0, 0), (1, 0), (1, 3)]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["relevance (0–2)", "trust (0–1)"]
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "3", "4", "5"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["not judged"]
+
+
+def test_profile_of_some_aspects_and_ranks():
+    turned = {"trust": ma.Aspect([0, 0.5, 1], greater_is_better=False), "relevance": 4}
+    ax = plots.profile(RUN, ma.Judgments(QRELS), "q1", turned, cutoff=3)
+    assert ax.images[0].get_array().tolist() == [[None, 0.5, 0], [None, 0.5, 0]]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["trust (1–0)", "relevance (0–4)"]
+    ax = plots.profile(RUN, QRELS, "q1", "relevance", cutoff=1)
+    assert ax.images[0].get_array().shape == (1, 1)
+    long = pd.DataFrame({"qid": 1, "docno": [f"d{n}" for n in range(300)], "score": -np.arange(300.0)})
+    ax = plots.profile(long, long.assign(label=1)[["qid", "docno", "label"]], 1, cutoff=200)
+    assert ax.images[0].get_array().shape == (1, 200)
+    assert not ax.texts
+    assert ax.get_legend() is None
+    assert len(ax.get_xticklabels()) < 25
+
+
+# -- errors ---------------------------------------------------------------------------------
+
+BAD = [
+    (lambda: plots.systems(PERQUERY, "AP", "nDCG"), ["no measure nDCG", "AP, RR, P"]),
+    (lambda: plots.systems(PERQUERY, "AP", "AP"), ["two measures", "AP twice", "AP, RR, P"]),
+    (lambda: plots.systems(PERQUERY[PERQUERY["name"] == "run 1"], "AP", "RR"), ["two systems", "run 1"]),
+    (lambda: plots.systems(PERQUERY[PERQUERY["qid"] == "q1"], "AP", "RR"), ["two topics", "q1"]),
+    (lambda: plots.systems(PERQUERY.assign(value=np.nan), "AP", "RR"), ["nan", "no finite number"]),
+    (lambda: plots.systems(PERQUERY.drop(columns="qid"), "AP", "RR"), ["qid", "missing"]),
+    (lambda: plots.systems(PERQUERY.drop(columns="measure"), "AP", "RR"), ["measure", "missing"]),
+    (lambda: plots.systems(PERQUERY.iloc[:0], "AP", "RR"), ["no rows"]),
+    (lambda: plots.systems("x", "AP", "RR"), ["DataFrame", "str"]),
+    (lambda: plots.systems(PERQUERY, "AP", "RR", label=["run 99"]), ["run 99", "run 0, run 1", "run 7"]),
+    (lambda: plots.systems(PERQUERY, "AP", "RR", label=-1), ["label", "-1"]),
+    (lambda: plots.systems(PERQUERY, "AP", "RR", label="run 1"), ["label", "list of names", "run 1"]),
+    (lambda: plots.systems(PERQUERY, "AP", "RR", label=1.5), ["label", "1.5"]),
+    (lambda: plots.level_sets("manhattan", {"relevance": 3}), ["two aspects", "not of 1", "relevance"]),
+    (lambda: plots.level_sets("manhattan", {**TWO, "trust": 1}), ["two aspects", "not of 3", "trust"]),
+    (lambda: plots.level_sets("manhattan"), ["manhattan", "two aspects", "None"]),
+    (lambda: plots.level_sets(ma.TOMA(aspects="relevance,trust")), ["two aspects with their grades"]),
+    (lambda: plots.level_sets("manhattan", {"relevance": None, "trust": 2}), ["no grades"]),
+    (lambda: plots.level_sets("maxi", TWO), ["maxi", "manhattan"]),
+    (lambda: plots.level_sets(None, TWO), ["None", "manhattan"]),
+    (lambda: plots.level_sets(ma.CAM, TWO), ["TOMA", "CAM"]),
+    (lambda: plots.level_sets(ma.DistanceOrder(TWO), TWO), ["aspects already", "relevance, correctness"]),
+    (lambda: plots.level_sets(ma.TOMA(aspects=TWO), TWO), ["aspects already", "relevance, correctness"]),
+    (lambda: plots.level_sets("manhattan", {"a": 100, "b": 100}), ["10201", "441", "101, 101"]),
+    (lambda: plots.upper_bounds(IDEAL.drop(columns="strategy")), ["strategy", "query_id, value"]),
+    (lambda: plots.upper_bounds(IDEAL.drop(columns="query_id")), ["query_id or qid", "strategy, value"]),
+    (lambda: plots.upper_bounds(IDEAL.iloc[:0]), ["ideal has no rows"]),
+    (lambda: plots.upper_bounds([1]), ["DataFrame", "list"]),
+    (lambda: plots.upper_bounds(IDEAL.assign(query_id=[None] * 12)), ["ideal has no query_id in row 0"]),
+    (lambda: plots.upper_bounds(IDEAL.assign(value=np.nan)), ["value nan", "q10"]),
+    (lambda: plots.upper_bounds(IDEAL.assign(value="x")), ["value x", "q10"]),
+    (lambda: plots.upper_bounds(pd.concat([IDEAL, IDEAL.iloc[:1]])), ["more than one row", "q10", "a > b"]),
+    (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.iloc[1:]), ["q10 is", "3 topics", "2 in bounds"]),
+    (lambda: plots.upper_bounds(IDEAL, bounds=pd.concat([BOUNDS, BOUNDS])), ["more than one row", "q10"]),
+    (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.drop(columns="bound")), ["bound", "analysis.upper_bound"]),
+    (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "name, bound", "size"]),
+    (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
+    (lambda: plots.asl_curves(POWER, pairs=0), ["pairs", "0"]),
+    (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),
+    (lambda: plots.correlation_heatmap(MATRIX.to_numpy()), ["DataFrame", "ndarray"]),
+    (lambda: plots.correlation_heatmap(MATRIX.iloc[:0]), ["no correlations"]),
+    (lambda: plots.correlation_heatmap(MATRIX.iloc[:2]), ["square", "AP, RR, P"]),
+    (lambda: plots.correlation_heatmap(MATRIX * 2), ["AP", "2", "[−1, 1]"]),
+    (lambda: plots.correlation_heatmap(MATRIX.astype(str) + "x"), ["no number"]),
+    (lambda: plots.crp_curve(CURVE), ["2 queries", "q1, q2"]),
+    (lambda: plots.crp_curve(CURVE, "q7"), ["no query q7", "q1, q2"]),
+    (lambda: plots.crp_curve({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
+    (lambda: plots.crp_curve({"mine": CURVE.iloc[:0]}, "q1"), ["mine", "no rows"]),
+    (lambda: plots.crp_curve({}, "q1"), ["no curve"]),
+    (lambda: plots.crp_curve(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
+    (lambda: plots.profile(RUN, QRELS, "q9"), ["qrels have no query q9", "q1, q2"]),
+    (lambda: plots.profile(RUN, QRELS, "q2"), ["run has no query q2", "q1, q3"]),
+    (lambda: plots.profile(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
+    (lambda: plots.profile(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),
+    (lambda: plots.profile("x", QRELS, "q1"), ["run", "str"]),
+]
+
+
+@pytest.mark.parametrize(("draw", "parts"), BAD)
+def test_bad_input(draw, parts):
+    with pytest.raises(MultiAspectError) as caught:
+        draw()
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
+    assert not plt.get_fignums()  # no figure is left behind
+
+
+def test_queries_as_whole_numbers():
+    numbered = CURVE.assign(qid=CURVE["qid"].map({"q1": 1, "q2": 2}))
+    assert plots.crp_curve(numbered, 1).get_title() == "query 1"
