@@ -1,5 +1,6 @@
 """Evaluating the evaluation: how measures agree, and how well they tell systems apart."""
 
+from . import axioms
 from .bounds import attainable, ideal_values, upper_bound
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
@@ -8,6 +9,7 @@ from .quality import document_quality, zero_aspect_documents
 __all__ = [
     "DiscriminativePower",
     "attainable",
+    "axioms",
     "correlation",
     "discriminative_power",
     "document_quality",

@@ -92,7 +92,8 @@ class _NLRE(_RankErrors):
     Parameters
     ----------
     mu : float >= 0 or dict of str to float, default 0.5
-        The constant of the first aspect, or a constant per aspect (0.5 for those left out).
+        The constant of the first aspect, or a constant per aspect (0.5 for those left out). Raising
+        it makes errors of the *other* aspects cost more; see Notes.
     nu : float >= 0, default 0.5
         The constant of the second aspect. Further aspects have 0.5.
     aspects : Aspects, mapping or str, optional

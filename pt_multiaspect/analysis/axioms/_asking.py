@@ -1,0 +1,249 @@
+"""Measures, with the aspects they are asked on, and their scores of many rankings at once."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ...aspects import Aspect, Aspects, exact, number
+from ...errors import MultiAspectError, choices
+from ...judgments import Judgments
+from ...measures import TOMA, MultiAspectMeasure
+from ...measures.single import BasedMeasure
+from ...order import DistanceOrder, Order
+from ...rankings import Rankings
+from .._frames import Floats
+from ._worlds import Asked, Position, Space, Variant, Worlds
+
+#: Label tuples whose order is checked one by one; of more, as many are drawn.
+_MOST_TUPLES = 100_000
+
+
+class Bound:
+    """A measure with the aspects it is asked on."""
+
+    def __init__(self, name: str, given: MultiAspectMeasure, declared: Aspects) -> None:
+        self.name = name
+        orders = [given[param] for param in ("distance", "order") if param in given.SUPPORTED_PARAMS]
+        #: The explicit order that the measure weighs label tuples by, if it does.
+        self.order: Order | None = next((order for order in orders if isinstance(order, Order)), None)
+        takes_aspects = "aspects" in given.SUPPORTED_PARAMS
+        spec = given.spec
+        if isinstance(spec, Aspects):
+            self.aspects, self.measure = spec, given
+        else:
+            missing = [each for each in spec or () if each not in declared]
+            if missing:
+                raise MultiAspectError(
+                    f"{given} selects {choices(missing)}, but the aspects declared are {choices(declared)}"
+                )
+            chosen = declared if spec is None else Aspects({each: declared[each] for each in spec})
+            self.aspects, self.measure = chosen, given(aspects=chosen) if takes_aspects else given
+        check_grades(self.aspects)
+        self.space = Space(self.aspects)
+        self.has_scales = takes_aspects or self.order is not None
+        low, high = _limits(self.measure)
+        #: Whether small values are good.
+        self.turned = self.measure.lower_is_better
+        finite = math.isfinite(low) and math.isfinite(high)
+        #: The range of values, and of `oriented` ones.
+        self.range = (low, high)
+        self.limits = (-high, -low) if self.turned and not finite else (low, high)
+        self._turn = low + high if finite else 0.0
+        self._variants: dict[Variant, MultiAspectMeasure] = {}
+
+    def oriented(self, values: Floats) -> Floats:
+        """Values turned so that great ones are good; turning them again gives them back."""
+        return self._turn - values if self.turned else values
+
+    @property
+    def is_adjustable(self) -> bool:
+        """Whether the importance of aspects is a parameter."""
+        params = self.measure.SUPPORTED_PARAMS
+        return "weights" in params or {"mu", "nu"} <= set(params)
+
+    def variant(self, variant: Variant) -> MultiAspectMeasure:
+        """The measure in the form in which it is asked."""
+        if variant not in self._variants:
+            measure = self.measure
+            if variant.raised >= 0:
+                measure = self._raised(variant.raised)
+            if variant.scaled:
+                measure = self._scaled(variant.scaled)
+            self._variants[variant] = measure
+        return self._variants[variant]
+
+    def _raised(self, aspect: int) -> MultiAspectMeasure:
+        measure, of = self.measure, self.space.names[aspect]
+        if "weights" in measure.SUPPORTED_PARAMS:
+            weights = dict(measure["weights"] or dict.fromkeys(self.space.names, 1))
+            return measure(weights={**weights, of: 2 * weights[of] or 1})
+        default = measure.SUPPORTED_PARAMS["mu"].default
+        mu, nu = measure["mu"], measure["nu"]
+        constants: dict[str, Any] = dict.fromkeys(self.space.names, default)
+        constants.update(mu if isinstance(mu, dict) else zip(self.space.names, (mu, nu), strict=False))
+        return measure(mu={**constants, of: 2 * constants[of] or 1}, nu=measure.SUPPORTED_PARAMS["nu"].default)
+
+    def _scaled(self, constants: tuple[float, ...]) -> MultiAspectMeasure:
+        aspects = scaled_aspects(self.aspects, constants)
+        if self.order is None:
+            return self.measure(aspects=aspects)
+        content = json.loads(self.order.to_json())
+        rows = [[*map(_times, row[:-1], constants), row[-1]] for row in content["weights"]]
+        scaled = {**content, "aspects": json.loads(aspects.to_json()), "weights": rows}
+        param = "distance" if "distance" in self.measure.SUPPORTED_PARAMS else "order"
+        return self.measure(**{param: Order.from_json(json.dumps(scaled))})
+
+    def weighed_tuples(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
+        """Label tuples, their places in the order of tuples and their weights; None without such an order."""
+        if not isinstance(self.measure, type(TOMA)):
+            return None
+        space, measure = self.space, self.measure
+        codes = np.arange(min(space.n_tuples, _MOST_TUPLES))
+        if space.n_tuples > _MOST_TUPLES:
+            codes = np.unique(rng.integers(space.n_tuples, size=_MOST_TUPLES))
+        grades = space.decode(codes)
+        if self.order is not None:
+            weights = self.order.weigh_grades(grades)
+            return grades, np.unique(weights, return_inverse=True)[1].astype(np.intp), weights
+        order = DistanceOrder(self.aspects, measure["distance"], weights=measure["weights"], gate=measure["gate"])
+        frame = pd.DataFrame({"query_id": "q", "doc_id": [f"{code:09d}" for code in codes.tolist()]})
+        for aspect, scale in enumerate(space.scales):
+            frame[space.names[aspect]] = scale.grades[grades[:, aspect]]
+        target = measure.target(Judgments(frame))
+        return grades, order.class_index(grades), target.gain + target.positive
+
+
+def check_grades(aspects: Aspects) -> None:
+    unknown = [name for name, aspect in aspects.items() if aspect.grades is None]
+    if unknown:
+        raise MultiAspectError(
+            f"worlds are made of declared grades; the aspect {choices(unknown)} declares none (a number n is 0 … n)"
+        )
+
+
+def _limits(measure: MultiAspectMeasure) -> tuple[float, float]:
+    """The range of a measure's values; that of its bases where it has any with a range of their own."""
+    ranges = [measure.RANGE]
+    if isinstance(measure, BasedMeasure):
+        bases = [base.measure for base in measure.each_base()]
+        ranges = [base.RANGE if isinstance(base, MultiAspectMeasure) else measure.RANGE for base in bases]
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _times(label: float, constant: float) -> float:
+    """A product as the decimals say: 0.3 times 3 is 0.9."""
+    return number(float(exact(label) * Fraction(constant)), "a label")
+
+
+def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
+    """Aspects with the grades, values and threshold of each multiplied by its constant."""
+    scaled = {}
+    for (name, aspect), constant in zip(aspects.items(), constants, strict=True):
+        scale = aspect.scale
+        grades = [_times(grade, constant) for grade in scale.grades.tolist()]
+        scaled[name] = Aspect(
+            grades,
+            values=[_times(value, constant) for value in scale.values.tolist()],
+            gains="identity" if scale.identity else scale.gains.tolist(),
+            threshold=grades[scale.threshold] if scale.threshold < len(grades) else None,
+            greater_is_better=scale.greater_is_better,
+        )
+    return Aspects(scaled)
+
+
+class Block(NamedTuple):
+    """Trials of one property at one position."""
+
+    worlds: Worlds
+    position: Position
+    asked: list[Asked]
+
+
+class Questions:
+    """The distinct rankings that blocks ask for, joined with judgments once for all measures."""
+
+    def __init__(self, space: Space, blocks: Sequence[Block]) -> None:
+        self._space = space
+        self._blocks = blocks
+        #: Per block and ranking asked for, the rows of its trials among the distinct rankings.
+        self._rows: dict[tuple[int, int], npt.NDArray[np.intp]] = {}
+        #: The distinct rankings per scaling of the labels.
+        self._rankings: dict[tuple[float, ...], Rankings] = {}
+        for scaled in dict.fromkeys(asked.variant.scaled for block in blocks for asked in block.asked):
+            self._rankings[scaled] = self._join(scaled)
+
+    def _join(self, scaled: tuple[float, ...]) -> Rankings:
+        by_size: dict[int, dict[tuple[int, int], npt.NDArray[np.intp]]] = {}
+        for index, block in enumerate(self._blocks):
+            for column, asked in enumerate(block.asked):
+                if asked.variant.scaled == scaled:
+                    by_size.setdefault(asked.worlds.shape[1], {})[index, column] = self._codes(asked)
+        distinct: list[npt.NDArray[np.intp]] = []
+        n_queries = 0
+        for codes in by_size.values():
+            unique, rows = _unique(np.concatenate(list(codes.values())), 2 * self._space.n_tuples)
+            ends = np.cumsum([len(each) for each in codes.values()])
+            self._rows.update(zip(codes, np.split(rows + n_queries, ends[:-1]), strict=True))
+            distinct.append(unique)
+            n_queries += len(unique)
+        return self._evaluable(distinct, n_queries, scaled)
+
+    def _codes(self, asked: Asked) -> npt.NDArray[np.intp]:
+        """The label tuples by rank, then those of documents not retrieved, marked by an offset."""
+        codes = self._space.encode(asked.worlds)
+        rest = [document for document in range(codes.shape[1]) if document not in asked.order]
+        retrieved = codes[:, list(asked.order)]
+        return np.concatenate([retrieved, np.sort(codes[:, rest], axis=1) + self._space.n_tuples], axis=1)
+
+    def _evaluable(
+        self, distinct: Sequence[npt.NDArray[np.intp]], n_queries: int, scaled: tuple[float, ...]
+    ) -> Rankings:
+        space = self._space
+        sizes = np.concatenate([np.full(len(codes), codes.shape[1]) for codes in distinct])
+        code = np.concatenate([codes.ravel() for codes in distinct])
+        place = np.concatenate([np.tile(np.arange(codes.shape[1]), len(codes)) for codes in distinct])
+        # Names of one length sort as numbers do, so that values come out in this order.
+        qids = np.array([f"{query:08d}" for query in range(n_queries)], dtype=object)
+        docnos = np.array([f"d{document}" for document in range(int(sizes.max()))], dtype=object)
+        frame = pd.DataFrame({"query_id": np.repeat(qids, sizes), "doc_id": docnos[place]})
+        retrieved = code < space.n_tuples
+        grades = space.decode(code % space.n_tuples)
+        aspects = scaled_aspects(space.aspects, scaled) if scaled else space.aspects
+        judged = frame.assign(
+            **{name: aspect.scale.grades[grades[:, at]] for at, (name, aspect) in enumerate(aspects.items())}
+        )
+        run = frame.assign(score=-place.astype(np.float64))[retrieved]  # no two alike: nothing is tied
+        return Rankings(run, Judgments(judged))
+
+    def scores(self, bound: Bound) -> list[Floats]:
+        """The oriented values of a measure: per block an array trials × rankings asked for."""
+        values: dict[Variant, Floats] = {}
+        for variant in dict.fromkeys(asked.variant for block in self._blocks for asked in block.asked):
+            raw = bound.variant(variant).evaluate(self._rankings[variant.scaled])
+            values[variant] = bound.oriented(np.asarray(raw, dtype=np.float64))
+        return [
+            np.stack(
+                [values[asked.variant][self._rows[index, column]] for column, asked in enumerate(block.asked)],
+                axis=1,
+            )
+            for index, block in enumerate(self._blocks)
+        ]
+
+
+def _unique(codes: npt.NDArray[np.intp], base: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The distinct rows of codes below `base`, and which of them each row is."""
+    n = codes.shape[1]
+    if base**n < 2**62:
+        keys = codes @ (base ** np.arange(n, dtype=np.int64))
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        return codes[first], inverse.reshape(-1)
+    distinct, inverse = np.unique(codes, axis=0, return_inverse=True)
+    return distinct, inverse.reshape(-1)

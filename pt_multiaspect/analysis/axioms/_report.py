@@ -1,0 +1,232 @@
+"""What a check gives back: counter-examples as little rankings, and the table of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+
+import pandas as pd
+from ir_measures import Measure
+
+from ...aspects import Aspects, spell
+from ...errors import MultiAspectError, choices
+from ...measures import MultiAspectMeasure
+
+
+def written(score: float) -> str:
+    return f"{score:.4f}"
+
+
+@dataclass(frozen=True)
+class RankedWorld:
+    """A ranking of a few judged documents, and its score.
+
+    Attributes
+    ----------
+    tuples : tuple of tuples of numbers
+        The labels of the ranked documents, from rank 1 on, in the order of the aspects.
+    unranked : tuple of tuples of numbers
+        The labels of the documents that are judged but not ranked.
+    score : float
+        The measure's value (where an order of label tuples itself is wrong, the tuple's weight).
+    measure : MultiAspectMeasure
+        The measure with the aspects and weights it was asked with.
+    """
+
+    tuples: tuple[tuple[float, ...], ...]
+    unranked: tuple[tuple[float, ...], ...]
+    score: float
+    measure: MultiAspectMeasure
+
+
+@dataclass(frozen=True, repr=False)
+class CounterExample:
+    """The smallest trial found that breaks a property, or ties where it asks for a difference.
+
+    Attributes
+    ----------
+    measure, property : str
+        Which measure and which property.
+    verdict : {'fails', 'ties'}
+        Whether the scores are the wrong way round or equal.
+    aspects : tuple of str
+        The aspects, in the order of the labels.
+    rankings : tuple of RankedWorld
+        All rankings that are compared.
+    shown : tuple of int
+        Which of them are printed, as A and B.
+    figures : list of (str, tuple of float)
+        The lines of numbers printed below, a number per ranking shown.
+    sentence : str
+        What should have been, and what is.
+
+    Examples
+    --------
+    See `check`.
+    """
+
+    measure: str
+    property: str
+    verdict: str
+    aspects: tuple[str, ...]
+    rankings: tuple[RankedWorld, ...]
+    shown: tuple[int, ...]
+    figures: list[tuple[str, tuple[float, ...]]] = field(hash=False)
+    sentence: str
+
+    def _grid(self) -> list[list[str]]:
+        """Ranks and labels as cells, the documents that are not ranked last."""
+        sides = [self.rankings[index] for index in self.shown]
+        rows = []
+        for rank in range(max(len(side.tuples) for side in sides)):
+            cells = [str(rank + 1)]
+            for side in sides:
+                labels = side.tuples[rank] if rank < len(side.tuples) else None
+                cells += [""] * len(self.aspects) if labels is None else map(spell, labels)
+            rows.append(cells)
+        for place in range(max(len(side.unranked) for side in sides)):
+            rows.append(["not ranked", *(spell(label) for side in sides for label in side.unranked[place])])
+        return rows
+
+    def __repr__(self) -> str:
+        n_aspects, n_sides = len(self.aspects), len(self.shown)
+        rows = [["rank", *self.aspects * n_sides], *self._grid()]
+        for name, values in self.figures:
+            rows.append([name, *(cell for value in values for cell in (written(value), *[""] * (n_aspects - 1)))])
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = []
+        if n_sides > 1:
+            side = sum(widths[1 : n_aspects + 1]) + 2 * n_aspects
+            titles = "".join(letter.ljust(side + 2) for letter in "AB"[:n_sides])
+            lines.append(" " * (widths[0] + 2) + titles)
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+            sides = ["  ".join(cells[1 + at * n_aspects :][:n_aspects]) for at in range(n_sides)]
+            lines.append("    ".join(["  ".join([cells[0], sides[0]]), *sides[1:]]))
+        body = "\n".join(line.rstrip() for line in lines)
+        return f"{self.measure}, {self.property}: {self.verdict}\n{body}\n{self.sentence}"
+
+    def _repr_html_(self) -> str:
+        n_aspects, n_sides = len(self.aspects), len(self.shown)
+        sides = "".join(f"<th colspan={n_aspects}>{letter}</th>" for letter in "AB"[:n_sides])
+        head = f"<tr><th></th>{sides}</tr>" if n_sides > 1 else ""
+        head += (
+            "<tr><th>rank</th>" + "".join(f"<th>{escape(name)}</th>" for name in self.aspects) * n_sides + "</tr>"
+        )
+        body = "".join(
+            f"<tr><th>{cells[0]}</th>{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>"
+            for cells in self._grid()
+        )
+        foot = "".join(
+            f"<tr><th>{escape(name)}</th>"
+            + "".join(f"<td colspan={n_aspects}><b>{written(value)}</b></td>" for value in values)
+            + "</tr>"
+            for name, values in self.figures
+        )
+        caption = f"{escape(self.measure)}, {escape(self.property)}: {self.verdict}"
+        return (
+            f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}{foot}</tbody></table>"
+            f"<p>{escape(self.sentence)}</p>"
+        )
+
+
+#: The background of a verdict in HTML; the word always stands there too.
+_COLOURS = {"holds": "#cfe8d5", "ties": "#fbeec1", "fails": "#f5cfc4", "n/a": "#e6e6e6"}
+
+
+@dataclass(frozen=True, repr=False)
+class AxiomCheck:
+    """What `check` found.
+
+    Attributes
+    ----------
+    table : DataFrame
+        A row per measure and a column per property, with the verdicts.
+    results : DataFrame
+        A row per measure and property: ``measure property verdict``; ``trials``, how many were
+        made, of which ``violations`` broke the property and ``ties`` had equal scores where it asks for a
+        difference; ``complete``, the number of documents up to which all worlds there are were tried;
+        ``reason``, why there is nothing to search.
+    aspects : Aspects
+        The scales declared.
+    trials, seed, documents : int
+        As given to `check`.
+
+    Examples
+    --------
+    See `check`.
+    """
+
+    table: pd.DataFrame
+    results: pd.DataFrame
+    aspects: Aspects
+    trials: int
+    seed: int
+    documents: int
+    _examples: Mapping[tuple[str, str], CounterExample] = field(hash=False)
+
+    def example(self, measure: Measure | str, property: str) -> CounterExample | None:
+        """Return the smallest counter-example found.
+
+        Parameters
+        ----------
+        measure : measure or str
+            As given to `check`, or the name in the table.
+        property : str
+            The name of a property.
+
+        Returns
+        -------
+        CounterExample or None
+            None where the property holds or there is nothing to search. It prints as a little ranking.
+
+        Raises
+        ------
+        MultiAspectError
+            If the measure or the property is not in the table.
+        """
+        name = str(measure)
+        if name not in self.table.index:
+            raise MultiAspectError(f"{name} was not checked; measures checked: {choices(self.table.index)}")
+        if property not in self.table.columns:
+            raise MultiAspectError(
+                f"the property {property!r} was not checked; properties checked: {choices(self.table.columns)}"
+            )
+        return self._examples.get((name, property))
+
+    def _reasons(self) -> list[str]:
+        given = self.results[self.results["reason"] != ""]
+        rows = given[["measure", "property", "verdict", "reason"]].itertuples(index=False, name=None)
+        rules_of: dict[tuple[str, str, str], list[str]] = {}
+        for measure, rule, verdict, reason in rows:
+            rules_of.setdefault((measure, verdict, reason), []).append(rule)
+        alike: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+        for (measure, verdict, reason), rules in rules_of.items():
+            which = ("all",) if len(rules) == len(self.table.columns) else tuple(rules)
+            alike.setdefault((verdict, reason, which), []).append(measure)
+        return [
+            f"{verdict} ({'; '.join(rules)}): {reason}: {'; '.join(measures)}"
+            for (verdict, reason, rules), measures in alike.items()
+        ]
+
+    def _title(self) -> str:
+        return f"up to {self.trials} trials each, of up to {self.documents} documents; aspects {self.aspects}"
+
+    def __repr__(self) -> str:
+        return "\n".join([f"AxiomCheck: {self._title()}", self.table.to_string(), *self._reasons()])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.table.columns)
+        rows = []
+        for name, *verdicts in self.table.itertuples(name=None):
+            cells = "".join(
+                f'<td style="text-align:center;color:black;background:{_COLOURS[verdict]}">{verdict}</td>'
+                for verdict in verdicts
+            )
+            rows.append(f'<tr><th style="text-align:left">{escape(name)}</th>{cells}</tr>')
+        notes = "".join(f"<li>{escape(reason)}</li>" for reason in self._reasons())
+        return (
+            f"<table><caption>{escape(self._title())}</caption><thead><tr><th></th>{head}</tr></thead>"
+            f"<tbody>{''.join(rows)}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
+        )

@@ -1,0 +1,242 @@
+"""The search for trials that break a property, and for the smallest of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from ...errors import MultiAspectError
+from .._frames import Floats
+from ._asking import Block, Bound, Questions, scaled_aspects
+from ._properties import TOLERANCE, Attainable, OfOrder, Property
+from ._report import CounterExample, RankedWorld
+from ._worlds import Bools, Position, Space, Worlds
+
+#: How many rankings per trial may be evaluated where a trial takes all permutations.
+_RANKINGS_PER_TRIAL = 30
+#: How many candidates per trial are looked at for those that meet the conditions of a property.
+_CANDIDATES_PER_TRIAL = 40
+
+
+class _Hit(NamedTuple):
+    """One trial that breaks a property, or ties."""
+
+    world: Worlds
+    position: Position
+
+    def key(self) -> tuple[int, int, list[int], Position]:
+        """Small worlds first: fewest documents, then lowest labels."""
+        return len(self.world), int(self.world.sum()), self.world.ravel().tolist(), self.position
+
+
+class _Finding(NamedTuple):
+    """What the trials of one property say about one measure."""
+
+    verdict: str
+    trials: int = 0
+    violations: int = 0
+    ties: int = 0
+    reason: str = ""
+    example: CounterExample | None = None
+
+
+class Search:
+    """The trials of one property, made once for all measures on the same aspects."""
+
+    def __init__(self, rule: Property, space: Space, *, trials: int, seed: int, documents: int) -> None:
+        self.rule, self.space, self._trials, self._seed = rule, space, trials, seed
+        self.blocks: list[Block] = []
+        #: Up to how many documents all worlds there are were tried.
+        self.complete = 0
+        left, unbroken = trials, True
+        sizes = range(rule.least_documents, documents - rule.surplus + 1)
+        for n in sizes:
+            found, all_there = self._of_size(n, left, sizes.stop - n)
+            unbroken &= all_there
+            if unbroken:
+                self.complete = n + rule.surplus
+            self.blocks += found
+            left -= sum(len(block.worlds) for block in found)
+        self.questions = Questions(space, self.blocks) if self.blocks else None
+
+    def _of_size(self, n: int, left: int, sizes_left: int) -> tuple[list[Block], bool]:
+        """Trials with worlds of n documents, and whether these are all there are."""
+        rule, space, source = self.rule, self.space, self.rule.source
+        positions = rule.positions(space, n)
+        if not positions or not left:
+            return [], not positions
+        # Seeded by what is drawn: the same whichever other properties are asked for.
+        rng = np.random.default_rng([self._seed, crc32(rule.name.encode()), n])
+        # Small worlds are tried one and all, but leave something for the larger ones.
+        most, share = max(left // min(sizes_left, 2), 1), max(left // sizes_left, 1)
+        if isinstance(rule, Attainable):
+            affordable = max(_RANKINGS_PER_TRIAL * self._trials // math.factorial(n), 1)
+            most, share = min(most, affordable), min(share, affordable)
+        candidates = _CANDIDATES_PER_TRIAL * self._trials
+        every = source.count(space.sizes, n) * len(positions) <= candidates
+        worlds = source.every(space.sizes, n) if every else self._drawn(n, positions, share, rng)
+        valid = np.stack([rule.ask(space, worlds, position)[0] for position in positions])
+        place, row = np.nonzero(valid)
+        whole = every and len(row) <= most
+        if not whole and len(row) > share:
+            chosen = np.sort(rng.choice(len(row), size=share, replace=False))
+            place, row = place[chosen], row[chosen]
+        return [
+            Block(part, position, rule.ask(space, part, position)[1])
+            for at, position in enumerate(positions)
+            if len(part := worlds[row[place == at]])
+        ], whole
+
+    def _drawn(self, n: int, positions: list[Position], share: int, rng: np.random.Generator) -> Worlds:
+        """Random worlds, so many that enough of them meet the conditions, if they can be found."""
+        parts: list[Worlds] = []
+        found = 0
+        for _ in range(10):
+            part = self.rule.source.draw(self.space.sizes, n, 2 * share, rng)
+            parts.append(part)
+            found += sum(int(self.rule.ask(self.space, part, position)[0].sum()) for position in positions)
+            if found >= 2 * share:
+                break
+        return np.concatenate(parts)
+
+    def finding(self, bound: Bound) -> _Finding:
+        """Ask a measure."""
+        rule = self.rule
+        refused = rule.refusal(bound)
+        if refused is not None:
+            return _Finding(refused[0], reason=refused[1])
+        if self.questions is None:
+            return _Finding("n/a", reason="the declared grades and the number of documents make no such worlds")
+        try:
+            scores = self.questions.scores(bound)
+            of_order = rule.of_order(bound, np.random.default_rng([self._seed, crc32(rule.name.encode())]))
+        except MultiAspectError as error:
+            return _Finding("n/a", reason=str(error))
+        violated, tied, trials = self._judge(bound, scores)
+        violations, ties = (sum(int(mask.sum()) for mask in masks) for masks in (violated, tied))
+        if of_order is not None:
+            trials, violations = trials + of_order.trials, violations + len(of_order.wrong)
+        verdict = "fails" if violations else "ties" if ties else "holds"
+        example = None
+        hit = self._smallest(self.blocks, violated if violations else tied)
+        if hit is not None:
+            example = self._example(bound, self._shrunk(bound, hit, verdict), verdict)
+        elif of_order is not None and of_order.wrong:
+            example = self._example_of_order(bound, of_order)
+        return _Finding(verdict, trials, violations, ties, "", example)
+
+    def _judge(self, bound: Bound, scores: Sequence[Floats]) -> tuple[list[Bools], list[Bools], int]:
+        """Per block which trials break the property and which tie, and how many trials count."""
+        violated, tied, trials = [], [], 0
+        for block_scores in scores:
+            margin, counted = self.rule.margin(block_scores, bound.limits)
+            with np.errstate(invalid="ignore"):
+                wrong = counted & ~(margin >= -TOLERANCE)  # NaN is wrong
+                equal = counted & ~wrong & ~(margin > TOLERANCE)
+            violated.append(wrong)
+            tied.append(equal if self.rule.strict else np.zeros_like(equal))
+            trials += int(counted.sum())
+        return violated, tied, trials
+
+    @staticmethod
+    def _smallest(blocks: Sequence[Block], masks: Sequence[Bools]) -> _Hit | None:
+        hits = []
+        for block, mask in zip(blocks, masks, strict=True):
+            worlds = block.worlds[mask]
+            if len(worlds):
+                totals = worlds.sum(axis=(1, 2))
+                lowest = worlds[totals == totals.min()]
+                hits += [_Hit(world, block.position) for world in lowest]
+        return min(hits, key=_Hit.key, default=None)
+
+    def _shrunk(self, bound: Bound, hit: _Hit, verdict: str) -> _Hit:
+        """Drop documents and lower labels as long as the trial still gives the verdict."""
+        while True:
+            blocks = [block for worlds in self._reductions(hit.world) for block in self._blocks_of(worlds)]
+            if not blocks:
+                return hit
+            scores = Questions(self.space, blocks).scores(bound)
+            violated, tied, _ = self._judge(bound, scores)
+            smaller = self._smallest(blocks, violated if verdict == "fails" else tied)
+            if smaller is None:
+                return hit
+            hit = smaller
+
+    def _reductions(self, world: Worlds) -> list[Worlds]:
+        """All worlds with a document less; all with a label, or that of all documents, a grade lower."""
+        n = len(world)
+        shorter = [np.delete(world, document, axis=0) for document in range(n)]
+        lower = []
+        for aspect in range(len(self.space)):
+            for documents in [[document] for document in range(n)] + [list(range(n))]:
+                changed = world.copy()
+                changed[documents, aspect] -= 1
+                if changed.min() >= 0:
+                    lower.append(changed)
+        kept = shorter if n > self.rule.least_documents else []
+        return [np.stack(worlds) for worlds in (kept, lower) if worlds]
+
+    def _blocks_of(self, worlds: Worlds) -> list[Block]:
+        blocks = []
+        for position in self.rule.positions(self.space, worlds.shape[1]):
+            valid = self.rule.ask(self.space, worlds, position)[0]
+            if valid.any():
+                blocks.append(Block(worlds[valid], position, self.rule.ask(self.space, worlds[valid], position)[1]))
+        return blocks
+
+    def _example(self, bound: Bound, hit: _Hit, verdict: str) -> CounterExample:
+        rule, space = self.rule, self.space
+        asked = rule.ask(space, hit.world[None], hit.position)[1]
+        (table,) = Questions(space, [Block(hit.world[None], hit.position, asked)]).scores(bound)
+        raw = bound.oriented(table[0])
+        rankings = []
+        for column in rule.to_show(table[0]):
+            each = asked[column]
+            aspects = scaled_aspects(bound.aspects, each.variant.scaled) if each.variant.scaled else bound.aspects
+            labels = [Space(aspects).labels(document) for document in each.worlds[0]]
+            rest = [labels[document] for document in range(len(labels)) if document not in each.order]
+            rankings.append(
+                RankedWorld(
+                    tuple(labels[document] for document in each.order),
+                    tuple(rest),
+                    float(raw[column]),
+                    bound.variant(each.variant),
+                )
+            )
+        scores = [ranking.score for ranking in rankings]
+        expected, found = rule.expected(space, hit.position, rankings), rule.found(scores, verdict == "ties")
+        if bound.turned:
+            expected = _turned(expected)
+        sentence = f"{expected[0].upper()}{expected[1:]}; {found}."
+        figures = rule.figures(scores, -1 if bound.turned else 1)
+        return CounterExample(
+            bound.name, rule.name, verdict, space.names, tuple(rankings), rule.shown, figures, sentence
+        )
+
+    def _example_of_order(self, bound: Bound, of_order: OfOrder) -> CounterExample:
+        tuples = bound.weighed_tuples(np.random.default_rng(self._seed))
+        assert tuples is not None
+        weight = dict(zip(map(tuple, tuples[0].tolist()), tuples[2].tolist(), strict=True))
+        pair = min(of_order.wrong, key=lambda pair: (int(sum(map(sum, pair))), *map(tuple, pair)))
+        rankings = tuple(
+            RankedWorld((self.space.labels(grades),), (), float(weight[tuple(grades.tolist())]), bound.measure)
+            for grades in pair
+        )
+        figures = [("weight", tuple(ranking.score for ranking in rankings))]
+        names_ = self.space.names
+        return CounterExample(
+            bound.name, self.rule.name, "fails", names_, rankings, (0, 1), figures, f"{of_order.sentence}."
+        )
+
+
+def _turned(sentence: str) -> str:
+    """What should be of scores of which small ones are good."""
+    pairs = (("score lower", "score higher"), ("score 1", "score 0"))
+    for one, other in pairs:
+        first, *rest = sentence.split(one)
+        sentence = other.join(part.replace(other, one) for part in (first, *rest))
+    return sentence

@@ -1,0 +1,551 @@
+"""Properties of measures: what is known of them, and counter-examples recomputed the slow way."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import reference as ref
+from ir_measures import nDCG
+
+from pt_multiaspect import (
+    CAM,
+    GAM,
+    MM,
+    NGRE,
+    NLRE,
+    NWCS,
+    TOMA,
+    WHAM,
+    Aspect,
+    Aspects,
+    HarmfulCompat,
+    HelpfulMinusHarmful,
+    MultiAspectMeasure,
+    On,
+    Order,
+    analysis,
+    nCRP,
+    uERR,
+    unDCG,
+    uRBP,
+    uRBPgr,
+)
+from pt_multiaspect.analysis import axioms
+from pt_multiaspect.analysis.axioms import PROPERTIES, check
+from pt_multiaspect.analysis.axioms._asking import scaled_aspects
+from pt_multiaspect.errors import MultiAspectError
+from pt_multiaspect.measures.base import ASPECTS
+
+TWO = {"relevance": 2, "credibility": 2}
+#: Harm is negative, and (1, 1) weighs less than (1, 0).
+HARMFUL = Order(
+    {(0, 0): 0, (0, 1): -1, (1, 0): 2, (1, 1): 1}, {"relevance": 1, "credibility": 1}, allow_violations=True
+)
+UNEVEN = Aspects(
+    {
+        "relevance": Aspect([0, 1, 3], values=[0, 2, 7], gains=[0, 0.4, 1], threshold=3),
+        "credibility": Aspect([10, 20, 30], greater_is_better=False),
+    }
+)
+MEASURES = [
+    TOMA, TOMA(distance="manhattan"), TOMA(distance="chebyshev"), CAM, CAM(base="AP"), CAM(base="P@5"),
+    CAM(base="ERR"), MM, GAM, WHAM, NLRE, NGRE, NWCS, uRBP, uRBPgr, unDCG, uERR, On(aspect="credibility"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result():
+    return check(MEASURES)
+
+
+@pytest.fixture(scope="module")
+def uneven():
+    return check(MEASURES, UNEVEN, trials=1000)
+
+
+# -- known truths -----------------------------------------------------------------------------------
+
+KNOWN = {
+    TOMA: {"D1": "holds", "D5": "holds", "Eq. 1": "holds", "Eq. 4": "holds", "1 attainable": "holds",
+           "swap": "holds", "0 attainable": "fails", "D6": "holds", "D6, one aspect": "fails"},
+    TOMA(distance="chebyshev"): {"D7": "ties", "Eq. 1": "holds", "Eq. 4": "holds", "swap": "holds"},
+    CAM: {"D1": "holds", "D2": "holds", "D4": "ties", "D6": "holds", "D6, one aspect": "holds", "D7": "holds",
+          "D8": "holds", "Eq. 4": "holds", "1 attainable": "fails", "swap": "holds"},
+    CAM(base="P@5"): {"D1": "ties", "D2": "ties", "D7": "ties"},
+    CAM(base="AP"): {"D2": "fails", "Eq. 4": "fails"},
+    CAM(base="ERR"): {"D3": "fails", "D6": "fails"},
+    MM: {"D7": "ties", "Eq. 4": "fails"},
+    WHAM: {"D7": "ties"},
+    NWCS: {"D1": "holds", "D2": "holds", "D4": "fails", "D6": "holds", "D7": "holds", "1 attainable": "holds"},
+    NLRE: {"D1": "holds", "D2": "holds", "D3": "ties", "D4": "ties", "D7": "fails", "D8": "fails",
+           "D6, one aspect": "holds", "swap": "fails"},
+    NGRE: {"D1": "holds", "D2": "holds", "D3": "ties", "D4": "ties", "D7": "fails", "D8": "holds", "swap": "fails"},
+    uRBPgr: {"D4": "holds", "D8": "fails", "swap": "holds"},
+    unDCG: {"1 attainable": "holds"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", KNOWN, ids=str)
+def test_known_truths(result, measure):
+    assert {each: result.table.loc[str(measure), each] for each in KNOWN[measure]} == KNOWN[measure]
+
+
+def test_every_measure_is_well_defined(result, uneven):
+    for found in (result, uneven):
+        assert set(found.table["D5"]) == {"holds"}
+        assert set(found.table["Eq. 1"]) == {"holds"}
+
+
+def test_results(result):
+    rows = result.results.set_index(["measure", "property"])
+    assert list(rows.index.unique("measure")) == list(map(str, MEASURES))
+    assert list(result.table.columns) == list(PROPERTIES)
+    assert rows.loc[("NLRE", "D1"), "complete"] == 5
+    # All worlds of up to five documents with the same labels, and all chains of two: by hand.
+    assert rows.loc[("CAM", "D5"), "trials"] == 9 * 5
+    two = check(CAM, documents=2).results.set_index("property")
+    # Of pairs with the same credibility or relevance, which are the other way round: 3 · 3 and 3 · 3.
+    assert two.loc["D7", "trials"] == 9 + 9
+    assert two.loc["swap", "trials"] == sum(
+        1 for a, b in itertools.product(itertools.product(range(3), repeat=2), repeat=2)
+        if a != b and a[0] >= b[0] and a[1] >= b[1]
+    )  # fmt: skip
+    assert two.loc["1 attainable", "trials"] == 9 + 45 - 2  # in all but where every label is 0
+    assert two.loc["0 attainable", "trials"] == 45 - 9
+    assert two.loc["D1", "verdict"] == "n/a"
+    for (measure, rule), row in rows.iterrows():
+        assert (row["violations"] > 0) == (row["verdict"] == "fails" and rule != "D8") or rule == "D8"
+        assert (row["verdict"] in ("fails", "ties") and not row["reason"]) == (
+            result.example(measure, rule) is not None
+        )
+
+
+def test_orders():
+    found = check([TOMA(distance=HARMFUL), HarmfulCompat(order=HARMFUL), HelpfulMinusHarmful(order=HARMFUL)])
+    toma = found.table.loc[str(TOMA(distance=HARMFUL))]
+    assert toma[["Eq. 1", "Eq. 4", "swap", "D6", "D8"]].tolist() == ["fails", "holds", "fails", "holds", "n/a"]
+    # Lower is better: harm that comes up is a fault, shown with the value as it is.
+    example = found.example(HarmfulCompat(order=HARMFUL), "swap")
+    before, after = example.rankings
+    assert (before.score, after.score) == (1.0, pytest.approx(0.322, abs=1e-3))
+    assert "should not score lower" in example.sentence
+    signed = found.results[found.results["measure"] == str(HelpfulMinusHarmful(order=HARMFUL))]
+    assert signed.set_index("property").loc["1 attainable", "reason"] == "its values lie between -1 and 1"
+
+
+def test_the_order_of_tuples_is_checked_itself():
+    # Only weights below 0 are the wrong way round, and to nDCG they are all worth nothing.
+    order = Order({(0, 0): 0, (0, 1): -1, (1, 0): -1, (1, 1): -3}, ["relevance", "credibility"],
+                  allow_violations=True)  # fmt: skip
+    found = check(TOMA(distance=order), properties=["Eq. 1", "Eq. 4", "swap"], documents=3)
+    assert found.table.iloc[0].tolist() == ["fails", "holds", "holds"]
+    example = found.example(TOMA(distance=order), "Eq. 1")
+    assert [(each.tuples, each.score) for each in example.rankings] == [(((0, 1),), -1), (((0, 0),), 0)]
+    assert "weight" in repr(example)
+
+
+def test_conflicting_documents_keep_cam_from_1():
+    example = check(CAM(empty="drop"), properties="1 attainable").example(CAM(empty="drop"), "1 attainable")
+    (best,) = example.rankings
+    assert sorted(best.tuples) == [(0, 1), (1, 0)]
+    assert best.score == pytest.approx((1 + 1 / math.log2(3)) / 2)
+
+
+def test_importance_parameters():
+    by_mu = NLRE(mu={"relevance": 1, "credibility": 3})
+    found = check([by_mu, NGRE(mu=0, nu=2), CAM(weights={"relevance": 0, "credibility": 1}), CAM, uRBP],
+                  properties=["D8"])  # fmt: skip
+    assert found.table["D8"].tolist() == [
+        "fails",
+        "ties",
+        "ties",
+        "holds",
+        "fails",
+    ]  # an aspect without weight never costs
+    assert "no parameter" in found.results["reason"].iloc[-1]
+    # It is the other constant that prices errors of an aspect: Eq. 4 expands to εr·εc + ν·εr + μ·εc.
+    example = found.example(by_mu, "D8")
+    on_relevance, _, on_credibility, _, raised, *_ = (ranking.score for ranking in example.rankings)
+    assert 1 - on_relevance == pytest.approx(3 * (1 - on_credibility))
+    assert raised > on_relevance
+
+
+# -- counter-examples, recomputed -------------------------------------------------------------------
+
+
+def reference_aspects(measure):
+    scales = {name: aspect.scale for name, aspect in measure.spec.items()}
+    return {
+        name: ref.RefAspect(
+            scale.grades.tolist(),
+            scale.values.tolist(),
+            scale.gains.tolist(),
+            scale.grades[scale.threshold].item(),
+            scale.greater_is_better,
+        )
+        for name, scale in scales.items()
+    }
+
+
+def reference_score(measure, tuples, unranked=()):
+    """A ranking of documents with these labels, by the reference implementation."""
+    aspects = reference_aspects(measure)
+    names = list(aspects)
+    judgments = {f"d{at}": dict(zip(names, labels, strict=True)) for at, labels in enumerate((*tuples, *unranked))}
+    run = {f"d{at}": -float(at) for at in range(len(tuples))}
+    name, weights = measure.NAME, measure.params.get("weights")
+    if name in ("CAM", "MM", "GAM", "WHAM", "TOMA"):
+        base = measure["base"].measure
+        params = dict(base.params)
+        if name == "TOMA":
+            return ref.toma(run, judgments, aspects, base.NAME, params, measure["distance"], weights)
+        return getattr(ref, name.lower())(run, judgments, aspects, base.NAME, params, weights)
+    if name in ("NLRE", "NGRE"):
+        return getattr(ref, name.lower())(run, judgments, aspects, measure["mu"], measure["nu"])
+    if name == "On":
+        return ref.on(run, judgments, aspects, measure["aspect"])
+    if name == "NWCS":
+        return ref.nwcs(run, judgments, aspects, weights)
+    return getattr(ref, name.lower())(run, judgments, aspects)
+
+
+def better(measure, one, other):
+    """Whether a tuple is better than another on some aspect and worse on none."""
+    signs = [1 if aspect.greater_is_better else -1 for aspect in measure.spec.values()]
+    steps = [sign * (a - b) for sign, a, b in zip(signs, one, other, strict=True)]
+    return min(steps) >= 0 and max(steps) > 0
+
+
+#: What the scores must be, of the rankings in the order of `CounterExample.rankings`: positive if kept.
+MARGINS = {
+    "D1": lambda s: s[0] - s[1],
+    "D2": lambda s: s[1] - s[0],
+    "D3": lambda s: s[0] - s[1],
+    "D4": lambda s: (s[1] - s[0]) - (s[3] - s[2]),
+    "D6": lambda s: -abs(s[0] - s[1]),
+    "D6, one aspect": lambda s: -abs(s[0] - s[1]),
+    "D7": lambda s: s[1] - s[0],
+    "D8": lambda s: (s[5] - s[4]) * (s[3] - s[2]) - (s[1] - s[0]) * (s[7] - s[6]),
+    "Eq. 1": lambda s: s[0] - s[1],
+    "Eq. 4": lambda s: s[3] - s[2],
+    "1 attainable": lambda s: s[0] - 1,
+    "0 attainable": lambda s: -s[0],
+    "swap": lambda s: s[0] - s[1],
+}
+
+
+@pytest.mark.parametrize("aspects", ["result", "uneven"])
+def test_counter_examples_by_the_reference(aspects, request):
+    found = request.getfixturevalue(aspects)
+    checked = 0
+    for measure, rule in itertools.product(MEASURES, PROPERTIES):
+        example = found.example(measure, rule)
+        if example is None:
+            continue
+        scores = [reference_score(each.measure, each.tuples, each.unranked) for each in example.rankings]
+        assert scores == pytest.approx([each.score for each in example.rankings], abs=1e-9), example
+        margin = MARGINS[rule](scores)
+        assert margin < -1e-9 if example.verdict == "fails" else abs(margin) <= 1e-9, example
+        checked += 1
+    assert checked > 80
+
+
+def slow_check(rule, measure, world):
+    """Whether a property is broken by some ranking of the documents of a world, found by trying all."""
+    score = {order: reference_score(measure, order) for order in itertools.permutations(world)}
+    if rule == "1 attainable":
+        return 1e-9 < max(score.values()) < 1 - 1e-9
+    if rule == "0 attainable":
+        return len(set(world)) > 1 and min(score.values()) > 1e-9
+    for order, places in itertools.product(score, itertools.combinations(range(len(world)), 2)):
+        i, j = places
+        exchanged = list(order)
+        exchanged[i], exchanged[j] = order[j], order[i]
+        if rule == "swap" and better(measure, order[i], order[j]) and score[tuple(exchanged)] > score[order] + 1e-9:
+            return True
+        if rule == "Eq. 4" and score[tuple(exchanged)] < score[order] - 1e-9:
+            rest = [document for at, document in enumerate(order) if at not in places]
+            alone = [reference_score(measure, [order[at]], [order[other], *rest]) for at, other in ((j, i), (i, j))]
+            if alone[0] >= alone[1] - 1e-9:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("rule", ["1 attainable", "0 attainable", "swap", "Eq. 4"])
+@pytest.mark.parametrize("aspects", ["result", "uneven"])
+def test_counter_examples_are_minimal(aspects, rule, request):
+    """Without any of its documents, or with any label a grade lower, there is no counter-example left."""
+    found = request.getfixturevalue(aspects)
+    failing = [measure for measure in MEASURES if found.table.loc[str(measure), rule] == "fails"]
+    assert failing
+    for measure in failing:
+        asked = found.example(measure, rule).rankings[-1]
+        world = list(asked.tuples)
+        assert slow_check(rule, asked.measure, world)
+        smaller = [world[:at] + world[at + 1 :] for at in range(len(world))] if len(world) > 1 else []
+        for document, (place, aspect) in itertools.product(
+            range(len(world)), enumerate(asked.measure.spec.values())
+        ):
+            grades = aspect.scale.grades.tolist()
+            index = grades.index(world[document][place])
+            if index:
+                changed = list(world[document])
+                changed[place] = grades[index - 1]
+                smaller.append([*world[:document], tuple(changed), *world[document + 1 :]])
+        for world in filter(None, smaller):
+            assert not slow_check(rule, asked.measure, world), (measure, world)
+
+
+def test_holds_is_what_trying_everything_says():
+    """On all worlds of up to three documents, every verdict of three properties, and the smallest example."""
+    tuples = list(itertools.product(range(2), range(3)))
+    some = [CAM, TOMA(distance="manhattan"), MM(base="AP"), NLRE, uRBP, NWCS]
+    rules = ["1 attainable", "0 attainable", "swap"]
+    found = check(some, {"relevance": 1, "credibility": 2}, properties=rules, documents=3)
+    assert (found.results["complete"] == 3).all()
+    for measure, rule in itertools.product(some, rules):
+        asked = measure(aspects=found.aspects)
+        least = next(
+            (
+                n
+                for n in range(1, 4)
+                if any(
+                    slow_check(rule, asked, world) for world in itertools.combinations_with_replacement(tuples, n)
+                )
+            ),
+            None,
+        )
+        example = found.example(measure, rule)
+        assert (None if example is None else len(example.rankings[0].tuples)) == least, (measure, rule)
+
+
+# -- measures of one's own --------------------------------------------------------------------------
+
+
+class _Backwards(MultiAspectMeasure):
+    """Rewards worse documents."""
+
+    __name__ = "Backwards"
+    NAME = __name__
+    SUPPORTED_PARAMS = {"aspects": ASPECTS}
+
+    def compute(self, rankings):
+        return 1 - CAM(aspects=self["aspects"]).evaluate(rankings)
+
+
+class _Broken(_Backwards):
+    """Not a number where all labels are the worst, and beyond 1 elsewhere."""
+
+    def compute(self, rankings):
+        value = CAM(aspects=self["aspects"]).evaluate(rankings)
+        return np.where(value == 0, np.nan, value * 2)
+
+
+class _OfNames(_Backwards):
+    """Has no parameter at all."""
+
+    SUPPORTED_PARAMS = {}
+    spec = ("relevance", "credibility")
+
+    def compute(self, rankings):
+        return CAM(aspects=TWO).evaluate(rankings)
+
+
+class _Chaotic(_Backwards):
+    """Random, but the same for the same ranking."""
+
+    def compute(self, rankings):
+        value = CAM(aspects=self["aspects"]).evaluate(rankings)
+        return np.modf(np.sin(value.round(9) * 9e4) * 4e4)[0] ** 2
+
+
+def test_faulty_measures():
+    found = check(_Backwards(), documents=4).table.loc["Backwards"]
+    assert found[["D1", "D2", "D7", "Eq. 1", "swap", "1 attainable"]].tolist() == ["fails"] * 6
+    broken = check(_Broken())
+    assert broken.table.loc["Backwards", "D5"] == "fails"
+    assert not np.isfinite(broken.example(_Broken(), "D5").rankings[0].score)
+    assert "nan" in repr(broken.example(_Broken(), "D5"))
+    nothing = check(_Chaotic())
+    kept = ["D5", "D6", "D6, one aspect"]  # CAM of nDCG has these, and so have functions of it
+    assert [rule for rule, verdict in nothing.table.iloc[0].items() if verdict == "holds"] == kept
+
+
+def test_measures_without_parameters():
+    found = check(_OfNames())
+    assert found.table.loc["Backwards", ["D1", "swap", "D6", "D8"]].tolist() == ["holds", "holds", "n/a", "fails"]
+
+
+# -- the same again ---------------------------------------------------------------------------------
+
+SCRIPT = """
+from pt_multiaspect import CAM, NLRE, TOMA
+from pt_multiaspect.analysis.axioms import check
+found = check([TOMA, NLRE, CAM(base="AP")], {"relevance": 3, "credibility": 4}, trials=300, seed=3)
+print(found.results.to_csv())
+for measure in found.table.index:
+    for rule in found.table.columns:
+        print(found.example(measure, rule))
+"""
+
+
+def test_same_seed_same_result():
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(outputs) == 1
+    assert "CAM(base='AP'), 1 attainable: fails" in outputs.pop()
+
+
+def test_seed_and_choice_of_properties():
+    many = {"relevance": 6, "credibility": 6}
+    whole = check(NGRE, many, trials=500, seed=1)
+    again = check([NGRE, TOMA], many, trials=500, seed=1, properties=["swap", "D1"])
+    assert list(again.table.columns) == ["D1", "swap"]
+    numbers = {
+        name: found.results.set_index(["measure", "property"])[["trials", "violations", "ties"]]
+        for name, found in (("whole", whole), ("again", again))
+    }
+    for rule in ("D1", "swap"):
+        one, two = (frame.loc[("NGRE", rule)].tolist() for frame in numbers.values())
+        assert one == two
+        assert repr(whole.example(NGRE, rule)) == repr(again.example("NGRE", rule))
+    other = check(NGRE, many, trials=500, seed=2, properties="swap").results["violations"].item()
+    assert other != numbers["whole"].loc[("NGRE", "swap"), "violations"]
+    assert (whole.results["trials"] <= 500 + len(PROPERTIES)).all()
+
+
+def test_scale_of_labels_and_names_make_no_difference():
+    """Only the order of grades matters to what is searched."""
+    plain = check([TOMA, CAM, NLRE], {"relevance": 2, "credibility": 1}, trials=400)
+    other = Aspects({"a": Aspect([5, 7, 9], values=[0, 1, 2]), "b": Aspect([1, 0], greater_is_better=False)})
+    assert other["b"].scale.values.tolist() == [0, 1]
+    turned = check([TOMA, CAM, NLRE], other, trials=400)
+    columns = ["verdict", "violations", "ties", "trials"]
+    without_scaling = ~plain.results["property"].str.startswith("D6")
+    assert plain.results.loc[without_scaling, columns].equals(turned.results.loc[without_scaling, columns])
+
+
+# -- aspects ----------------------------------------------------------------------------------------
+
+
+def test_forms_of_aspects():
+    named = Aspects(TWO, name="axioms-test")
+    tables = [check(CAM, aspects, trials=50).table for aspects in (TWO, Aspects(TWO), named, "axioms-test")]
+    assert all(table.equals(tables[0]) for table in tables)
+    own = check(CAM(aspects={"x": 1, "y": 1, "z": 1}), trials=50, properties="swap")
+    assert own.aspects == Aspects(TWO)
+    some = check(WHAM(aspects="credibility,relevance"), {**TWO, "mood": 1}, trials=50)
+    assert some.example(WHAM(aspects="credibility,relevance"), "D7").aspects == ("credibility", "relevance")
+
+
+def test_one_aspect():
+    found = check([TOMA, CAM, MM, WHAM], {"relevance": 3}, trials=500)
+    assert found.table.loc["MM", ["D1", "D2", "D4", "D7", "D8"]].tolist() == ["holds", "holds", *["n/a"] * 3]
+    assert found.table.loc["CAM", "1 attainable"] == "holds"
+    assert set(found.table.loc["WHAM"]) == {"n/a"}
+    assert "exactly two aspects" in found.results["reason"].iloc[-1]
+
+
+def test_scaling():
+    aspects = scaled_aspects(UNEVEN, (2, 3))
+    assert aspects["relevance"] == Aspect([0, 2, 6], values=[0, 4, 14], gains=[0, 0.4, 1], threshold=6)
+    assert aspects["credibility"] == Aspect([30, 60, 90], greater_is_better=False)
+    tenths = scaled_aspects(Aspects({"x": [0, 0.1, 0.3]}), (3,))
+    assert tenths["x"].grades == (0, 0.3, 0.9)
+    probabilities = Aspects({name: Aspect([0, 0.25, 1], gains="identity") for name in TWO})
+    assert check(uRBPgr, probabilities, trials=100).table.loc["uRBPgr", "D6"] == "fails"
+
+
+def test_three_aspects_and_six_documents():
+    found = check([TOMA, NLRE, CAM], {**TWO, "mood": 1}, documents=6, trials=300)
+    assert found.table.loc["TOMA", ["Eq. 1", "Eq. 4", "1 attainable", "swap"]].tolist() == ["holds"] * 4
+    assert found.table.loc["NLRE", "D8"] == "fails"
+
+
+# -- printing ---------------------------------------------------------------------------------------
+
+
+SENTENCE = (
+    "Ranks 1 and 2 are in the wrong order of credibility, in A at a higher relevance than in B, so A should lose "
+    "more; it loses less."
+)
+
+
+def test_printed():
+    assert analysis.axioms is axioms
+    found = check([TOMA, uRBP], trials=100)
+    assert "TOMA" in repr(found)
+    assert "no parameter for the importance" in repr(found)
+    html = found._repr_html_()
+    assert html.count("<tr>") == 3
+    assert "no parameter for the importance" in html
+    example = found.example(TOMA, "D4")
+    assert repr(example).splitlines() == [
+        "TOMA, D4: fails",
+        "                    A                         B",
+        "rank                relevance  credibility    relevance  credibility",
+        "1                   1          0              0          0",
+        "2                   1          1              0          1",
+        "score               0.7967                    0.6309",
+        "in the right order  1.0000                    1.0000",
+        "loss                0.2033                    0.3691",
+        SENTENCE,
+    ]
+    assert "<b>0.7967</b>" in example._repr_html_()
+    assert found.example("TOMA", "Eq. 1") is None
+
+
+# -- bad input --------------------------------------------------------------------------------------
+
+BAD = [
+    ({"measures": nDCG}, r"nDCG measures one aspect.*On\(aspect='credibility', base='nDCG'\)"),
+    ({"measures": "map"}, "AP measures one aspect"),
+    ({"measures": nCRP}, "nCRP measures one aspect"),
+    ({"measures": 3}, "a measure is"),
+    ({"measures": "TOMAA"}, "neither"),
+    ({"measures": []}, "no measure"),
+    ({"measures": CAM(base="P")}, "needs cutoff"),
+    ({"properties": "D9"}, "unknown properties D9; there are D1; D2"),
+    ({"properties": ["D1", 3]}, "unknown properties 3"),
+    ({"properties": []}, "unknown properties"),
+    ({"properties": 7}, "properties are names"),
+    ({"properties": ["D1", "D4"], "aspects": {"relevance": 2}}, "D4 is about 2 aspects"),
+    ({"trials": 0}, "trials is a whole number"),
+    ({"trials": 10.5}, "trials is a whole number"),
+    ({"trials": True}, "trials is a whole number"),
+    ({"seed": -1}, "seed"),
+    ({"documents": 0}, "documents is a whole number"),
+    ({"documents": 7}, "documents is at most 6"),
+    ({"aspects": "relevance,credibility"}, "aspects declare grades"),
+    ({"aspects": None}, "aspects declare grades"),
+    ({"aspects": {"relevance": None, "credibility": 2}}, "the aspect relevance declares none"),
+    ({"aspects": 3}, "aspects are"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), BAD)
+def test_bad_input(given, message):
+    with pytest.raises(MultiAspectError, match=message):
+        check(**{"measures": CAM, **given})
+
+
+def test_bad_names_of_examples():
+    found = check(CAM, properties="swap", trials=10)
+    with pytest.raises(MultiAspectError, match="MM was not checked"):
+        found.example(MM, "swap")
+    with pytest.raises(MultiAspectError, match="properties checked: swap"):
+        found.example(CAM, "D1")
