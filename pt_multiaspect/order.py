@@ -563,6 +563,20 @@ class Order(_TupleOrder):
         """
         return self.weigh_grades(self._grades(labels))
 
+    def to_dict(self) -> dict[tuple[float, ...], float]:
+        """Return the label tuples with their weights, worst grades first.
+
+        Returns
+        -------
+        dict of tuple to float
+
+        Examples
+        --------
+        >>> Order({(1, 0): 1, (0, 0): 0}, aspects=["relevance", "credibility"]).to_dict()
+        {(0, 0): 0.0, (1, 0): 1.0}
+        """
+        return dict(zip(self._tuples, self._weights.tolist(), strict=True))
+
     def to_json(self) -> str:
         """Return the content as one compact JSON object."""
         return self._json
@@ -586,7 +600,7 @@ class Order(_TupleOrder):
         return self._json if self.name is None else self.name
 
     def __repr__(self) -> str:
-        pairs = ", ".join(f"{key}: {spell(w)}" for key, w in zip(self._tuples, self._weights.tolist(), strict=True))
+        pairs = ", ".join(f"{key}: {spell(weight)}" for key, weight in self.to_dict().items())
         named = "" if self.name is None else f", name={self.name!r}"
         violating = ", allow_violations=True" if self.allow_violations else ""
         return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{violating})"

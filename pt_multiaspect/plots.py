@@ -12,7 +12,6 @@ Categories differ in marker or line style as well as in colour, and matrices hav
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -803,7 +802,7 @@ def _levels(ordering: DistanceOrder | Order) -> tuple[dict[tuple[int, ...], floa
         possible = [gate is None or grades[gate] > 0 or not any(grades) for grades in tuples]
         level = {grades: float(of) for grades, of, is_in in zip(tuples, classes, possible, strict=True) if is_in}
     else:
-        weighed = {tuple(row[:-1]): float(row[-1]) for row in json.loads(ordering.to_json())["weights"]}
+        weighed = ordering.to_dict()
         label_of = [scale.grades.tolist() for scale in ordering.scales]
         labels = {grades: tuple(of[grade] for of, grade in zip(label_of, grades, strict=True)) for grades in tuples}
         level = {grades: weighed[labels[grades]] for grades in tuples if labels[grades] in weighed}

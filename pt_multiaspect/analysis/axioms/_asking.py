@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -95,11 +94,10 @@ class Bound:
         aspects = scaled_aspects(self.aspects, constants)
         if self.order is None:
             return self.measure(aspects=aspects)
-        content = json.loads(self.order.to_json())
-        rows = [[*map(_times, row[:-1], constants), row[-1]] for row in content["weights"]]
-        scaled = {**content, "aspects": json.loads(aspects.to_json()), "weights": rows}
+        weights = {tuple(map(_times, labels, constants)): weight for labels, weight in self.order.to_dict().items()}
+        order = Order(weights, aspects, allow_violations=self.order.allow_violations)
         param = "distance" if "distance" in self.measure.SUPPORTED_PARAMS else "order"
-        return self.measure(**{param: Order.from_json(json.dumps(scaled))})
+        return self.measure(**{param: order})
 
     def weighed_tuples(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
         """Label tuples, their places in the order of tuples and their weights; None without such an order."""
