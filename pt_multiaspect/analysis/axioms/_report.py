@@ -109,19 +109,21 @@ class CounterExample:
 
     def _repr_html_(self) -> str:
         n_aspects, n_sides = len(self.aspects), len(self.shown)
-        sides = "".join(f"<th colspan={n_aspects}>{letter}</th>" for letter in "AB"[:n_sides])
-        head = f"<tr><th></th>{sides}</tr>" if n_sides > 1 else ""
-        head += (
-            "<tr><th>rank</th>" + "".join(f"<th>{escape(name)}</th>" for name in self.aspects) * n_sides + "</tr>"
-        )
-        body = "".join(
-            f"<tr><th>{cells[0]}</th>{''.join(f'<td>{cell}</td>' for cell in cells[1:])}</tr>"
-            for cells in self._grid()
-        )
+        first = ' style="border-left:1px solid #999;padding-left:1em"'  # sets the rankings apart
+
+        def row(name: str, cells: list[str], tag: str, width: int = 1) -> str:
+            """A row with the ranks, or a name, in front of cells that are so many columns wide."""
+            parts = [
+                f"<{tag} colspan={width}{'' if place * width % n_aspects else first}>{cell}</{tag}>"
+                for place, cell in enumerate(cells)
+            ]
+            return f"<tr><th>{escape(name)}</th>{''.join(parts)}</tr>"
+
+        head = row("", list("AB"[:n_sides]), "th", n_aspects) if n_sides > 1 else ""
+        head += row("rank", [escape(name) for name in self.aspects] * n_sides, "th")
+        body = "".join(row(cells[0], cells[1:], "td") for cells in self._grid())
         foot = "".join(
-            f"<tr><th>{escape(name)}</th>"
-            + "".join(f"<td colspan={n_aspects}><b>{written(value)}</b></td>" for value in values)
-            + "</tr>"
+            row(name, [f"<b>{written(value)}</b>" for value in values], "td", n_aspects)
             for name, values in self.figures
         )
         caption = f"{escape(self.measure)}, {escape(self.property)}: {self.verdict}"
