@@ -11,7 +11,7 @@ from ir_measures import Measure
 
 from . import names
 from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
-from .judgments import Judgments
+from .judgments import Judgments, check_distinct_columns
 from .kernels.layout import Floats
 from .measures import MultiAspectMeasure
 from .measures.elsewhere import by_ir_measures, first_fraction
@@ -117,6 +117,7 @@ def aggregate(perquery: pd.DataFrame) -> pd.DataFrame:
             f"a long frame has the columns {choices(COLUMNS)}; {choices(missing)} is missing among "
             f"{choices(perquery.columns)}"
         )
+    check_distinct_columns(perquery, "a long frame")
     rows = {name: {"name": name} for name in perquery["name"].unique()}
     for (name, measure), group in perquery.groupby(["name", "measure"], sort=False):
         aggregator = names.parse(str(measure))[0].aggregator()

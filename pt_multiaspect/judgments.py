@@ -252,8 +252,10 @@ class Judgments:
 
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of a query in the order of their names."""
-        place = pd.factorize(self.docnos, sort=True)[0]
-        ordered = Judgments(self._frame.iloc[self._first[np.lexsort((place, self.pool_query))]])
+        place = np.empty(len(self), dtype=np.intp)
+        place[np.lexsort((pd.factorize(self.docnos, sort=True)[0], self.pool_query))] = np.arange(len(self))
+        # With all rows of a pair that is judged more than once, lest labels that differ pass unseen.
+        ordered = Judgments(self._frame.iloc[np.argsort(place[self._pair], kind="stable")])
         ordered._positional = self._positional
         return ordered
 

@@ -737,7 +737,7 @@ def _two_measures(
 ) -> tuple[Floats, list[Any], list[Any], tuple[str, str]]:
     """The values systems × topics × (x, y), names, topics, and how the measures are written."""
     both = (str(x), str(y))
-    if isinstance(perquery, pd.DataFrame) and "measure" in perquery.columns and len(perquery):
+    if isinstance(perquery, pd.DataFrame) and list(perquery.columns).count("measure") == 1 and len(perquery):
         written = perquery["measure"].map(str)
         known = written.unique().tolist()
         unknown = [measure for measure in both if measure not in known]

@@ -23,7 +23,8 @@ from pt_multiaspect.analysis import attainable, ideal_values, upper_bound
 
 NAMES = ("relevance", "credibility", "understandability")
 DOCNOS = "abcdefg"
-LINEAR = ("nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "P@3", "R@2", "Rprec", "RBP(p=0.6)@4")
+LINEAR = ("nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "P@3", "R@2", "SetR", "Rprec", "RBP(p=0.6)@4")
+GAINED = "nDCG(gains={1: 0, 2: 3})"
 OTHERS = ("AP", "AP@3", "AP(rel=2)", "RR", "RR@2", "ERR", "ERR@2", "Success@2")
 GRADES = 2
 
@@ -108,7 +109,7 @@ def test_exact_cam_against_the_reference(judged: Judged, base: str) -> None:
 @given(judged=pools(), data=st.data())
 @settings(max_examples=100)
 def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
-    base = {name: data.draw(st.sampled_from(LINEAR)) for name in aspects_of(judged)}
+    base = {name: data.draw(st.sampled_from((*LINEAR, GAINED))) for name in aspects_of(judged)}
     measure = CAM(base=base, weights=data.draw(weights_of(list(base))), aspects=aspects_of(judged))
     row = bound_of(judged, measure)
     wanted = best_by_force(measure, judged)
@@ -120,7 +121,7 @@ def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
 @settings(max_examples=150)
 def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObject) -> None:
     """Nothing is dropped, so the search is exact, whatever is combined, and how."""
-    base = {name: data.draw(st.sampled_from(LINEAR + OTHERS)) for name in aspects_of(judged)}
+    base = {name: data.draw(st.sampled_from((*LINEAR, *OTHERS, GAINED))) for name in aspects_of(judged)}
     family = data.draw(st.sampled_from([CAM, MM, GAM]))
     empty = data.draw(st.sampled_from(["zero", "drop"]))
     measure = family(base=base, weights=data.draw(weights_of(list(base))), empty=empty, aspects=aspects_of(judged))
@@ -229,6 +230,27 @@ def test_sorting_is_not_always_best_for_ap() -> None:
     assert round(row["value"], 3) == round(best_by_force(measure, judged), 3) == 0.773
 
 
+@pytest.mark.parametrize("top", [53, 54, 60, 100])
+@pytest.mark.parametrize("family", [CAM, MM])
+def test_err_on_long_scales(family: ma.MultiAspectMeasure, top: int) -> None:
+    """The best document stops the user for certain, as far as floating point tells."""
+    labels = [(0, top), (top, 1), (top, 0), (1, top - 1)]
+    judged = {docno: dict(zip(NAMES, pair, strict=False)) for docno, pair in zip("abcd", labels, strict=True)}
+    measure = family(base="ERR", aspects=dict.fromkeys(NAMES[:2], top))
+    row = bound_of(judged, measure)
+    assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-9)
+
+
+def test_labels_that_contradict_each_other_are_found() -> None:
+    frame = pd.DataFrame({"qid": "q", "docno": ["d", "d", "e"], "relevance": 1, "credibility": [0, 1, 1]})
+    for rows in (frame, frame[::-1]):
+        for call in (upper_bound, ideal_values, attainable):
+            with pytest.raises(MultiAspectError, match="judged more than once"):
+                call(rows, MM(base="AP", aspects={"relevance": 1, "credibility": 1}))
+    once = frame.assign(credibility=1)
+    assert upper_bound(once, MM(base="AP", aspects={"relevance": 1, "credibility": 1}))["value"].tolist() == [1]
+
+
 # -- larger pools -------------------------------------------------------------------------------
 
 
@@ -332,6 +354,7 @@ TWO = {"relevance": 1, "credibility": 1}
         (lambda: upper_bound(QRELS, CAM(normalized=True, aspects=TWO), "search"), "take strategy='exact'"),
         (lambda: upper_bound(QRELS, CAM(base="SetF", aspects=TWO)), "best by SetF; bounds are known"),
         (lambda: upper_bound(QRELS, CAM(base="SetF", aspects=TWO), "sum"), "best by SetF; bounds"),
+        (lambda: upper_bound(QRELS, CAM(base="Bpref", aspects=TWO), "exact"), "best by Bpref; bounds"),
         (lambda: upper_bound(QRELS, CAM(base="Bpref", aspects=TWO)), "best by Bpref; bounds"),
         (lambda: upper_bound(QRELS, NLRE(aspects=TWO)), "which ranking is the best by NLRE"),
         (lambda: upper_bound(QRELS, ESL(wanted=1)), "small values of ESL are good"),

@@ -222,6 +222,11 @@ GOOD = frame(np.arange(24).reshape(4, 3, 2))
         (GOOD.assign(value=[np.nan, *GOOD["value"][1:]]), ["AP", "run 0", "q0", "nan", "1 such value"]),
         (GOOD.assign(value=[*GOOD["value"][1:], np.inf]), ["RR", "run 3", "q2", "inf"]),
         (GOOD.assign(value="x"), ["value", "no number"]),
+        (GOOD.assign(value=pd.Timestamp(0)), ["value", "datetime64"]),
+        (pd.concat([GOOD, GOOD["value"]], axis="columns"), ["several columns", "value"]),
+        (pd.concat([GOOD, GOOD["measure"]], axis="columns"), ["several columns", "measure"]),
+        (GOOD.assign(name=[[name] for name in GOOD["name"]]), ["name", "no name"]),
+        (GOOD.assign(qid=pd.Series([0, "0", *GOOD["qid"][2:]], dtype=object)), ["0 and '0'", "astype(str)"]),
         (GOOD.assign(qid=[None, *GOOD["qid"][1:]]), ["qid", "empty"]),
         (
             GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")],

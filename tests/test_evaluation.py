@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
 import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from ir_measures import AP, NumRet, nDCG
+from ir_measures import AP, ERR, NumRet, nDCG
 
 from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, aggregate, evaluate
 
@@ -125,3 +127,22 @@ def test_standard_measures_on_fractional_relevance_say_what_to_do(collection):
 def test_aggregate_names_missing_columns():
     with pytest.raises(MultiAspectError, match="measure"):
         aggregate(pd.DataFrame({"name": [], "qid": [], "value": []}))
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="gdeval needs perl")
+def test_topics_that_are_no_numbers_reach_gdeval(collection):
+    """gdeval breaks down on them, so they are numbered on the way."""
+    qrels, runs = collection
+    frame = evaluate(runs, qrels, [ERR @ 5, nDCG(dcg="exp-log2") @ 5], progress=False)
+    numbered = {f"q{query}": str(query + 1) for query in range(4)}
+    for table in (qrels, *runs.values()):
+        table["qid"] = table["qid"].map(numbered)
+    other = evaluate(runs, qrels, [ERR @ 5, nDCG(dcg="exp-log2") @ 5], progress=False)
+    pd.testing.assert_frame_equal(frame.assign(qid=frame["qid"].map(numbered)), other)
+    assert frame["value"].between(0.01, 1).any()
+
+
+def test_a_frame_with_a_column_twice_is_refused():
+    frame = pd.DataFrame([["a", "q1", "map", 1.0, 1.0]], columns=["name", "qid", "measure", "value", "value"])
+    with pytest.raises(MultiAspectError, match="several columns of one name: value"):
+        aggregate(frame)

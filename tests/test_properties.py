@@ -878,3 +878,19 @@ def test_declared_scales_against_the_reference(scale: Any) -> None:
     assert ours.gains.tolist() == pytest.approx(theirs.gains)
     if len(theirs.grades) > 1:
         assert theirs.grades[ours.threshold] == theirs.threshold
+
+
+def test_an_aspect_is_empty_by_the_gains_its_base_maps_labels_to() -> None:
+    judged = {"q": {"a": {"relevance": 1, "credibility": 1}, "b": {"relevance": 0, "credibility": 1}}}
+    run = {"q": {"b": 2.0, "a": 1.0}}
+    aspects = dict.fromkeys(NAMES[:2], 1)
+    worthless = {"relevance": "nDCG", "credibility": "nDCG(gains={1: 0})"}
+    assert MM(base=worthless, empty="drop", aspects=aspects).calc_aggregate(judged, run) == pytest.approx(
+        On(base="nDCG", aspects=aspects).calc_aggregate(judged, run)
+    )
+    assert MM(base=worthless, aspects=aspects).calc_aggregate(judged, run) == 0
+    lowest = {"q": {"a": {"relevance": 0, "credibility": 1}, "b": {"relevance": 0, "credibility": 0}}}
+    worthy = {"relevance": "nDCG(gains={0: 3})", "credibility": "nDCG"}
+    assert CAM(base=worthy, empty="drop", aspects=aspects).calc_aggregate(lowest, run) == pytest.approx(
+        (1 + 1 / math.log2(3)) / 2
+    )

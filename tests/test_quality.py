@@ -167,6 +167,11 @@ def frame(scores=SCORES, measure="m") -> pd.DataFrame:
 FRAME = frame()
 
 
+def renamed(column: str, names: dict[str, object]) -> pd.DataFrame:
+    """The frame with other names, whatever their types."""
+    return FRAME.assign(**{column: pd.Series([names[name] for name in FRAME[column]], dtype=object)})
+
+
 def test_ties_in_parts():
     # Topic 1: all three are best. Topic 2: short is, which has nothing there.
     table = zero_aspect_documents(FRAME, RUNS, QRELS, cutoff=3)
@@ -312,6 +317,12 @@ def test_bad_frames(function, perquery, parts):
 @pytest.mark.parametrize(
     ("changed", "parts"),
     [
+        (
+            {"perquery": renamed("name", {"good": 1, "short": "1", "unjudged": "u"})},
+            ["name has 1 and '1'", "astype"],
+        ),
+        ({"perquery": renamed("qid", {"1": 2, "2": "2"})}, ["the column qid has 2 and '2'"]),
+        ({"perquery": FRAME.assign(value=1j)}, ["complex", "values are numbers"]),
         ({"runs": list(RUNS.values())}, ["lack good, short, unjudged", "there are run 1, run 2, run 3"]),
         ({"runs": {}}, ["no run was given"]),
         ({"runs": {**RUNS, "good": {"q": {"d": 1.0}}}}, ["run good", "no query in common", "1, 2", "q"]),

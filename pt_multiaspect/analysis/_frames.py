@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, counted
+from ..judgments import check_distinct_columns
 
 __all__ = ["COLUMNS", "Floats", "check_between", "check_choice", "check_count", "check_seed", "matrix"]
 
@@ -62,17 +63,10 @@ def matrix(perquery: pd.DataFrame) -> tuple[Floats, list[Any], list[Any], list[A
             f"a long frame has the columns {choices(COLUMNS)}; {choices(missing)} is missing among "
             f"{choices(perquery.columns)} (pt.Experiment returns one with perquery=True)"
         )
+    check_distinct_columns(perquery, "a long frame")
     if perquery.empty:
         raise MultiAspectError("the long frame has no rows")
-    codes, levels = [], []
-    for column in _KEYS:
-        code, level = pd.factorize(perquery[column])
-        if (code < 0).any():
-            raise MultiAspectError(
-                f"the column {column} has an empty cell {counted(int((code < 0).sum()), 'cell')}"
-            )
-        codes.append(code)
-        levels.append(level.tolist())
+    codes, levels = zip(*(_levels(perquery[column]) for column in _KEYS), strict=True)
     values = _numbers(perquery)
     names, qids, measures = levels
     if len(names) < 2:
@@ -88,7 +82,30 @@ def matrix(perquery: pd.DataFrame) -> tuple[Floats, list[Any], list[Any], list[A
     return result, names, qids, measures
 
 
+def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
+    """A code per cell, and what the codes stand for."""
+    try:
+        code, level = pd.factorize(column)
+    except TypeError as error:
+        raise MultiAspectError(f"the column {column.name} has a cell that is no name: {error}") from None
+    if (code < 0).any():
+        raise MultiAspectError(
+            f"the column {column.name} has an empty cell {counted(int((code < 0).sum()), 'cell')}"
+        )
+    names: dict[str, Any] = {}
+    for name in level.tolist():
+        other = names.setdefault(str(name), name)
+        if other is not name:
+            raise MultiAspectError(
+                f"the column {column.name} has {other!r} and {name!r}, of different types but the same name; "
+                f"make them one, as by astype(str)"
+            )
+    return np.asarray(code, dtype=np.intp), level.tolist()
+
+
 def _numbers(perquery: pd.DataFrame) -> Floats:
+    if getattr(perquery["value"].dtype, "kind", "O") in "mMc":
+        raise MultiAspectError(f"the column value has the type {perquery['value'].dtype}; values are numbers")
     try:
         values = perquery["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:

@@ -161,7 +161,7 @@ class _RR(_Binary):
         return np.asarray((found == 0) / rank, dtype=np.float64)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
-        can = (self._found(counts) == 0) & (rank < self.depth)
+        can = (self._found(counts) == 0) & (rank < self.depth) & (self._n_positive > 0)
         return self._next(rank + 1, np.where(can, 0, 1))
 
 
@@ -174,20 +174,22 @@ class _ERR(_Progress):
     def __init__(self, stop: Floats, cutoff: int | None, totals: Counts) -> None:
         self._stop, self._totals = stop, totals
         self.depth = int(totals.sum()) if cutoff is None else min(cutoff, int(totals.sum()))
-        self._stays = np.log1p(-stop)
 
     def step(self, rank: int, counts: Counts) -> Floats:
         if rank > self.depth:
             return np.zeros(counts.shape)
-        return np.outer(np.exp(counts @ self._stays) / rank, self._stop)
+        return np.outer(self._stays(counts) / rank, self._stop)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
         # Whoever is to stop at all cannot do so before the next rank.
         if rank >= self.depth:
             return np.zeros(len(counts))
-        stay = np.exp(counts @ self._stays)
-        stops = -np.expm1((self._totals - counts) @ self._stays)
-        return np.asarray(stay * stops / (rank + 1), dtype=np.float64)
+        stops = 1.0 - self._stays(self._totals - counts)
+        return np.asarray(self._stays(counts) * stops / (rank + 1), dtype=np.float64)
+
+    def _stays(self, counts: Counts) -> Floats:
+        """The chance of passing all these documents; on long scales the best one stops for certain."""
+        return np.asarray(np.prod((1.0 - self._stop) ** counts, axis=1), dtype=np.float64)
 
 
 _BINARY: dict[str, type[_Binary]] = {"AP": _AP, "RR": _RR, "Success": _Success}
@@ -389,7 +391,7 @@ def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None
         counts[np.arange(len(state)), chosen] += 1
         kept = aim.unsurpassed(values, counts)
         hope = aim.hope(values[:, kept], rank, counts[kept])
-        promising = hope > floor + _TOLERANCE
+        promising = ~(hope <= floor + _TOLERANCE)
         kept, hope = kept[promising], hope[promising]
         if len(kept) > width:
             by_hope = np.argsort(-hope, kind="stable")

@@ -60,7 +60,7 @@ def upper_bound(
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels, a numeric column per aspect.
     measure : measure or str
-        CAM, MM, WHAM or GAM over nDCG, RBP, P, R, Rprec, AP, RR, ERR and Success, each with its
+        CAM, MM, WHAM or GAM over nDCG, RBP, P, R, SetR, Rprec, AP, RR, ERR and Success, each with its
         cutoff; On or TOMA over one of them; uRBP, uRBPgr, unDCG or uERR. A measure of
         ir-measures is taken on the aspect relevance.
     strategy : {'auto', 'exact', 'search', 'recursive', 'sum', 'squares', 'max'}, default 'auto'
@@ -90,7 +90,7 @@ def upper_bound(
     Rankings are of judged documents; with these measures, more documents never score less.
 
     - 'exact': measures of one number a document (On, TOMA, uRBP and its kind) are best when
-      documents are sorted by it. CAM over linear bases (nDCG, RBP, P, R, Rprec), which are sums over
+      documents are sorted by it. CAM over linear bases (nDCG, RBP, P, R, SetR, Rprec), which are sums over
       ranks of a discount times a gain, is best when documents are sorted by the weighted sum of
       their normalised gains, if discounts are the same, and else by assigning documents to ranks.
     - 'search': rankings are built from the top, `width` beginnings at a time, those first that could
@@ -305,9 +305,10 @@ def _is_exact(measure: MultiAspectMeasure) -> bool:
 def _exact(measure: MultiAspectMeasure, judgments: Judgments) -> Floats:
     """The value of the best ranking."""
     if not _is_exact(measure):
+        _check_known(measure.terms(judgments))
         raise MultiAspectError(
             f"the best ranking by {measure} is not known exactly: it is for CAM over linear bases (nDCG, RBP, P, "
-            f"R, Rprec) and for measures of one number a document; take strategy='search'"
+            f"R, SetR, Rprec) and for measures of one number a document; take strategy='search'"
         )
     if isinstance(measure, ScoreAggregation):
         forms = [(term.base.linear(term.target), term.weight) for term in measure.terms(judgments)]
@@ -321,9 +322,15 @@ def _exact(measure: MultiAspectMeasure, judgments: Judgments) -> Floats:
 
 
 _KNOWN = (
-    "bounds are known for CAM, MM, WHAM, GAM, On and TOMA over nDCG, RBP, P, R, Rprec, AP, RR, ERR and "
+    "bounds are known for CAM, MM, WHAM, GAM, On and TOMA over nDCG, RBP, P, R, SetR, Rprec, AP, RR, ERR and "
     "Success, and for uRBP, uRBPgr, unDCG and uERR"
 )
+
+
+def _check_known(terms: list[Term]) -> None:
+    unknown = dict.fromkeys(term.base.text for term in terms if not can_search(term.base))
+    if unknown:
+        raise MultiAspectError(f"it is not known which ranking is the best by {choices(unknown)}; {_KNOWN}")
 
 
 def _sorted(judgments: Judgments, keys: Floats) -> Ints:
@@ -414,9 +421,7 @@ def _search(measure: MultiAspectMeasure, judgments: Judgments, width: int, round
     if measure.params.get("normalized"):
         raise MultiAspectError(f"the best ranking by {measure} is known; take strategy='exact'")
     terms = measure.terms(judgments)
-    unknown = dict.fromkeys(term.base.text for term in terms if not can_search(term.base))
-    if unknown:
-        raise MultiAspectError(f"it is not known which ranking is the best by {choices(unknown)}; {_KNOWN}")
+    _check_known(terms)
     candidates = _Candidates(measure, judgments, terms)
     alone = [term.base.worth(term.target) for term in terms]
     for worth in alone:

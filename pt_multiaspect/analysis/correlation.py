@@ -255,6 +255,14 @@ def _kernel(method: str, p: float) -> _Kernel:
     return kernels[method]
 
 
+def rounded(scores: Floats) -> Floats:
+    """Scores to `DECIMALS` decimals, so that what rounding made of a tie is one; great numbers have none."""
+    result = np.array(scores, dtype=np.float64)
+    has_decimals = np.abs(result) < 1e15
+    result[has_decimals] = result[has_decimals].round(DECIMALS)
+    return result
+
+
 def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
     try:
         lists = [np.asarray(list(scores), dtype=np.float64) for scores in (reference, other)]
@@ -269,19 +277,19 @@ def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
     scores = np.stack(lists)
     if not np.isfinite(scores).all():
         raise MultiAspectError(f"there is a score of {scores[~np.isfinite(scores)][0]:g}, no finite number")
-    return np.asarray(scores.round(DECIMALS), dtype=np.float64)
+    return rounded(scores)
 
 
 def _over_means(values: Floats, kernel: _Kernel) -> Callable[[Floats], Floats]:
     def statistic(weights: Floats) -> Floats:
         means = np.tensordot(values, weights, axes=(1, 0)) / weights.sum()
-        return kernel(means.T.round(DECIMALS))
+        return kernel(rounded(means.T))
 
     return statistic
 
 
 def _over_queries(values: Floats, kernel: _Kernel) -> Callable[[Floats], Floats]:
-    each = np.stack([kernel(values[:, query].T.round(DECIMALS)) for query in range(values.shape[1])])
+    each = np.stack([kernel(rounded(values[:, query].T)) for query in range(values.shape[1])])
     defined = ~np.isnan(each)
     each = np.where(defined, each, 0.0)
 
@@ -296,7 +304,7 @@ def _over_queries(values: Floats, kernel: _Kernel) -> Callable[[Floats], Floats]
 def _warn_of_constants(values: Floats, measures: list[object], method: str, by: str) -> None:
     if method == "rbo":
         return
-    scores = values.round(DECIMALS) if by == "query" else values.mean(axis=1, keepdims=True).round(DECIMALS)
+    scores = rounded(values if by == "query" else values.mean(axis=1, keepdims=True))
     constant = (scores == scores[:1]).all(axis=0)  # topics × measures
     if not constant.any():
         return

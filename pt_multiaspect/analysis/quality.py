@@ -336,12 +336,19 @@ def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
     return queries
 
 
+def _listed(value: object) -> list[Any]:
+    """The elements of a sequence, none of what is no sequence."""
+    if isinstance(value, np.ndarray):
+        return list(value) if value.ndim else []
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+
+
 def _check_ranges(ranges: object) -> list[tuple[int, int]]:
     expected = "ranges are pairs of a first and a last rank, from 1 up and without overlap, as [(1, 10), (11, 20)]"
-    given = list(ranges) if isinstance(ranges, Sequence | np.ndarray) and not isinstance(ranges, str) else []
+    given = _listed(ranges)
     pairs: list[tuple[int, int]] = []
     for one in given:
-        pair = list(one) if isinstance(one, Sequence | np.ndarray) and not isinstance(one, str) else []
+        pair = _listed(one)
         whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in pair)
         if len(pair) != 2 or not whole or not 1 <= pair[0] <= pair[1]:
             raise MultiAspectError(f"{expected}; {one!r} is none")

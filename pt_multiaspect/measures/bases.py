@@ -206,7 +206,7 @@ _KERNELS: Mapping[str, _Kernel] = {
     "ERR": _Kernel(_err, binary=False),
     "Success": _Kernel(_success, binary=True),
     "SetP": _Kernel(_set_precision, binary=True, ordered=False),
-    "SetR": _Kernel(_r, binary=True),
+    "SetR": _Kernel(_r, binary=True, linear=_r_linear),
     "SetF": _Kernel(_set_f, binary=True, ordered=False),
     "SetAP": _Kernel(_set_ap, binary=True, ordered=False),
 }
@@ -318,7 +318,8 @@ class Base:
         """Tell for which queries no judged document could ever score."""
         if self.has_rel:
             return np.asarray(target.n_positive(_rel(self.measure)) == 0, dtype=np.bool_)
-        return np.asarray(target.greatest == 0, dtype=np.bool_)
+        gained = target if self._kernel is None else _gained(self.measure, target)
+        return np.asarray(gained.greatest == 0, dtype=np.bool_)
 
     def worth(self, target: Target) -> Floats | None:
         """Return what documents are sorted by for the greatest value, never negative; None if that is unknown."""

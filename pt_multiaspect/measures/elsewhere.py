@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from subprocess import CalledProcessError
 
 import ir_measures
 import numpy as np
 import pandas as pd
 from ir_measures import Measure
+from numpy.typing import NDArray
 
 from ..errors import MultiAspectError, choices
 from ..judgments import Judgments
@@ -52,14 +54,15 @@ def by_ir_measures(
     labels = _without_junk_only_queries(labels, judgments.pool_query, judgments.n_queries)
     qrels = pd.DataFrame(
         {
-            "query_id": judgments.qids[judgments.pool_query[judged]],
+            "query_id": _numbered(judgments.pool_query[judged]),
             "doc_id": judgments.docnos[judged],
             "relevance": labels[judged].astype(np.int64),
         }
     )
+    query = judgments.queries_of(run["query_id"].to_numpy(dtype=object))
+    run = run[query >= 0].assign(query_id=_numbered(query[query >= 0]))
     measures = sorted(measures, key=str)
-    position = {qid: index for index, qid in enumerate(judgments.qids.tolist())}
-    values = {measure: np.full(len(position), float(measure.DEFAULT)) for measure in measures}
+    values = {measure: np.full(judgments.n_queries, float(measure.DEFAULT)) for measure in measures}
     # Together, a plain nDCG may be computed with the gains of an nDCG(gains=...): ir-measures
     # puts it into whichever call of pytrec_eval a set happens to have first.
     groups = [[measure] for measure in measures if "gains" in measure.params]
@@ -67,11 +70,16 @@ def by_ir_measures(
     try:
         for group in filter(None, groups):
             for metric in ir_measures.iter_calc(group, qrels, run):
-                if metric.query_id in position and not np.isnan(metric.value):
-                    values[metric.measure][position[metric.query_id]] = metric.value
-    except (ValueError, RuntimeError, AssertionError, NameError) as error:
+                if not np.isnan(metric.value):
+                    values[metric.measure][int(metric.query_id) - 1] = metric.value
+    except (ValueError, RuntimeError, AssertionError, NameError, CalledProcessError) as error:
         raise MultiAspectError(f"ir-measures cannot compute {choices(measures)}: {error}") from error
     return values
+
+
+def _numbered(query: Ints) -> NDArray[np.object_]:
+    """Queries by numbers from 1: gdeval breaks down on other names."""
+    return (query + 1).astype(str).astype(object)
 
 
 def _without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:

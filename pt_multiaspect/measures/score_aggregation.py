@@ -117,7 +117,7 @@ class _CAM(ScoreAggregation):
         left out of that query.
     normalized : bool, default False
         Divide by the best CAM that any ranking of the judged documents can reach, so that 1
-        can be attained. Exact, and possible, for nDCG, RBP, P, R and Rprec only.
+        can be attained. Exact, and possible, for nDCG, RBP, P, R, SetR and Rprec only.
     aspects : Aspects, mapping or str, optional
         Which aspects; every label column by default.
     cutoff : int, optional
