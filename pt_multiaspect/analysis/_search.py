@@ -378,7 +378,7 @@ class _Mean(_Aim):
 def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None, float]:
     """The best sequence of types if it exceeds `floor`, and the bound."""
     n_types, length = len(pool.totals), pool.length
-    width = max(_LEAST_WIDTH, min(width, int(_MOST_CELLS / n_types**1.5)))
+    width = min(width, max(_LEAST_WIDTH, int(_MOST_CELLS / n_types**1.5)))
     dominates = _dominates(pool.types)
     counts, values = np.zeros((1, n_types), dtype=np.int32), np.zeros((len(aim.parts), 1))
     back: list[tuple[Ints, Ints]] = []
