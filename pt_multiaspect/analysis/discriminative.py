@@ -78,7 +78,8 @@ class DiscriminativePower:
 
     def __repr__(self) -> str:
         correction = f", correction={self.correction!r}" if self.correction else ""
-        return f"DiscriminativePower(test={self.test!r}, alpha={self.alpha:g}{correction})\n{self.table}"
+        asked = f"test={self.test!r}, alpha={self.alpha:g}{correction}"
+        return f"DiscriminativePower({asked})\n{self.table.to_string()}"
 
     def _repr_html_(self) -> str:
         return str(self.table.to_html())

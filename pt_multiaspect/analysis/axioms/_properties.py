@@ -70,12 +70,13 @@ class Property(ABC):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         """Which worlds meet the conditions, and the rankings asked for in all of them."""
 
-    @abstractmethod
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
         """By how much each trial keeps the property (negative: it breaks it), and which trials count.
 
-        `scores` has a row per trial and a column per ranking asked for, great values good.
+        `scores` has a row per trial and a column per ranking asked for, great values good. By
+        default the first ranking is to score more than the second.
         """
+        return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
 
     @abstractmethod
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
@@ -120,9 +121,6 @@ class _LargerErrors(Property):
         (i, j, k), n = position, worlds.shape[1]
         valid = is_chain(worlds) & is_better(worlds, i, j) & is_better(worlds, j, k)
         return valid, [Asked(worlds, exchanged(n, i, j)), Asked(worlds, exchanged(n, i, k))]
-
-    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
-        return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
         i, j, k = (rank + 1 for rank in position)
@@ -187,9 +185,6 @@ class _LargerDifferences(Property):
         valid &= (changed < np.array(space.sizes)).all(axis=(1, 2))
         order = exchanged(n, i, i + 1)
         return valid, [Asked(worlds, order), Asked(changed, order)]
-
-    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
-        return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
         i, aspect, step = position
@@ -454,9 +449,6 @@ class _PartialOrder(Property):
         better, worse = position
         return is_better(worlds, better, worse), [Asked(worlds, (better,)), Asked(worlds, (worse,))]
 
-    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
-        return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
-
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
         return (
             "the document of A is worse on no aspect than that of B and better on one, so A should not score lower"
@@ -611,9 +603,6 @@ class _Swap(Property):
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
         (i, j), n = position, worlds.shape[1]
         return is_better(worlds, i, j), [Asked(worlds, exchanged(n)), Asked(worlds, exchanged(n, i, j))]
-
-    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
-        return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
         i, j = (rank + 1 for rank in position)
