@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pandas as pd
 from ir_measures import Measure
@@ -75,7 +74,7 @@ def evaluate(
 
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise MultiAspectError(f"n_jobs is a number of processes, or negative as in joblib, not {n_jobs!r}")
-    labelled = _parse(measures)
+    labelled = list(names.parse_all(measures).items())
     named = named_runs(runs)
     judgments = Judgments.of(qrels)
     jobs = (delayed(_evaluate)(name, run, judgments, labelled) for name, run in named.items())
@@ -125,24 +124,6 @@ def aggregate(perquery: pd.DataFrame) -> pd.DataFrame:
             aggregator.add(value)
         rows[name][str(measure)] = aggregator.result()
     return pd.DataFrame(list(rows.values()))
-
-
-def _parse(measures: object) -> list[tuple[str, Measure]]:
-    """Measures with the names they go by: strings keep the user's."""
-    given: Iterable[Any] = measures if _is_sequence(measures) else [measures]  # type: ignore[assignment]
-    labelled: dict[str, Measure] = {}
-    for measure in given:
-        members = names.parse(measure)
-        for member in members:
-            label = measure if isinstance(measure, str) and len(members) == 1 else str(member)
-            labelled.setdefault(label, member)
-    if not labelled:
-        raise MultiAspectError("no measure was given")
-    return list(labelled.items())
-
-
-def _is_sequence(value: object) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str)
 
 
 def _evaluate(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any
@@ -20,7 +20,7 @@ from ir_measures import Measure
 from .errors import MultiAspectError, choices
 from .measures import ALL
 
-__all__ = ["install", "parse", "uninstall"]
+__all__ = ["install", "parse", "parse_all", "uninstall"]
 
 #: Marks a function that reads ir-measures names too, and holds the one that does not.
 _MARK = "trec_names_only"
@@ -88,6 +88,42 @@ def parse(measure: Measure | str) -> list[Measure]:
     if not isinstance(measure, str):
         raise MultiAspectError(f"a measure is an ir-measures measure or a string, not {measure!r}")
     return _parse_any_name(measure)
+
+
+def parse_all(measures: object) -> dict[str, Measure]:
+    """Read one measure or several, by the names they go by: strings keep the user's.
+
+    Parameters
+    ----------
+    measures : measure, str or iterable of these
+        As `parse` takes them. One that is there twice counts once.
+
+    Returns
+    -------
+    dict of str to ir_measures.Measure
+
+    Raises
+    ------
+    MultiAspectError
+        If there is none, or one cannot be read.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import names
+    >>> names.parse_all(["map", "TOMA(distance=1)@10"])
+    {'map': AP, 'TOMA(distance=1)@10': TOMA(distance='manhattan')@10}
+    """
+    several = isinstance(measures, Iterable) and not isinstance(measures, str)
+    given: Iterable[Any] = measures if several else [measures]  # type: ignore[assignment]
+    labelled: dict[str, Measure] = {}
+    for measure in given:
+        members = parse(measure)
+        for member in members:
+            label = measure if isinstance(measure, str) and len(members) == 1 else str(member)
+            labelled.setdefault(label, member)
+    if not labelled:
+        raise MultiAspectError("no measure was given")
+    return labelled
 
 
 def install() -> None:

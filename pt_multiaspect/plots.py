@@ -25,7 +25,7 @@ from ir_measures import Measure
 
 from .analysis import DiscriminativePower, rank_correlation
 from .analysis._frames import Floats, check_between, check_choice, check_count, matrix
-from .analysis.correlation import DECIMALS
+from .analysis.correlation import rounded
 from .aspects import Aspects, parse_aspects, spell
 from .errors import MultiAspectError, choices
 from .judgments import QUERY_COLUMNS, Judgments, id_column, identifiers
@@ -127,7 +127,7 @@ def systems(
 
     values, names, qids, both = _two_measures(perquery, x, y)
     means = values.mean(axis=1)
-    ranks = rankdata(-means.round(DECIMALS), axis=0)
+    ranks = rankdata(-rounded(means), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
     named = _to_label(label, names, moves)
     tau = rank_correlation(means[:, 0], means[:, 1])

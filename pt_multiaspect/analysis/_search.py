@@ -110,6 +110,12 @@ class _Linear(_Convex):
         return np.asarray((until - since) @ self._levels, dtype=np.float64)
 
 
+def _depth(cutoff: int | None, totals: Counts) -> int:
+    """The last rank that counts, if there are so many documents."""
+    length = int(totals.sum())
+    return length if cutoff is None else min(cutoff, length)
+
+
 class _Binary(_Progress):
     """A measure of how many positive documents stand where."""
 
@@ -117,7 +123,7 @@ class _Binary(_Progress):
         self._positive = positive
         self._n_positive = int(positive @ totals)
         self._norm = max(self._n_positive, 1)
-        self.depth = int(totals.sum()) if cutoff is None else min(cutoff, int(totals.sum()))
+        self.depth = _depth(cutoff, totals)
 
     def _found(self, counts: Counts) -> Ints:
         return (counts @ self._positive).astype(np.intp)
@@ -139,7 +145,7 @@ class _AP(_Binary, _Convex):
         super().__init__(positive, cutoff, totals)
         ranks = np.arange(1, int(totals.sum()) + 1)
         self.factor = np.append(np.where(ranks <= self.depth, 1.0 / ranks, 0.0), 0.0)
-        self._harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(totals.sum()) + 1))])
+        self._harmonic = np.concatenate([[0.0], np.cumsum(1.0 / ranks)])
 
     def level(self, counts: npt.NDArray[np.number]) -> Floats:
         found = counts @ self._positive
@@ -173,7 +179,7 @@ class _Success(_RR):
 class _ERR(_Progress):
     def __init__(self, stop: Floats, cutoff: int | None, totals: Counts) -> None:
         self._stop, self._totals = stop, totals
-        self.depth = int(totals.sum()) if cutoff is None else min(cutoff, int(totals.sum()))
+        self.depth = _depth(cutoff, totals)
 
     def step(self, rank: int, counts: Counts) -> Floats:
         if rank > self.depth:

@@ -254,7 +254,7 @@ def attainable(
     0       2         0.5           0.5        0.0  0.815
     1       2         1.0           0.0        0.0  1.000
     """
-    judgments = _judgments(qrels)
+    judgments = Judgments.of(qrels)
     if not judgments.n_queries:
         raise MultiAspectError("the qrels have no query")
     several = isinstance(measures, Iterable) and not isinstance(measures, str)
@@ -314,10 +314,7 @@ def _exact(measure: MultiAspectMeasure, judgments: Judgments) -> Floats:
         forms = [(term.base.linear(term.target), term.weight) for term in measure.terms(judgments)]
         rank = best_sum(forms, judgments.pool_query, judgments.n_queries).rank
     else:
-        worth = measure.worth(judgments)
-        if worth is None:
-            raise MultiAspectError(f"it is not known which ranking is the best by {measure}; {_KNOWN}")
-        rank = _sorted(judgments, worth[None])
+        rank = _by_worth(measure.worth(judgments), str(measure), judgments)
     return _evaluate(measure, judgments, rank)
 
 
@@ -330,7 +327,23 @@ _KNOWN = (
 def _check_known(terms: list[Term]) -> None:
     unknown = dict.fromkeys(term.base.text for term in terms if not can_search(term.base))
     if unknown:
-        raise MultiAspectError(f"it is not known which ranking is the best by {choices(unknown)}; {_KNOWN}")
+        raise _unknown(choices(unknown))
+
+
+def _unknown(measures: str) -> MultiAspectError:
+    return MultiAspectError(f"it is not known which ranking is the best by {measures}; {_KNOWN}")
+
+
+def _by_worth(worth: Floats | None, measure: str, judgments: Judgments) -> Ints:
+    """The best ranking by what each document is worth to a measure."""
+    if worth is None:
+        raise _unknown(measure)
+    return _sorted(judgments, worth[None])
+
+
+def _best_alone(term: Term, judgments: Judgments) -> Ints:
+    """The best ranking by one term."""
+    return _by_worth(term.base.worth(term.target), term.base.text, judgments)
 
 
 def _sorted(judgments: Judgments, keys: Floats) -> Ints:
@@ -374,36 +387,26 @@ def _separate_bound(measure: MultiAspectMeasure, judgments: Judgments) -> Floats
     if not isinstance(measure, ScoreAggregation):
         return _exact(measure, judgments)
     terms = measure.terms(judgments)
-    best = np.stack([_best_alone(measure, term, judgments) for term in terms])
+    rankings = [_rankings(judgments, _best_alone(term, judgments)) for term in terms]
+    best = np.stack([term.base.values(each, term.target) for term, each in zip(terms, rankings, strict=True)])
     bound = measure.combine(best, np.stack([term.weight for term in terms]))
     return np.where(bound > 0, 1.0, 0.0) if measure.params.get("normalized") else bound
 
 
-def _best_alone(measure: MultiAspectMeasure, term: Term, judgments: Judgments) -> Floats:
-    worth = term.base.worth(term.target)
-    if worth is None:
-        raise MultiAspectError(f"it is not known which ranking is the best by {term.base.text}; {_KNOWN}")
-    return term.base.values(_rankings(judgments, _sorted(judgments, worth[None])), term.target)
-
-
 class _Candidates:
-    """The best ranking found so far of each query."""
+    """The values of the rankings tried so far, and the best of each query."""
 
     def __init__(self, measure: ScoreAggregation, judgments: Judgments, terms: list[Term]) -> None:
         self._measure, self._judgments, self._terms = measure, judgments, terms
         self._weights = np.stack([term.weight for term in terms])
         self.values: list[Floats] = []
         self.value = np.full(judgments.n_queries, -np.inf)
-        self.rank: Ints = np.zeros(len(judgments.pool_query), dtype=np.intp)
 
     def add(self, rank: Ints) -> None:
         """Take in a ranking."""
         rankings = _rankings(self._judgments, rank)
         values = np.stack([term.base.values(rankings, term.target) for term in self._terms])
-        value = self._measure.combine(values, self._weights)
-        better = value > self.value
-        self.value = np.where(better, value, self.value)
-        self.rank = np.where(better[self._judgments.pool_query], rank, self.rank)
+        self.value = np.maximum(self.value, self._measure.combine(values, self._weights))
         self.values.append(values)
 
     def best_by(self, weights: Floats) -> tuple[Floats, Floats]:
@@ -423,10 +426,8 @@ def _search(measure: MultiAspectMeasure, judgments: Judgments, width: int, round
     terms = measure.terms(judgments)
     _check_known(terms)
     candidates = _Candidates(measure, judgments, terms)
-    alone = [term.base.worth(term.target) for term in terms]
-    for worth in alone:
-        assert worth is not None  # a base measure the search knows
-        candidates.add(_sorted(judgments, worth[None]))
+    for term in terms:
+        candidates.add(_best_alone(term, judgments))
     each = list(candidates.values)
     if len(measure.views(judgments)) < _MOST_ASPECTS:
         for _, rank in _ideal_rankings(measure, judgments):
@@ -439,17 +440,19 @@ def _search(measure: MultiAspectMeasure, judgments: Judgments, width: int, round
         candidates.add(found.rank)
         return candidates.value, np.minimum(bound, found.bound)
     point = np.mean(each, axis=0)
+
+    def slope() -> Floats:
+        """That at the point; where no ranking scores above 0, nothing is to be found."""
+        return np.where(bound > 0, measure.slope(np.where(point > 0, point, 1.0), weights), 0.0)
+
     for _ in range(rounds):
-        # Where no ranking scores above 0, nothing is to be found.
-        slope = np.where(bound > 0, measure.slope(np.where(point > 0, point, 1.0), weights), 0.0)
-        values, limit = _best_weighted(terms, slope, judgments, candidates, width)
+        values, limit = _best_weighted(terms, slope(), judgments, candidates, width)
         bound = np.where(bound > 0, np.minimum(bound, limit), bound)
         if (bound - candidates.value < _TOLERANCE).all():
             break
         point = _towards(measure, point, values, weights)
     if (bound - candidates.value >= _TOLERANCE).any():
-        slope = np.where(bound > 0, measure.slope(np.where(point > 0, point, 1.0), weights), 0.0)
-        mean = Mean(measure.combine, slope, bound)
+        mean = Mean(measure.combine, slope(), bound)
         found = search(terms, judgments.pool_query, candidates.value, width, mean=mean)
         candidates.add(found.rank)
         bound = np.minimum(bound, found.bound)

@@ -52,6 +52,7 @@ class BasedMeasure(MultiAspectMeasure):
         self._bases: Bases = fill_cutoff(self["base"], self.cutoff, self.NAME)
 
     def each_base(self) -> list[Base]:
+        """The one base, or those of the aspects."""
         return [self._bases] if isinstance(self._bases, Base) else list(self._bases.values())
 
     @property

@@ -163,19 +163,14 @@ def _rules(properties: object, declared: Aspects) -> list[Property]:
 
 def _measures(measures: object) -> dict[str, MultiAspectMeasure]:
     """Measures by the names they go by; strings keep the user's."""
-    several = isinstance(measures, Iterable) and not isinstance(measures, str | Mapping)
-    given: Iterable[Any] = measures if several else [measures]  # type: ignore[assignment]
     result: dict[str, MultiAspectMeasure] = {}
-    for each in given:
-        for measure in names.parse(each):
-            if not isinstance(measure, MultiAspectMeasure) or isinstance(measure, SingleAspectMeasure):
-                text = str(measure)
-                raise MultiAspectError(
-                    f"{text} measures one aspect; say which by On(aspect='credibility', base={text!r}), or make it "
-                    f"one of several, as by CAM(base={text!r}) or TOMA(base={text!r})"
-                )
-            measure.validate_params()
-            result.setdefault(each if isinstance(each, str) else str(measure), measure)
-    if not result:
-        raise MultiAspectError("no measure was given")
+    for label, measure in names.parse_all(measures).items():
+        if not isinstance(measure, MultiAspectMeasure) or isinstance(measure, SingleAspectMeasure):
+            text = str(measure)
+            raise MultiAspectError(
+                f"{text} measures one aspect; say which by On(aspect='credibility', base={text!r}), or make it "
+                f"one of several, as by CAM(base={text!r}) or TOMA(base={text!r})"
+            )
+        measure.validate_params()
+        result[label] = measure
     return result
