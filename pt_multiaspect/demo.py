@@ -407,7 +407,7 @@ def _tuning(
     aspects: dict[str, str],
 ) -> dict[str, float]:
     """Tune the re-ranker for both metrics and say what that does to each of the `aspects`."""
-    weights = [step / 10 for step in range(11)]
+    weights = [step / 5 for step in range(6)]
     _title(stream, "pt.GridSearch: which weight should the re-ranker give to readability?")
     before = reranker.weight
     scan = pt.GridScan(
@@ -491,7 +491,7 @@ def run_demo(stream: TextIO | None = None) -> None:
             *on.values(),
             ma.CAM(aspects=health) @ 5,
             ma.MM(base="nDCG", aspects=health) @ 5,
-            ma.TOMA(aspects=health) @ 5,
+            ma.TOMA(distance="chebyshev", aspects=health) @ 5,
             ma.uRBP(aspects=health),
         ],
     )
@@ -503,7 +503,7 @@ def run_demo(stream: TextIO | None = None) -> None:
         ("nDCG", "relevance only"),
         ("On", "nDCG of one other aspect by itself"),
         ("CAM, MM", "arithmetic and harmonic mean of nDCG over the aspects"),
-        ("TOMA", "nDCG of one order over all combinations of grades, by distance to the best"),
+        ("TOMA", "nDCG of one order over all combinations of grades, by the weakest aspect (Chebyshev)"),
         ("uRBP", "rank-biased precision that counts documents above the lowest grade on every aspect"),
     ):
         print(f"  {name:<12}{meaning}", file=stream)
@@ -513,14 +513,14 @@ def run_demo(stream: TextIO | None = None) -> None:
         collection,
         pipeline,
         reranker,
-        ("nDCG@5", "TOMA(aspects='health-demo')@5"),
+        ("nDCG@5", "TOMA(distance='chebyshev',aspects='health-demo')@5"),
         {"relevance": "nDCG@5"} | {name: str(measure) for name, measure in on.items()},
     )
-    _example(stream, collection, pipeline, reranker, picked, ma.TOMA(aspects=health) @ 5)
+    _example(stream, collection, pipeline, reranker, picked, ma.TOMA(distance="chebyshev", aspects=health) @ 5)
     print(file=stream)
     _write(
         stream,
-        "By distance to the best passage (2/3/2), one that is plain and credible but off the question "
-        "(0/3/2) is closer than a relevant one that only clinicians can read (2/0/2). TOMA(gate='relevance') "
-        "counts all irrelevant passages as the worst instead.",
+        "By Chebyshev distance to the best passage (2/3/2), a passage is as good as its weakest aspect: a relevant "
+        "one that only clinicians can read (2/0/2) counts as little as one that is plain and credible but off the "
+        "question (0/3/2).",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, cast
@@ -25,6 +26,7 @@ MAX_TUPLES = 10**6
 TOLERANCE = 1e-13
 
 _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
+AXES = ("equal", "gains")
 _ALLOWING = " allow_violations=True accepts that"
 _EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
 
@@ -91,6 +93,27 @@ def check_gate(gate: str, names: Sequence[str]) -> int:
     return list(names).index(name)
 
 
+def check_axes(axes: object) -> str:
+    """Return how the axes of the embedding are scaled, after checking that it is a known way."""
+    if axes not in AXES:
+        raise MultiAspectError(f"axes: expected {choices(AXES)}, got {axes!r}")
+    return str(axes)
+
+
+def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
+    """Return per aspect and grade how far the grade is below the top one on the aspect's axis.
+
+    Exact, so that equal distances are recognised. With equal axes the lowest grade of every
+    aspect is at 1, unless all its grades have one value.
+    """
+    result = []
+    for scale in scales:
+        values = [exact(value) for value in scale.values.tolist()]
+        unit = (values[-1] - values[0] if axes == "equal" else Fraction(1)) or Fraction(1)
+        result.append([(values[-1] - value) / unit for value in values])
+    return result
+
+
 class _TupleOrder:
     """What both kinds of orders share: scales, and tables over all tuples."""
 
@@ -129,9 +152,9 @@ class _TupleOrder:
 class DistanceOrder(_TupleOrder):
     """The weak order of label tuples by their distance to the best tuple.
 
-    A tuple is embedded at the (weighted) values of its grades; tuples at the same distance
-    from the tuple of all top grades form a class. Classes are found over *all* tuples of
-    the scales and numbered from 0, the farthest. Equal distances are recognised exactly.
+    A tuple is embedded at the values of its grades; tuples at the same distance from the tuple of
+    all top grades form a class. Classes are found over *all* tuples of the scales and numbered
+    from 0, the farthest. Equal distances are recognised exactly.
 
     Parameters
     ----------
@@ -139,6 +162,10 @@ class DistanceOrder(_TupleOrder):
         Scales with declared grades.
     distance : {'euclidean', 'manhattan', 'chebyshev'} or float > 0
         A number is the exponent of a Minkowski distance.
+    axes : {'equal', 'gains'}, default 'equal'
+        With ``'equal'`` the values of each aspect are first stretched to the span 0 to 1: the
+        aspects are equally important whatever the lengths of their scales. With ``'gains'``
+        they are used as they are: an aspect with a longer scale is more important.
     weights : mapping of str to float, optional
         Stretches the axis of each aspect; 1 by default.
     gate : str, optional
@@ -155,9 +182,12 @@ class DistanceOrder(_TupleOrder):
     --------
     >>> order = DistanceOrder({"relevance": 3, "correctness": 2}, "manhattan", gate="relevance")
     >>> order.n_classes
-    6
+    10
     >>> order.classes([(3, 2), (3, 0), (0, 2)])
-    array([5, 3, 0])
+    array([9, 4, 0])
+    >>> order = DistanceOrder({"relevance": 3, "correctness": 2}, "manhattan", axes="gains", gate="relevance")
+    >>> order.n_classes
+    6
     """
 
     def __init__(
@@ -165,6 +195,7 @@ class DistanceOrder(_TupleOrder):
         aspects: Aspects | Mapping[str, Any],
         distance: str | float = "euclidean",
         *,
+        axes: str = "equal",
         weights: Mapping[str, float] | None = None,
         gate: str | None = None,
     ) -> None:
@@ -172,13 +203,14 @@ class DistanceOrder(_TupleOrder):
         self.names = tuple(self.aspects)
         self.scales = tuple(aspect.scale for aspect in self.aspects.values())
         self.distance = check_distance(distance)
+        self.axes = check_axes(axes)
         self.weights = check_weights(weights)
         self.gate = gate
         self._gate = None if gate is None else check_gate(gate, self.names)
         stretch = [exact(weight) for weight in weights_of(self.weights, self.names)]
         gaps = [
-            [stretch_ * (exact(scale.values[-1].item()) - exact(value)) for value in scale.values.tolist()]
-            for stretch_, scale in zip(stretch, self.scales, strict=True)
+            [weight * gap for gap in per_grade]
+            for weight, per_grade in zip(stretch, gaps_to_best(self.scales, self.axes), strict=True)
         ]
         self._exponent = float(_EXPONENTS.get(cast(str, self.distance), cast(float, self.distance)))
         # Per aspect, what each grade adds to a tuple's key: exact integers, but for
@@ -223,9 +255,10 @@ class DistanceOrder(_TupleOrder):
         if self._tolerance:
             keys = keys[np.diff(keys, prepend=-1.0) > self._tolerance]
         if len(keys) > MAX_CLASSES:
+            in_units = "" if self.axes == "gains" else "; axes='gains' makes fewer on scales of different lengths"
             raise MultiAspectError(
                 f"the {len(self.names)} scales make more than {MAX_CLASSES} classes of equal distance; "
-                "weighting='normalized' with positives='nonzero' needs no classes"
+                f"weighting='normalized' with positives='nonzero' needs no classes{in_units}"
             )
         return keys
 
@@ -314,7 +347,8 @@ class DistanceOrder(_TupleOrder):
         return result
 
     def __repr__(self) -> str:
-        optional = [f"{key}={value!r}" for key, value in (("weights", self.weights), ("gate", self.gate)) if value]
+        given = {"axes": self.axes if self.axes != "equal" else None, "weights": self.weights, "gate": self.gate}
+        optional = [f"{key}={value!r}" for key, value in given.items() if value]
         return f"DistanceOrder({', '.join([str(self.aspects), repr(self.distance), *optional])})"
 
 
@@ -424,6 +458,7 @@ class Order(_TupleOrder):
         aspects: Aspects | Mapping[str, Any],
         distance: Callable[[tuple[float, ...]], float],
         *,
+        axes: str = "equal",
         name: str | None = None,
     ) -> Order:
         """Make an order from a distance of one's own.
@@ -437,6 +472,8 @@ class Order(_TupleOrder):
             tuple's grade, all at least 0, and returns the distance to the best tuple. It
             must not decrease when a gap grows: that, not being a metric, is what makes
             the order respect the partial order.
+        axes : {'equal', 'gains'}, default 'equal'
+            Whether gaps are on axes of the same length (0 to 1), or in the units of the values.
         name : str, optional
             A name for measure strings.
 
@@ -453,7 +490,7 @@ class Order(_TupleOrder):
 
         Examples
         --------
-        >>> order = Order.from_distance({"relevance": 2, "credibility": 1}, lambda gaps: 2 * gaps[0] + gaps[1])
+        >>> order = Order.from_distance({"relevance": 2, "credibility": 1}, lambda gaps: 3 * gaps[0] + gaps[1])
         >>> order.weigh([(2, 0), (1, 1)])
         array([4., 3.])
         """
@@ -464,7 +501,7 @@ class Order(_TupleOrder):
             raise MultiAspectError(
                 f"{n_tuples} label tuples are too many for a distance given as a function (at most {MAX_TUPLES})"
             )
-        gaps = [[float(exact(s.values[-1].item()) - exact(v)) for v in s.values.tolist()] for s in scales]
+        gaps = [[float(gap) for gap in per_grade] for per_grade in gaps_to_best(scales, check_axes(axes))]
         distances = np.array(
             [number(distance(gap), f"the distance at the gaps {gap}") for gap in product(*gaps)],
             dtype=np.float64,

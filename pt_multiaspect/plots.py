@@ -30,7 +30,7 @@ from .aspects import Aspects, parse_aspects, spell
 from .errors import MultiAspectError, choices
 from .judgments import QUERY_COLUMNS, Judgments, id_column, identifiers
 from .measures import TOMA
-from .order import DistanceOrder, Order, parse_order
+from .order import DistanceOrder, Order, gaps_to_best, parse_order
 from .rankings import Rankings, run_frame
 
 if TYPE_CHECKING:
@@ -169,9 +169,11 @@ def level_sets(
 ) -> Axes:
     """Draw the order of the label tuples of two aspects.
 
-    Every tuple of labels is a point at the (weighted) values of its grades, best at the top right. Lines connect
-    tuples that are equally good. The number in a point is its class, 0 the farthest from the best, or
-    the weight that an explicit order gives it. Crosses are tuples that the gate, or an explicit order, excludes.
+    Every tuple of labels is a point where the order embeds it: at the values of its grades, on axes of
+    equal length if the order has ``axes='equal'``, stretched by the weights. The best is at the top right.
+    Axes are drawn to scale, unless one is more than three times as long as the other. Lines connect
+    tuples that are equally good. The number in a point is its class, 0 the farthest from the best, or the
+    weight that an explicit order gives it. Crosses are tuples that the gate, or an explicit order, excludes.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ def level_sets(
     >>> matplotlib.use("Agg")
     >>> ax = plots.level_sets("manhattan", {"relevance": 3, "correctness": 2})
     >>> sorted({int(text.get_text()) for text in ax.texts})
-    [0, 1, 2, 3, 4, 5]
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     """
     ordering = _ordering(order, aspects)
     if len(ordering.names) != 2:
@@ -221,7 +223,11 @@ def level_sets(
         )
     weights = (getattr(ordering, "weights", None) or {}).copy()
     stretch = [weights.get(name, 1.0) or 1.0 for name in ordering.names]
-    coordinates = [scale.values * by for scale, by in zip(ordering.scales, stretch, strict=True)]
+    gaps = gaps_to_best(ordering.scales, getattr(ordering, "axes", "gains"))
+    coordinates = [
+        np.array([float(per_grade[0] - gap) * by for gap in per_grade])
+        for per_grade, by in zip(gaps, stretch, strict=True)
+    ]
     level, excluded = _levels(ordering)
     distinct = sorted(set(level.values()))
     is_new = ax is None
@@ -770,11 +776,11 @@ def _ordering(order: object, aspects: Aspects | Mapping[str, Any] | None) -> Dis
         if aspects is not None:
             raise MultiAspectError(f"the order has its aspects already, {choices(order.names)}; leave out aspects")
         return order
-    weights, gate, distance = None, None, order
+    given: dict[str, Any] = {"distance": order}
     if isinstance(order, Measure):
         if not isinstance(order, type(TOMA)):
             raise MultiAspectError(f"level sets are those of TOMA or of an order; {order} orders no label tuples")
-        distance, weights, gate = order["distance"], order["weights"], order["gate"]
+        given = {name: order[name] for name in ("distance", "axes", "weights", "gate")}
         declared = order["aspects"]
         if isinstance(declared, Aspects):
             if aspects is not None:
@@ -782,7 +788,7 @@ def _ordering(order: object, aspects: Aspects | Mapping[str, Any] | None) -> Dis
                     f"the measure has its aspects already, {choices(declared)}; leave out aspects"
                 )
             aspects = declared
-    parsed = parse_order(distance)
+    parsed = given["distance"] = parse_order(given["distance"])
     if isinstance(parsed, Order):
         return parsed
     if not isinstance(aspects, Mapping):
@@ -790,7 +796,7 @@ def _ordering(order: object, aspects: Aspects | Mapping[str, Any] | None) -> Dis
             f"level sets of the distance {parsed} need two aspects with their grades, such as "
             f"aspects={{'relevance': 3, 'credibility': 2}}, not {aspects!r}"
         )
-    return DistanceOrder(aspects, parsed, weights=weights, gate=gate)
+    return DistanceOrder(aspects, **given)
 
 
 def _levels(ordering: DistanceOrder | Order) -> tuple[dict[tuple[int, ...], float], list[tuple[int, ...]]]:
@@ -814,8 +820,9 @@ def _order_title(ordering: DistanceOrder | Order, n_levels: int) -> str:
     if isinstance(ordering, Order):
         return f"{classes} by {ordering.name or 'an explicit order'}, with their weights"
     name = ordering.distance if isinstance(ordering.distance, str) else f"Minkowski (p = {ordering.distance:g})"
+    axes = ", equal axes" if ordering.axes == "equal" else ""
     gated = f", gate {ordering.gate}" if ordering.gate else ""
-    return f"{classes} by {name.capitalize()} distance{gated}"
+    return f"{classes} by {name.capitalize()} distance{axes}{gated}"
 
 
 def _values_by_topic(frame: object, columns: list[str], keys: list[str], what: str) -> pd.DataFrame:

@@ -437,8 +437,11 @@ def toma_classes(
     distance: str | Number = "euclidean",
     weights: Mapping[str, Number] | None = None,
     gate: str | None = None,
+    axes: str = "equal",
 ) -> RefOrder:
     """Classes of equal distance to the best tuple, over all possible tuples of the scales.
+
+    Equal axes: the values of every aspect are mapped to [0, 1] first (MEASURES §2.1; Maistro §3.4).
 
     Manhattan, Euclidean, Chebyshev and integer p compare exact p-th powers of the distance; another p
     compares floating-point sums, equal within 1e-13 * d_max^p (Maistro §3.2; MEASURES §2.1-2.4).
@@ -455,7 +458,11 @@ def toma_classes(
         for grade, (name, aspect) in zip(grades, aspects.items(), strict=True):
             value = aspect.values[aspect.grades.index(grade)]
             weight = exact((weights or {}).get(name, 1))
-            gaps.append(weight * (exact(aspect.values[-1]) - exact(value)))
+            lowest, top = exact(aspect.values[0]), exact(aspect.values[-1])
+            gap = top - exact(value)
+            if axes == "equal":
+                gap = gap / (top - lowest) if top > lowest else Fraction(0)
+            gaps.append(weight * gap)
         if p == math.inf:
             powers[grades] = max(gaps)
         elif isinstance(p, int):
@@ -503,11 +510,12 @@ def toma_column(
     weighting: str = "classes",
     positives: str = "nonzero",
     gate: str | None = None,
+    axes: str = "equal",
 ) -> RefColumn:
     """The aggregated labels W of one query (Maistro §3.3; MEASURES §2.3-2.5)."""
     if "gains" in (params or {}):
         raise ValueError("nDCG(gains=...) is an error under TOMA")
-    order = toma_classes(aspects, distance, weights, gate)
+    order = toma_classes(aspects, distance, weights, gate, axes)
     judged = judged_documents(judgments, aspects)
     tuples = {doc: toma_tuple(judgments, doc, aspects, gate) for doc in {*ranked, *judged}}
     classes = {doc: order.index[tuples[doc]] for doc in tuples}
@@ -555,10 +563,11 @@ def toma(
     weighting: str = "classes",
     positives: str = "nonzero",
     gate: str | None = None,
+    axes: str = "equal",
 ) -> float:
     """TOMA: the base measure on the aggregated labels (Maistro §3.3, step 3); ``rel`` is a class index."""
     column = toma_column(
-        ranking(run), judgments, aspects, base, params, distance, weights, weighting, positives, gate
+        ranking(run), judgments, aspects, base, params, distance, weights, weighting, positives, gate, axes
     )
     return evaluate_base(base, params, column)
 

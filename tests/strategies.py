@@ -275,6 +275,7 @@ def measures(draw: st.DrawFn) -> ma.MultiAspectMeasure:
     maybe("distance", st.sampled_from(["manhattan", "euclidean", "chebyshev"]) | number | orders())
     explicit = isinstance(params.get("distance"), ma.Order)
     if not explicit:
+        maybe("axes", st.sampled_from(["equal", "gains"]))
         maybe("weights", weights(names))
         maybe("gate", st.sampled_from(names))
         columns = st.sampled_from([",".join(names), {"relevance": 2, "credibility": 1}, "relevance, credibility"])

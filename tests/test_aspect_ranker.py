@@ -25,8 +25,8 @@ from pt_multiaspect import CAM, MM, TOMA, AspectRanker, MultiAspectError, On
 
 GRADES = {"relevance": 2, "credibility": 3}
 ASPECTS = ma.Aspects(GRADES)
-EUCLIDEAN = TOMA(aspects=ASPECTS)
-MANHATTAN = TOMA(aspects=ASPECTS, distance="manhattan")
+EUCLIDEAN = TOMA(aspects=ASPECTS, axes="gains")
+MANHATTAN = TOMA(aspects=ASPECTS, distance="manhattan", axes="gains")
 #: Of unsorted queries, with every grade.
 Y = pd.DataFrame({"relevance": [0, 2, 1, 2, 0, 1, 2, 0], "credibility": [0, 3, 1, 0, 3, 2, 2, 1]})
 QID = np.array(["b", "a", "b", "c", "a", "b", "c", "a"])
@@ -89,6 +89,10 @@ TARGETS: dict[str, tuple[Any, Any]] = {
     "euclidean classes": (EUCLIDEAN, [SQUARES.index(round(gap**2)) for gap in GAPS]),
     "normalized": (EUCLIDEAN(weighting="normalized"), 1 - GAPS / np.hypot(2, 3)),
     "exponential": (MANHATTAN(weighting="exponential"), 2.0**TOTAL - 1),
+    "equal axes": (
+        MANHATTAN(axes="equal", weighting="normalized"),
+        Y["relevance"] / 4 + Y["credibility"] / 6,
+    ),
     "gate": (MANHATTAN(gate="relevance"), np.where(Y["relevance"] > 0, TOTAL, 0)),
     "weights": (
         EUCLIDEAN(weighting="normalized", distance="chebyshev", weights={"relevance": 3, "credibility": 1}),
@@ -107,8 +111,8 @@ TARGETS: dict[str, tuple[Any, Any]] = {
     "the name of an aspect": ("credibility", Y["credibility"]),
     "On": (On(aspect="credibility", base=nDCG @ 5), Y["credibility"]),
     "Order": (ORDER, np.maximum([PREFERENCES[pair] for pair in Y.itertuples(index=False)], 0)),
-    "DistanceOrder": (ma.DistanceOrder(ASPECTS, "manhattan"), TOTAL),
-    "string TOMA": ("TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 3})@5", TOTAL),
+    "DistanceOrder": (ma.DistanceOrder(ASPECTS, "manhattan", axes="gains"), TOTAL),
+    "string TOMA": ("TOMA(distance='manhattan',axes='gains',aspects={'relevance': 2, 'credibility': 3})@5", TOTAL),
     "string CAM": ("CAM(aspects={'relevance': 2, 'credibility': 3})", TOTAL),
     "string On": ("On(aspect='credibility')", Y["credibility"]),
 }

@@ -54,8 +54,9 @@ UNEVEN = Aspects(
     }
 )
 MEASURES = [
-    TOMA, TOMA(distance="manhattan"), TOMA(distance="chebyshev"), CAM, CAM(base="AP"), CAM(base="P@5"),
-    CAM(base="ERR"), MM, GAM, WHAM, NLRE, NGRE, NWCS, uRBP, uRBPgr, unDCG, uERR, On(aspect="credibility"),
+    TOMA, TOMA(axes="gains"), TOMA(distance="manhattan"), TOMA(distance="chebyshev"), CAM, CAM(base="AP"),
+    CAM(base="P@5"), CAM(base="ERR"), MM, GAM, WHAM, NLRE, NGRE, NWCS, uRBP, uRBPgr, unDCG, uERR,
+    On(aspect="credibility"),
 ]  # fmt: skip
 
 
@@ -73,7 +74,8 @@ def uneven():
 
 KNOWN = {
     TOMA: {"D1": "holds", "D5": "holds", "Eq. 1": "holds", "Eq. 4": "holds", "1 attainable": "holds",
-           "swap": "holds", "0 attainable": "fails", "D6": "holds", "D6, one aspect": "fails"},
+           "swap": "holds", "0 attainable": "fails", "D6": "holds", "D6, one aspect": "holds"},
+    TOMA(axes="gains"): {"D6": "holds", "D6, one aspect": "fails"},
     TOMA(distance="chebyshev"): {"D7": "ties", "Eq. 1": "holds", "Eq. 4": "holds", "swap": "holds"},
     CAM: {"D1": "holds", "D2": "holds", "D4": "ties", "D6": "holds", "D6, one aspect": "holds", "D7": "holds",
           "D8": "holds", "Eq. 4": "holds", "1 attainable": "fails", "swap": "holds"},
@@ -204,7 +206,9 @@ def reference_score(measure, tuples, unranked=()):
         base = measure["base"].measure
         params = dict(base.params)
         if name == "TOMA":
-            return ref.toma(run, judgments, aspects, base.NAME, params, measure["distance"], weights)
+            return ref.toma(
+                run, judgments, aspects, base.NAME, params, measure["distance"], weights, axes=measure["axes"]
+            )
         return getattr(ref, name.lower())(run, judgments, aspects, base.NAME, params, weights)
     if name in ("NLRE", "NGRE"):
         return getattr(ref, name.lower())(run, judgments, aspects, measure["mu"], measure["nu"])

@@ -392,7 +392,7 @@ WRONG_PARAMETERS: tuple[Case, ...] = (
     ("empty", lambda: GAM(empty="skip"), ["GAM", "unknown empty 'skip'", "'zero', 'drop'"]),
     ("ideal", lambda: NWCS(ideal="both"), ["NWCS", "unknown ideal 'both'", "'joint', 'separate'"]),
     ("normalized", lambda: CAM(normalized="yes"), ["CAM", "normalized", "True or False", "'yes'"]),
-    ("parameter of TOMA", lambda: TOMA(distances="euclidean"), ["TOMA has no parameter distances", "base, distance, weights, weighting, positives, gate, aspects, cutoff"]),
+    ("parameter of TOMA", lambda: TOMA(distances="euclidean"), ["TOMA has no parameter distances", "base, distance, axes, weights, weighting, positives, gate, aspects, cutoff"]),
     ("parameter of MM", lambda: MM(normalized=True), ["MM has no parameter normalized", "base, weights, empty, aspects"]),
     ("parameter of uRBP", lambda: URBP(weights={"relevance": 1}), ["uRBP has no parameter weights", "p, aspects, cutoff"]),
     ("parameter in a string", lambda: ir_measures.parse_measure("NLRE(lambda_=1)"), ["NLRE has no parameter lambda_", "mu, nu"]),
@@ -661,13 +661,13 @@ def wide(n: int, m: int) -> Aspects:
 
 
 def test_a_million_classes_are_the_most() -> None:
-    assert DistanceOrder(wide(1000, 1000), "manhattan").n_classes == 10**6
+    assert DistanceOrder(wide(1000, 1000), "manhattan", axes="gains").n_classes == 10**6
     too_many = wide(1000, 1001)
     shown = ["more than 1000000 classes", "weighting='normalized'", "positives='nonzero'"]
-    refusal(lambda: DistanceOrder(too_many, "manhattan").n_classes, *shown)
-    refusal(lambda: evaluate(TOMA(distance="manhattan", aspects=too_many)), *shown)
+    refusal(lambda: DistanceOrder(too_many, "manhattan", axes="gains").n_classes, *shown)
+    refusal(lambda: evaluate(TOMA(distance="manhattan", axes="gains", aspects=too_many)), *shown)
     for base in ("nDCG", "AP"):
-        normalized = TOMA(base=base, distance="manhattan", weighting="normalized", aspects=too_many)
+        normalized = TOMA(base=base, distance="manhattan", axes="gains", weighting="normalized", aspects=too_many)
         assert all(0 <= value <= 1 for value in values(normalized).values())
         refusal(lambda measure=normalized: evaluate(measure(positives="top-half")), *shown)
 
@@ -684,7 +684,7 @@ def test_too_many_classes_are_found_out_in_little_memory() -> None:
             "c": Aspect(range(2000), values=[999_000 * i for i in range(2000)]),
         }
         try:
-            DistanceOrder(scales, "manhattan").n_classes
+            DistanceOrder(scales, "manhattan", axes="gains").n_classes
         except MultiAspectError as error:
             print(error)
     """
@@ -713,7 +713,9 @@ NAMES = ["relevance", "credibility"]
     ("with other aspects", lambda: TOMA(distance=Order({(0,): 0}, ["relevance"]), aspects="credibility"), ["relevance", "credibility"]),
     ("broken JSON", lambda: TOMA(distance='{"weights": []}'), ["TOMA", '"aspects"', '"weights"']),
     ("a distance that decreases", lambda: Order.from_distance(BOTH, lambda gaps: abs(gaps[0] - 1) + gaps[1]), ["decreases although a gap grows", "at least as good in every aspect"]),
-    ("a negative distance", lambda: Order.from_distance(BOTH, lambda gaps: -gaps[0]), ["negative", "-2"]),
+    ("a negative distance", lambda: Order.from_distance(BOTH, lambda gaps: -gaps[0]), ["negative", "-1"]),
+    ("axes of an order", lambda: DistanceOrder(BOTH, axes="same"), ["axes", "equal, gains", "'same'"]),
+    ("axes of a measure", lambda: TOMA(axes="same"), ["TOMA", "axes", "equal", "gains", "'same'"]),
     ("a distance that is none", lambda: Order.from_distance(BOTH, lambda gaps: math.nan), ["distance at the gaps", "nan"]),
     ("a tuple that a distance order lacks", lambda: DistanceOrder(BOTH).classes([(3, 0)]), ["relevance has no grade 3", "0, 1, 2"]),
     ("too long a tuple", lambda: DistanceOrder(BOTH).classes([(1, 0, 1)]), ["3 labels", "2 aspects relevance, credibility"]),

@@ -80,6 +80,7 @@ def variants(
             TOMA(base=base, distance="manhattan", weights={"relevance": 0.3}, aspects=aspects),
             TOMA(base=base, distance="chebyshev", gate="relevance", aspects=aspects),
             TOMA(base=base, distance=2.5, aspects=aspects),
+            TOMA(base=base, axes="gains", aspects=aspects),
         ]
         if base.NAME == "nDCG" and base.params.get("dcg") is None:
             more.append(TOMA(base=base, weighting="normalized", aspects=aspects))

@@ -48,8 +48,11 @@ def test_table_1_has_nine_orders() -> None:
 
 
 @pytest.mark.parametrize("embedded", ["grades", "values"])
-@pytest.mark.parametrize("name", ORDERS)
-def test_table_1(name: str, embedded: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "axes"), [*((name, "gains") for name in ORDERS), *((name, "equal") for name in ORDERS[:3])]
+)
+def test_table_1(name: str, axes: str, embedded: str) -> None:
+    """Row 1 has aspects of equal spans; in rows 2 and 3 the longer axis is the more important aspect."""
     entry = golden("toma_table1.json")[name]
     embedding: dict[str, list[float]] = entry["embedding"]
     if embedded == "grades":
@@ -64,7 +67,7 @@ def test_table_1(name: str, embedded: str) -> None:
         {(label["relevance", r], label["correctness", c]) for r, c in tuples}
         for tuples in entry["classes_best_first"]
     ]
-    order = DistanceOrder(aspects, DISTANCES[name.split("/")[1]], gate="relevance")
+    order = DistanceOrder(aspects, DISTANCES[name.split("/")[1]], axes=axes, gate="relevance")
     assert [set(tuples) for tuples in order.to_list()] == expected
     assert [len(tuples) for tuples in order.to_list()] == [len(tuples) for tuples in expected]
     assert order.n_classes == entry["n_classes"] == len(expected)
@@ -73,7 +76,7 @@ def test_table_1(name: str, embedded: str) -> None:
     # What the gate makes impossible counts as the worst tuple.
     best = label["correctness", embedding["correctness"][-1]]
     assert order.classes([(label["relevance", 0], best)]).tolist() == [0]
-    ungated = DistanceOrder(aspects, order.distance)
+    ungated = DistanceOrder(aspects, order.distance, axes=axes)
     assert ungated.n_classes == len(ungated.to_list()) == entry["n_classes_full_product"]
 
 
@@ -97,10 +100,17 @@ BASES = {"AP": AP, "NDCG": nDCG}
 RANKINGS = ["123", "132", "213", "231", "312", "321", "12", "13", "21", "23", "31", "32", "1", "2", "3"]
 
 
-def table_3_measures(base: Measure | str) -> dict[str, Measure]:
+def table_3_measures(base: Measure | str, axes: str) -> dict[str, Measure]:
     return {
         **{
-            name: TOMA(base=base, distance=distance, positives="top-half", gate="relevance", aspects=TOMA_ASPECTS)
+            name: TOMA(
+                base=base,
+                distance=distance,
+                axes=axes,
+                positives="top-half",
+                gate="relevance",
+                aspects=TOMA_ASPECTS,
+            )
             for name, distance in DISTANCES.items()
         },
         "CAM": CAM(base=base, aspects=CAM_ASPECTS),
@@ -112,13 +122,14 @@ def table_3_measures(base: Measure | str) -> dict[str, Measure]:
     }
 
 
+@pytest.mark.parametrize("axes", ["equal", "gains"])
 @pytest.mark.parametrize("as_string", [False, True], ids=["objects", "strings"])
 @pytest.mark.parametrize("base", BASES)
-def test_table_3(base: str, as_string: bool) -> None:
+def test_table_3(base: str, as_string: bool, axes: str) -> None:
     table = golden("toma_table3.json")
     printed, exact = table["paper"][base], table["oracle"][base]
     assert sorted(printed) == sorted(exact) == sorted(RANKINGS)
-    measures = table_3_measures(BASES[base])
+    measures = table_3_measures(BASES[base], axes)
     if as_string:
         measures = {name: ir_measures.parse_measure(str(measure)) for name, measure in measures.items()}
     qrels = dict.fromkeys(RANKINGS, TABLE_3_LABELS)
@@ -145,10 +156,11 @@ def test_table_3_prints_other_mm_values_than_eq_6() -> None:
         assert abs(value - cell["paper"]) > 1e-3
 
 
-def test_table_3_classes() -> None:
+@pytest.mark.parametrize("axes", ["equal", "gains"])
+def test_table_3_classes(axes: str) -> None:
     table = golden("toma_table3.json")
     for name, distance in DISTANCES.items():
-        order = DistanceOrder(TOMA_ASPECTS, distance, gate="relevance")
+        order = DistanceOrder(TOMA_ASPECTS, distance, axes=axes, gate="relevance")
         assert order.n_classes == table["n_classes"][name]
         value_of = {"0": 0, "3/2": 1, "3": 2}
         for key, index in table["class_weights"][name].items():

@@ -35,13 +35,14 @@ QRELS = pd.DataFrame(
     columns=["qid", "docno", "label", "credibility"],
 )
 ORDER = ma.Order({(0, 0): 0, (0, 1): -1, (1, 0): 1, (1, 1): 4, (2, 0): 3, (2, 1): 9}, GRADES, allow_violations=True)
-MANHATTAN = TOMA(distance="manhattan", aspects=GRADES)
+MANHATTAN = TOMA(distance="manhattan", axes="gains", aspects=GRADES)
 
 # -- labels -------------------------------------------------------------------------------------
 
 #: The labels of (q1, d9), (q1, d10), (q1, d3), (q2, d1) and (q2, d3).
 LABELS: dict[str, tuple[Any, list[float]]] = {
     "TOMA": (MANHATTAN, [2, 2, 0, 3, 1]),
+    "TOMA, equal axes": (MANHATTAN(axes="equal"), [2, 3, 0, 4, 2]),
     "TOMA, gate": (MANHATTAN(gate="relevance"), [2, 2, 0, 3, 0]),
     "TOMA, normalized": (MANHATTAN(weighting="normalized"), [2 / 3, 2 / 3, 0, 1, 1 / 3]),
     "TOMA, exponential": (MANHATTAN(weighting="exponential"), [3, 3, 0, 7, 1]),
@@ -53,8 +54,12 @@ LABELS: dict[str, tuple[Any, list[float]]] = {
     "the name of an aspect": ("credibility", [0, 1, 0, 1, 1]),
     "the name of the first": ("relevance", [2, 1, 0, 2, 0]),
     "Order": (ORDER, [3, 4, 0, 9, 0]),
-    "DistanceOrder": (ma.DistanceOrder(GRADES, "manhattan"), [2, 2, 0, 3, 1]),
-    "string": ("TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 1})@10", [2, 2, 0, 3, 1]),
+    "DistanceOrder": (ma.DistanceOrder(GRADES, "manhattan", axes="gains"), [2, 2, 0, 3, 1]),
+    "DistanceOrder, equal axes": (ma.DistanceOrder(GRADES, "manhattan"), [2, 3, 0, 4, 2]),
+    "string": (
+        "TOMA(distance='manhattan',axes='gains',aspects={'relevance': 2, 'credibility': 1})@10",
+        [2, 2, 0, 3, 1],
+    ),
     "string CAM": ("CAM(aspects={'relevance': 2, 'credibility': 1})", [2, 2, 0, 3, 1]),
 }
 

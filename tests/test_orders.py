@@ -6,6 +6,7 @@ import itertools
 import pickle
 import subprocess
 import sys
+from fractions import Fraction
 
 import ir_measures
 import numpy as np
@@ -13,8 +14,11 @@ import pandas as pd
 import pytest
 from ir_measures import AP, nDCG
 
+import pt_multiaspect as ma
 from pt_multiaspect import (
     TOMA,
+    Aspect,
+    DistanceOrder,
     HarmfulCompat,
     HelpfulCompat,
     HelpfulMinusHarmful,
@@ -208,3 +212,70 @@ def test_the_names_are_known_from_the_start():
     measure = "HelpfulMinusHarmful(order='trec-misinfo-2022')"
     done = subprocess.run([sys.executable, "-c", code.format(measure)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == measure
+
+
+# -- axes ----------------------------------------------------------------------------------------------
+
+
+UNEVEN = {"relevance": 2, "understandability": 10, "trust": 10}
+
+
+def test_a_longer_scale_is_no_weight() -> None:
+    """One step of relevance 0-2 is as much as five of 0-10: an off-topic document is not nearly the best."""
+    tuples = [(0, 10, 10), (2, 8, 8), (2, 0, 10)]
+    in_units, equal = DistanceOrder(UNEVEN, axes="gains"), DistanceOrder(UNEVEN)
+    assert in_units.classes(tuples[:2]).tolist() == [119, 116]  # the old default
+    assert (in_units.n_classes, in_units.axes, equal.axes) == (124, "gains", "equal")
+    off_topic, good, unreadable = equal.classes(tuples).tolist()
+    assert off_topic == unreadable < good
+    as_weights = DistanceOrder(UNEVEN, axes="gains", weights={"relevance": 5, "understandability": 1, "trust": 1})
+    assert equal.to_list() == as_weights.to_list()
+
+
+def test_a_measure_of_uneven_scales_prefers_the_relevant_document() -> None:
+    qrels = {"q": {"off topic": dict(zip(UNEVEN, (0, 10, 10), strict=True))}}
+    qrels["q"]["good"] = dict(zip(UNEVEN, (2, 8, 8), strict=True))
+    run = {"q": {"off topic": 2.0, "good": 1.0}}
+    measure = TOMA(aspects=UNEVEN)
+    assert measure(axes="gains").calc_aggregate(qrels, run) == 1.0  # the old default
+    assert measure.calc_aggregate(qrels, run) < 0.95
+    assert measure(axes="equal") == measure
+    assert str(measure(axes="gains")).startswith("TOMA(axes='gains',")
+
+
+def test_equal_axes_of_aspects_without_a_span() -> None:
+    flat = {"relevance": 3, "one": Aspect([1]), "flat": Aspect(2, values=[1, 1, 1])}
+    order = DistanceOrder(flat, "manhattan")
+    assert order.classes([(0, 1, 0), (1, 1, 2), (3, 1, 0), (3, 1, 2)]).tolist() == [0, 1, 3, 3]
+    gated = DistanceOrder(flat, "manhattan", gate="flat")
+    assert gated.classes([(3, 1, 0), (3, 1, 1), (2, 1, 1)]).tolist() == [
+        0,
+        3,
+        2,
+    ]  # the lowest grade, whatever its value
+    assert DistanceOrder({"one": Aspect([1])}).n_classes == 1
+
+
+def test_equal_axes_are_exact() -> None:
+    """Thirds, fifths and sevenths of an axis add up: floats would see more classes."""
+    scales = {"a": 3, "b": 5, "c": 7}
+    order = DistanceOrder(scales, "manhattan")
+    sums = {Fraction(a, 3) + Fraction(b, 5) + Fraction(c, 7) for a in range(4) for b in range(6) for c in range(8)}
+    assert order.n_classes == len(sums)
+    assert order.classes([(3, 0, 0), (0, 5, 0), (0, 0, 7)]).tolist() == [order.classes([(3, 0, 0)])[0]] * 3
+
+
+def test_the_classes_of_tops_2_3_4_5() -> None:
+    scales = {"a": 2, "b": 3, "c": 4, "d": 5}
+    assert DistanceOrder(scales, axes="gains").n_classes == 52
+    assert DistanceOrder(scales).n_classes == 236
+
+
+@pytest.mark.parametrize("distance", ["manhattan", "euclidean"])
+def test_too_many_classes_of_equal_axes_name_both_ways_out(distance: str) -> None:
+    scales = {f"a{top}": top for top in (7, 11, 13, 17, 19, 23, 29, 31)}
+    with pytest.raises(ma.MultiAspectError, match=r"normalized.*axes='gains'"):
+        _ = DistanceOrder(scales, distance).n_classes
+    assert DistanceOrder(scales, distance, axes="gains").n_classes <= 10**4
+    grades = np.array([[0] * 8, list(range(1, 9))])
+    assert DistanceOrder(scales, distance).above_worst(grades).tolist() == [False, True]  # needs no classes

@@ -198,18 +198,20 @@ def test_names_do_not_hide_each_other():
 # -- level sets -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("axes", ["equal", "gains"])
 @pytest.mark.parametrize("distance", ["euclidean", "manhattan", "chebyshev", 3])
-def test_level_sets(distance):
-    ax = plots.level_sets(distance, TWO)
-    order = ma.DistanceOrder(TWO, distance)
+def test_level_sets(distance, axes):
+    order = ma.DistanceOrder(TWO, distance, axes=axes)
+    ax = plots.level_sets(order)
+    at = (1, 1) if axes == "gains" else tuple(scale.grades[-1] for scale in order.scales)  # drawn to scale
     classes = {
-        tuple(labels): order.n_classes - 1 - index
+        tuple(label / by for label, by in zip(labels, at, strict=True)): order.n_classes - 1 - index
         for index, of in enumerate(order.to_list())
         for labels in of
     }  # fmt: skip
     drawn = {text.get_position(): int(text.get_text()) for text in ax.texts}
     assert drawn == classes
-    assert rows_of(offsets(ax)) == sorted(classes)
+    assert np.array(rows_of(offsets(ax))) == pytest.approx(np.array(sorted(classes)))
     lines = [{classes[tuple(point)] for point in line.get_xydata().tolist()} for line in ax.lines]
     assert all(len(of) == 1 for of in lines)  # a line stays in its class
     several = {of for of in classes.values() if list(classes.values()).count(of) > 1}
@@ -221,12 +223,17 @@ def test_level_sets(distance):
 
 def test_level_sets_of_orders_and_measures():
     scaled = {"relevance": ma.Aspect([0, 1, 2], values=[0, 2, 2]), "effort": ma.Aspect(2, greater_is_better=False)}
-    ax = plots.level_sets(ma.DistanceOrder(scaled, "manhattan", weights={"relevance": 1, "effort": 3}))
+    ax = plots.level_sets(
+        ma.DistanceOrder(scaled, "manhattan", axes="gains", weights={"relevance": 1, "effort": 3})
+    )
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "1, 2"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["2", "1", "0"]
     assert ax.get_yticks().tolist() == [0, 3, 6]
     assert ax.get_ylabel() == "effort (weight 3)"
-    measure = ma.TOMA(distance="manhattan", gate="relevance", aspects=TWO) @ 10
+    ax = plots.level_sets(ma.DistanceOrder(scaled, "manhattan", weights={"relevance": 1, "effort": 3}))
+    assert (ax.get_xticks().tolist(), ax.get_yticks().tolist()) == ([0, 1], [0, 1.5, 3])
+    assert "equal axes" in ax.get_title()
+    measure = ma.TOMA(distance="manhattan", axes="gains", gate="relevance", aspects=TWO) @ 10
     ax = plots.level_sets(measure)
     assert len(ax.texts) == 12 - 2  # no relevance, but some correctness: not possible
     assert rows_of(ax.collections[-1].get_offsets()) == [(0, 1), (0, 2)]

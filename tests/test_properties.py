@@ -279,20 +279,21 @@ def test_toma_over_ndcg_is_one_for_a_ranking_in_class_order(
     st.sampled_from(DISTANCES[:6]),
     st.sampled_from(["classes", "exponential"]),
     st.sampled_from(["nonzero", "top-half"]),
+    st.sampled_from(["equal", "gains"]),
 )
 @settings(max_examples=30)
 def test_the_order_of_a_distance_given_outright_is_the_distance(
-    collection: Collection, distance: Any, weighting: str, positives: str
+    collection: Collection, distance: Any, weighting: str, positives: str, axes: str
 ) -> None:
     aspects = Aspects({"relevance": 2, "credibility": 3})
     tuples = list(itertools.product(range(3), range(4)))
-    classes = DistanceOrder(aspects, distance).classes(tuples).tolist()
+    classes = DistanceOrder(aspects, distance, axes=axes).classes(tuples).tolist()
     order = Order(zip(tuples, classes, strict=True), aspects)
     for base in ("nDCG@3", "AP", "AP(rel=2)", "SetF", "Bpref", "Compat"):
         measure = TOMA(base=base, weighting=weighting, positives=positives)
         one, other = (
             value_by_query(each, collection.qrels, collection.run)
-            for each in (measure(distance=distance, aspects=aspects), measure(distance=order))
+            for each in (measure(distance=distance, axes=axes, aspects=aspects), measure(distance=order))
         )
         assert one == pytest.approx(other, abs=1e-12), measure
 
@@ -554,10 +555,11 @@ def embeddings(draw: st.DrawFn) -> tuple[dict[str, Aspect], dict[str, ref.RefAsp
     st.sampled_from(["manhattan", "euclidean", "chebyshev", 3, 2.5, 0.5]),
     st.sampled_from([None, (1, 1, 1, 1), (1, 2, 0, 3), (0.1, 0.3, 0.7, 1), (1 / 3, 2 / 3, 1, 1 / 7)]),
     st.booleans(),
+    st.sampled_from(["equal", "gains"]),
 )
 @settings(max_examples=250)
 def test_distance_orders_against_all_tuples(
-    drawn: tuple[dict[str, Aspect], dict[str, ref.RefAspect]], distance: Any, stretch: Any, gated: bool
+    drawn: tuple[dict[str, Aspect], dict[str, ref.RefAspect]], distance: Any, stretch: Any, gated: bool, axes: str
 ) -> None:
     ours, theirs = drawn
     names = list(ours)
@@ -568,8 +570,8 @@ def test_distance_orders_against_all_tuples(
     exact_weights = given_weights and {
         name: Fraction(weight).limit_denominator(1000) for name, weight in given_weights.items()
     }
-    wanted = ref.toma_classes(theirs, distance, exact_weights, gate)
-    order = DistanceOrder(ours, distance, weights=given_weights, gate=gate)
+    wanted = ref.toma_classes(theirs, distance, exact_weights, gate, axes)
+    order = DistanceOrder(ours, distance, axes=axes, weights=given_weights, gate=gate)
     assert order.n_classes == wanted.n_classes
     tuples = list(wanted.index)
     assert order.classes(tuples).tolist() == list(wanted.index.values())
@@ -741,6 +743,7 @@ def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
             "weighting": data.draw(st.sampled_from(["classes", "normalized", "exponential"])),
             "positives": data.draw(st.sampled_from(["nonzero", "top-half"])),
             "gate": data.draw(st.sampled_from([None, *collection.names])),
+            "axes": data.draw(st.sampled_from(["equal", "gains"])),
         }
         for text, base, params in data.draw(st.lists(st.sampled_from(REFERENCE_BASES), min_size=3, max_size=3)):
             # ERR and exp-log2 exponentiate already.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gzip
 import itertools
 import json
@@ -86,7 +87,7 @@ def test_toma_table_1_orders() -> None:
             aspect: ref_aspect(list(range(len(values))), values=values) for aspect, values in embedding.items()
         }
         distance = DISTANCES[name.split("/")[1]]
-        order = toma_classes(aspects, distance, gate="relevance")
+        order = toma_classes(aspects, distance, gate="relevance", axes="gains")
         classes_best_first = [
             {
                 (float(embedding["relevance"][r]), float(embedding["correctness"][c]))
@@ -97,7 +98,7 @@ def test_toma_table_1_orders() -> None:
         ]
         assert classes_best_first == [{tuple(t) for t in group} for group in entry["classes_best_first"]], name
         assert order.n_classes == entry["n_classes"], name
-        assert toma_classes(aspects, distance).n_classes == entry["n_classes_full_product"], name
+        assert toma_classes(aspects, distance, axes="gains").n_classes == entry["n_classes_full_product"], name
 
 
 def test_toma_table_3_class_weights() -> None:
@@ -356,12 +357,16 @@ def test_toma_classes_are_exact() -> None:
 
 def test_toma_distances_by_hand() -> None:
     aspects = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1])}
-    order = toma_classes(aspects)
+    equal = toma_classes(aspects)
+    # on equal axes from (1, 1): (0,0) sqrt2, (1,0) sqrt(1.25), (2,0) and (0,1) 1, (1,1) 1/2
+    assert equal.index == {(0, 0): 0, (1, 0): 1, (0, 1): 2, (2, 0): 2, (1, 1): 3, (2, 1): 4}
+    assert equal.normalized[1, 0] == pytest.approx(1 - math.sqrt(1.25 / 2))
+    order = toma_classes(aspects, axes="gains")
     # from (2, 1): (0,0) sqrt5, (0,1) 2, (1,0) sqrt2, (2,0) and (1,1) 1
     assert order.index == {(0, 0): 0, (0, 1): 1, (1, 0): 2, (2, 0): 3, (1, 1): 3, (2, 1): 4}
     assert order.distances[1, 0] == pytest.approx(math.sqrt(2))
     assert order.normalized[1, 0] == pytest.approx(1 - math.sqrt(2 / 5))
-    gated = toma_classes(aspects, gate="a")
+    gated = toma_classes(aspects, gate="a", axes="gains")
     assert gated.index == {(0, 0): 0, (1, 0): 1, (2, 0): 2, (1, 1): 2, (2, 1): 3}
 
 
@@ -375,23 +380,24 @@ def test_toma_by_hand() -> None:
     }
     run = run_of("d1", "x", "d2", "d4")  # classes 1 0 3 0 of K = 5; the ideal is 4 3 1
     log3 = math.log2(3)
-    assert toma(run, judgments, aspects) == pytest.approx((1 + 3 / 2) / (4 + 3 / log3 + 1 / 2))
-    assert toma(run, judgments, aspects, gate="a") == pytest.approx((2 / 2) / (3 + 2 / log3))  # d1 becomes 0
-    assert toma(run, judgments, aspects, weighting="exponential") == pytest.approx(
+    in_units = functools.partial(toma, axes="gains")
+    assert in_units(run, judgments, aspects) == pytest.approx((1 + 3 / 2) / (4 + 3 / log3 + 1 / 2))
+    assert in_units(run, judgments, aspects, gate="a") == pytest.approx((2 / 2) / (3 + 2 / log3))  # d1 becomes 0
+    assert in_units(run, judgments, aspects, weighting="exponential") == pytest.approx(
         (1 + 7 / 2) / (15 + 7 / log3 + 1 / 2)
     )
     w = {1: 1 - 2 / math.sqrt(5), 3: 1 - 1 / math.sqrt(5), 4: 1.0}
-    assert toma(run, judgments, aspects, weighting="normalized") == pytest.approx(
+    assert in_units(run, judgments, aspects, weighting="normalized") == pytest.approx(
         (w[1] + w[3] / 2) / (w[4] + w[3] / log3 + w[1] / 2)
     )
-    assert toma(run, judgments, aspects, "AP") == pytest.approx((1 + 2 / 3) / 3)
+    assert in_units(run, judgments, aspects, "AP") == pytest.approx((1 + 2 / 3) / 3)
     # top-half of K = 5: index >= 2, the best three classes
-    assert toma(run, judgments, aspects, "AP", positives="top-half") == pytest.approx((1 / 3) / 2)
-    assert toma(run, judgments, aspects, "AP", {"rel": 4}) == 0
-    assert toma(run, judgments, aspects, "RR", {"rel": 3}) == pytest.approx(1 / 3)
-    assert toma(run, judgments, aspects, "ERR") == pytest.approx(1 / 16 + (15 / 16) * (7 / 16) / 3)
+    assert in_units(run, judgments, aspects, "AP", positives="top-half") == pytest.approx((1 / 3) / 2)
+    assert in_units(run, judgments, aspects, "AP", {"rel": 4}) == 0
+    assert in_units(run, judgments, aspects, "RR", {"rel": 3}) == pytest.approx(1 / 3)
+    assert in_units(run, judgments, aspects, "ERR") == pytest.approx(1 / 16 + (15 / 16) * (7 / 16) / 3)
     with pytest.raises(ValueError, match="gains"):
-        toma(run, judgments, aspects, "nDCG", {"gains": {1: 5}})
+        in_units(run, judgments, aspects, "nDCG", {"gains": {1: 5}})
 
 
 def test_toma_on_one_aspect_equals_the_base_only_where_weights_are_proportional() -> None:

@@ -29,7 +29,7 @@ def read_target(target: object) -> MultiAspectMeasure:
     if isinstance(target, Order):
         return TOMA(distance=target)
     if isinstance(target, DistanceOrder):
-        same = {"distance": target.distance, "weights": target.weights, "gate": target.gate}
+        same = {name: getattr(target, name) for name in ("distance", "axes", "weights", "gate")}
         return TOMA(**same, aspects=target.aspects)
     if isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry:
         return On(aspect=target)

@@ -111,7 +111,8 @@ class Bound:
         if self.order is not None:
             weights = self.order.weigh_grades(grades)
             return grades, np.unique(weights, return_inverse=True)[1].astype(np.intp), weights
-        order = DistanceOrder(self.aspects, measure["distance"], weights=measure["weights"], gate=measure["gate"])
+        given = {name: measure[name] for name in ("distance", "axes", "weights", "gate")}
+        order = DistanceOrder(self.aspects, **given)
         frame = pd.DataFrame({"query_id": "q", "doc_id": [f"{code:09d}" for code in codes.tolist()]})
         for aspect, scale in enumerate(space.scales):
             frame[space.names[aspect]] = scale.grades[grades[:, aspect]]
