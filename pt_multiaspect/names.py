@@ -2,7 +2,8 @@
 
 `pt.Experiment`, `pt.GridScan` and `pt.GridSearch` read strings by
 `ir_measures.parse_trec_measure`, which knows the names of trec_eval only. Here it learns to fall
-back on the names of ir-measures, so that ``"nDCG@10"`` and ``"TOMA@10"`` work beside ``"map"``.
+back on the names of ir-measures, so that ``"nDCG@10"`` and ``"TOMA@10"`` work beside ``"map"``. It
+also knows the names of the TREC Health Misinformation tracks' evaluator, `TRACK_NAMES`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,20 @@ import ir_measures
 from ir_measures import Measure
 
 from .errors import MultiAspectError, choices
-from .measures import ALL
+from .measures import ALL, CAM, NLRE, NWCS
 
-__all__ = ["install", "parse", "parse_all", "uninstall"]
+__all__ = ["TRACK_NAMES", "install", "parse", "parse_all", "uninstall"]
 
 #: Marks a function that reads ir-measures names too, and holds the one that does not.
 _MARK = "trec_names_only"
+
+#: The names of the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval.
+TRACK_NAMES: dict[str, Measure] = {
+    "nlre": NLRE,
+    "cam": CAM(base="nDCG"),
+    "cam_map": CAM(base="AP"),
+    "nwcs": NWCS(ideal="judged"),
+}
 
 _trec_names: Callable[[str], list[Measure]] = getattr(
     ir_measures.parse_trec_measure, _MARK, ir_measures.parse_trec_measure
@@ -32,6 +41,8 @@ _trec_names: Callable[[str], list[Measure]] = getattr(
 
 @wraps(_trec_names)
 def _parse_any_name(measure: str) -> list[Measure]:
+    if measure in TRACK_NAMES:
+        return [TRACK_NAMES[measure]]
     try:
         return _trec_names(measure)
     except ValueError as error:

@@ -760,7 +760,8 @@ def nwcs(
     cutoff: int | None = None,
 ) -> float:
     """NWCS (Lioma Eq. 10 and 11): WCS over that of an ideal ranking of the same retrieved documents, of the
-    first k with a cutoff. 'joint': the best single ranking; 'separate': the best for each aspect."""
+    first k with a cutoff. 'joint': the best single ranking; 'separate': the best for each aspect; 'judged': the
+    best single ranking of judged documents, then unjudged ones, as long as the run (MEASURES §4)."""
     p = proportions(list(aspects), weights)
     retrieved = first(ranking(run), cutoff)
     z = {
@@ -777,6 +778,14 @@ def nwcs(
         best = weighted_cumulative_score(sorted(joint, reverse=True))
     elif ideal == "separate":
         best = sum(p[name] * weighted_cumulative_score(sorted(z[name], reverse=True)) for name in aspects)
+    elif ideal == "judged":
+
+        def worth(doc: str) -> float:
+            labels = {name: label_of(judgments, doc, name) for name in aspects}
+            return sum(p[name] * float(value_of(aspect, labels[name])) for name, aspect in aspects.items())
+
+        pool = judged_documents(judgments, aspects)
+        best = weighted_cumulative_score(sorted(map(worth, pool), reverse=True)[: len(retrieved)])
     else:
         raise ValueError(f"unknown ideal {ideal}")
     return score / best if best != 0 else 0.0

@@ -284,7 +284,7 @@ def measures(draw: st.DrawFn) -> ma.MultiAspectMeasure:
     maybe("positives", st.sampled_from(["nonzero", "top-half"]))
     maybe("empty", st.sampled_from(["zero", "drop"]))
     maybe("normalized", st.booleans())
-    maybe("ideal", st.sampled_from(["joint", "separate"]))
+    maybe("ideal", st.sampled_from(["joint", "separate", "judged"]))
     maybe("p", st.sampled_from([0, 0.3, 0.8, 0.95]))
     maybe("s", st.sampled_from([0.1, 1, 3, 40]))
     maybe("aspect", st.sampled_from(names))

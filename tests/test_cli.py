@@ -128,3 +128,14 @@ def test_runs_as_a_module():
     failed = subprocess.run([sys.executable, "-m", "pt_multiaspect"], capture_output=True, text=True, check=False)
     assert failed.returncode == 2
     assert "COMMAND" in failed.stderr
+
+
+def test_evaluate_knows_the_tracks_names(files, capsys):
+    arguments, _ = _arguments(files, "--format", "csv", "--measure", "nlre", "--measure", "cam_map")
+    assert main(arguments) == 0
+    table = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("name")
+    qrels = read_qrels({"relevance": files / "qrels.txt", "understandability": files / "qread.txt.gz"})
+    expected = evaluate([files / "a.run"], qrels, ["NLRE", "CAM(base='AP')"], progress=False)
+    means = expected.groupby("measure")["value"].mean()
+    assert table.loc["a.run", "nlre"] == pytest.approx(means["NLRE"])
+    assert table.loc["a.run", "cam_map"] == pytest.approx(means["CAM(base='AP')"])

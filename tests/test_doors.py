@@ -346,7 +346,8 @@ def test_grid_scan(batch_size: int | None) -> None:
 
 @pytest.mark.parametrize("batch_size", [None, 2])
 @pytest.mark.parametrize(
-    "metric", ["nDCG@10", OURS, str(CAM_10), "uRBP(aspects={'relevance': 2, 'readability': 3})"]
+    "metric",
+    ["nDCG@10", OURS, str(CAM_10), "uRBP(aspects={'relevance': 2, 'readability': 3})", "nlre", "nwcs"],
 )
 def test_grid_search(metric: str, batch_size: int | None) -> None:
     expected = expected_scan([metric])[metric]

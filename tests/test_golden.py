@@ -14,6 +14,7 @@ import pytest
 from ir_measures import AP, Measure, SetF, nDCG
 from shared_data import shared_path
 
+import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, NGRE, NLRE, NWCS, TOMA, WHAM, Aspect, Aspects, DistanceOrder, On
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
@@ -377,3 +378,73 @@ def test_a66_published_means() -> None:
     upside_down = {key: {docno: -score for docno, score in documents.items()} for key, documents in run.items()}
     assert round(A66_MEASURES["ap"].calc_aggregate(kept, upside_down), 4) == 0.7842
     assert round(A66_MEASURES["ndcg"].calc_aggregate(kept, upside_down), 4) == 0.9323
+
+
+# --- The official evaluator of the TREC Health Misinformation tracks --------------------------
+
+
+def track_frames() -> tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, dict[str, float]]]:
+    two = golden("trec_eval_extension.json")["two"]
+    qrels = pd.DataFrame(two["qrels"], columns=["docno", "label", "credibility"]).assign(qid="1")
+    runs = {
+        name: pd.DataFrame(run["docnos"], columns=["docno", "score"]).assign(qid="1")
+        for name, run in two["runs"].items()
+    }
+    return qrels, runs, {name: run["values"] for name, run in two["runs"].items()}
+
+
+def test_the_tracks_names_give_the_official_values() -> None:
+    qrels, runs, official = track_frames()
+    assert len(runs) == 7
+    names = ["nlre", "cam", "cam_map", "nwcs"]
+    found = ma.evaluate(runs, qrels, names, progress=False)
+    assert sorted(found["measure"].unique()) == sorted(names)
+    for row in found.itertuples():
+        assert round(row.value, 4) == official[row.name][row.measure], row
+    topics = pd.DataFrame({"qid": ["1"], "query": ["one"]})
+    table = pt.Experiment(list(runs.values()), topics, qrels, names, names=list(runs)).set_index("name")
+    assert sorted(table.columns) == sorted(names)
+    for name, values in official.items():
+        assert table.loc[name, names].round(4).to_dict() == values, name
+
+
+def test_the_tracks_measures_as_objects() -> None:
+    qrels, runs, official = track_frames()
+    aspects = {"relevance": 3, "credibility": 3}
+    measures = {
+        "nlre": NLRE(aspects=aspects),
+        "cam": CAM(base=nDCG, aspects=aspects),
+        "cam_map": CAM(base=AP, aspects=aspects),
+        "nwcs": NWCS(ideal="judged", aspects=aspects),
+    }
+    for name, run in runs.items():
+        for short, measure in measures.items():
+            assert round(measure.calc_aggregate(qrels, run), 4) == official[name][short], (name, short)
+    # The other ideals see the retrieved documents only.
+    replaced = runs["run_near_perfect_replacement"]
+    for ideal in ("joint", "separate"):
+        assert (
+            NWCS(ideal=ideal, aspects=aspects).calc_aggregate(qrels, replaced)
+            > official["run_near_perfect_replacement"]["nwcs"]
+        )
+
+
+def test_cam_map_counts_the_first_aspect_where_the_last_found_nothing() -> None:
+    """The official evaluator prints 0 here."""
+    qrels = {"1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+    assert CAM(base=AP).calc_aggregate(qrels, {"1": {"d1": 1.0}}) == 0.5
+
+
+def test_judged_ideal_is_as_long_as_the_run() -> None:
+    qrels = {"1": {f"d{i}": {"relevance": 1} for i in range(4)}}
+    judged = NWCS(ideal="judged", aspects={"relevance": 1})
+    assert judged.calc_aggregate(qrels, {"1": {"d0": 2.0, "d3": 1.0}}) == 1.0
+    assert judged.calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == pytest.approx(1 / (1 + 1 / math.log2(3)))
+    assert (judged @ 1).calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == 1.0
+    # Where even the lowest grade is worth something, unjudged documents fill the ideal up.
+    worth = NWCS(ideal="judged", aspects={"relevance": Aspect(1, values=[1, 3])})
+    one = {"1": {"d0": {"relevance": 1}}}
+    unjudged = {"1": {f"x{i}": -float(i) for i in range(9)}}
+    discounts = [1 / math.log2(1 + rank) for rank in range(1, 10)]
+    assert worth.calc_aggregate(one, unjudged) == pytest.approx(sum(discounts) / (sum(discounts) + 2))
+    assert worth.calc_aggregate(one, {"1": {"d0": 1.0, **unjudged["1"]}}) == 1.0

@@ -108,7 +108,7 @@ def every_measure(names: Sequence[str]) -> list[MultiAspectMeasure]:
         many += [uRBP(p=p), uRBPgr(p=p), uRBPgr(p=p) @ 2]
     for s in (0.1, 3, 2000):
         many += [unDCG(s=s), uERR(s=s), unDCG(s=s) @ 2]
-    for ideal in ("joint", "separate"):
+    for ideal in ("joint", "separate", "judged"):
         many += [NWCS(ideal=ideal), NWCS(ideal=ideal, weights=shares), NWCS(ideal=ideal) @ 2]
     for mu, nu in ((0.5, 0), (0, 3)):
         many += [error(mu=mu, nu=nu)(cutoff=cutoff) for error in (NLRE, NGRE) for cutoff in (None, 3)]
@@ -772,7 +772,7 @@ def test_gain_family_against_the_reference(drawn: Drawn, cutoff: int | None, dat
         unDCG(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(run, judged, theirs, s, cutoff),
         uERR(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(run, judged, theirs, s, cutoff),
     }
-    for ideal in ("joint", "separate"):
+    for ideal in ("joint", "separate", "judged"):
         cases[NWCS(weights=shares, ideal=ideal, aspects=ours, cutoff=cutoff)] = lambda run, judged, ideal=ideal: (
             ref.nwcs(run, judged, theirs, shares, ideal, cutoff)
         )

@@ -80,3 +80,20 @@ def stop_probability(gain: Floats, top: float) -> Floats:
 def retrieved_ideal_dcg(layout: Layout, gain: Floats) -> Floats:
     """The DCG of the ideal ranking of the same retrieved documents."""
     return ideal_dcg(*ideal_order(layout.query, gain[layout.row]), layout.n_queries)
+
+
+def judged_ideal_dcg(layout: Layout, gain: Floats) -> Floats:
+    """The DCG of the ideal ranking of all judged documents, over as many ranks as were retrieved.
+
+    Ranks that are left take unjudged documents, whose gain is the last of `gain`.
+    """
+    query, rank, ideal = ideal_order(layout.pool_query, gain[:-1])
+    kept = rank <= layout.n_ret[query]
+    query, rank, ideal = query[kept], rank[kept], ideal[kept]
+    if gain[-1]:
+        n_judged = np.bincount(layout.pool_query, minlength=layout.n_queries)
+        left = np.repeat(np.arange(layout.n_queries), np.maximum(layout.n_ret - n_judged, 0))
+        query = np.append(query, left)
+        rank = np.append(rank, n_judged[left] + positions(left) + 1)
+        ideal = np.append(ideal, np.full(len(left), gain[-1]))
+    return ideal_dcg(query, rank, ideal, layout.n_queries)

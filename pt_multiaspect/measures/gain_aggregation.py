@@ -236,22 +236,32 @@ class _uERR(MultiAspectMeasure):
 
 
 class _NWCS(MultiAspectMeasure):
-    """Normalised weighted cumulative score: weighted values over those of the best re-ranking.
+    """Normalised weighted cumulative score: weighted values over those of an ideal ranking.
 
-    NWCS = Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), divided by the same of the ideal ranking of the
-    same retrieved documents; Z_a are the aspect's `values`. 0 when the ideal is 0.
+    NWCS = Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), divided by the same of an ideal ranking; Z_a are the
+    aspect's `values`. 0 when the ideal is 0.
 
     Parameters
     ----------
     weights : dict of str to float, optional
         p_a, normalised to sum to 1; equal by default.
-    ideal : {'joint', 'separate'}
-        The best single ranking, as the paper's text has it, or Σ_a p_a IDCG_a of the best
-        rankings by each aspect, which gives the figures the paper prints.
+    ideal : {'joint', 'separate', 'judged'}, default 'joint'
+        What the score is divided by: ``'joint'``, the score of the best single ranking of the
+        retrieved documents; ``'separate'``, Σ_a p_a IDCG_a of the best rankings of the retrieved
+        documents by each aspect; ``'judged'``, the score of the best single ranking of *all judged*
+        documents, over as many ranks as the run retrieved (at most `cutoff`).
     aspects : Aspects, mapping or str, optional
         Which aspects, with their values.
     cutoff : int, optional
         ``NWCS @ k`` sees the first k retrieved documents only.
+
+    Notes
+    -----
+    Three ideals are in use. The text of Lioma et al. (2017) describes ``'joint'``; the value .9413 that
+    the paper prints comes from ``'separate'``; the official evaluator of the TREC Health
+    Misinformation tracks (``nwcs`` of Trec_eval_extension) divides by ``'judged'``. Only ``'judged'``
+    penalises a run for relevant documents that it does not retrieve. The measure name ``nwcs`` in a
+    string is ``NWCS(ideal='judged')``. With three aspects that evaluator uses the weights .333333.
 
     References
     ----------
@@ -273,7 +283,11 @@ class _NWCS(MultiAspectMeasure):
     CITATION = "Lioma et al. 2017, Eq. 10-11"
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "weights": weights_param("the importance of each aspect, normalised to sum 1; equal by default"),
-        "ideal": Param(choice("ideal", "joint", "separate"), "joint", "joint or separate ideal rankings"),
+        "ideal": Param(
+            choice("ideal", "joint", "separate", "judged"),
+            "joint",
+            "the ideal: joint or separate rankings of the retrieved documents, or one of all judged documents",
+        ),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }
@@ -286,6 +300,8 @@ class _NWCS(MultiAspectMeasure):
         ]
         total = np.sum(scores, axis=0)
         layout = _covering(rankings.top(self.cutoff), total)
+        if self["ideal"] == "judged":
+            return np.minimum(ratio(ranked.dcg(layout, total), ranked.judged_ideal_dcg(layout, total)), 1.0)
         ideals = scores if self["ideal"] == "separate" else [total]
         ideal = np.sum([ranked.retrieved_ideal_dcg(layout, each) for each in ideals], axis=0)
         return np.minimum(ratio(ranked.dcg(layout, total), ideal), 1.0)

@@ -109,6 +109,11 @@ class _NLRE(_RankErrors):
     retrieved document scores 1, none 0. Values crowd towards 1 as aspects are added, so compare
     them for the same number of aspects only.
 
+    With two aspects the values are those of ``nlre`` of the TREC Health Misinformation tracks' official
+    evaluator (Trec_eval_extension), and ``nlre`` in a string is NLRE. With three aspects that evaluator
+    normalises ``nlre_three`` by Σ m³ + (μ + ν + ξ) m, which is not the maximum of the errors: its values
+    differ from the ones here, where the attained maximum gives 0.
+
     References
     ----------
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.

@@ -123,6 +123,14 @@ class _CAM(ScoreAggregation):
     cutoff : int, optional
         ``CAM @ k`` is ``CAM(base=base @ k)``.
 
+    Notes
+    -----
+    In strings ``cam`` is CAM over nDCG and ``cam_map`` CAM over AP, as the official evaluator of the TREC
+    Health Misinformation tracks (Trec_eval_extension) names them; the values are its own, with two
+    exceptions. Its ``cam_map`` is 0 for a topic whose *last* aspect found nothing relevant, whatever
+    the others found; here only that aspect is 0. With three aspects its weights are .333333 each, so
+    that a perfect run scores .999999.
+
     References
     ----------
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
