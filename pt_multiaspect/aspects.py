@@ -295,6 +295,17 @@ class Scale:
     def __len__(self) -> int:
         return len(self.grades)
 
+    def positions(self, labels: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the grade index of each label, and the rows whose label is none of the grades.
+
+        NaN and labels below the lowest grade count as the lowest grade.
+        """
+        sign = 1.0 if self.greater_is_better else -1.0
+        upwards = sign * self.grades
+        known = np.maximum(np.where(np.isnan(labels), self.grades[0], labels) * sign, upwards[0])
+        index = np.minimum(np.searchsorted(upwards, known), len(upwards) - 1)
+        return index.astype(np.intp), np.flatnonzero(upwards[index] != known)
+
     @property
     def is_fractional(self) -> bool:
         """Whether any grade is no whole number."""

@@ -424,21 +424,17 @@ class Judgments:
         )
 
     def _grade(self, name: str, labels: Floats, scale: Scale) -> Ints:
-        sign = 1.0 if scale.greater_is_better else -1.0
-        upwards = sign * scale.grades
-        known = np.where(np.isnan(labels), scale.grades[0], labels) * sign
-        known = np.maximum(known, upwards[0])
-        index = np.minimum(np.searchsorted(upwards, known), len(upwards) - 1)
-        wrong = np.flatnonzero(upwards[index] != known)
+        index, wrong = scale.positions(labels)
         if len(wrong):
             row = int(wrong[0])
-            above = known[row] > upwards[-1]
+            sign = 1.0 if scale.greater_is_better else -1.0
+            above = sign * labels[row] > sign * scale.grades[-1]
             raise MultiAspectError(
                 f"{self._where(row)} has the {name} label {spell(float(labels[row]))}, which is "
                 f"{'above the top grade' if above else 'between two grades'}; the grades, worst first, are {scale} "
                 f"{counted(len(wrong), 'label')}"
             )
-        return np.asarray(index, dtype=np.intp)
+        return index
 
 
 def _as_frame(qrels: object) -> tuple[pd.DataFrame, bool]:

@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from .aspects import Aspect, Aspects, NameRegistry, Scale, aspect_name, exact, number, spell
@@ -112,6 +113,24 @@ def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
         unit = (values[-1] - values[0] if axes == "equal" else Fraction(1)) or Fraction(1)
         result.append([(values[-1] - value) / unit for value in values])
     return result
+
+
+def numeric(labels: pd.Series[Any], column: str) -> NDArray[np.float64]:
+    """Return the labels of a column as floats, NaN where missing."""
+    values = pd.to_numeric(labels, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    faulty = labels[(np.isnan(values) & labels.notna().to_numpy()) | np.isinf(values)]
+    if len(faulty):
+        raise MultiAspectError(f"column {column!r}: expected numbers, got {choices(map(repr, faulty.unique()))}")
+    return np.asarray(values, dtype=np.float64)
+
+
+def _column_of(qrels: pd.DataFrame, name: str) -> str:
+    found = [column for column in ((name, "label") if name == "relevance" else (name,)) if column in qrels.columns]
+    if not found:
+        raise MultiAspectError(f"expected a column for the aspect {name}, got {choices(qrels.columns)}")
+    if len(found) > 1:
+        raise MultiAspectError("qrels have both a column label and a column relevance; drop or rename one")
+    return found[0]
 
 
 class _TupleOrder:
@@ -599,6 +618,55 @@ class Order(_TupleOrder):
         ndarray of float, shape (n_tuples,)
         """
         return self.weigh_grades(self._grades(labels))
+
+    def apply(self, qrels: pd.DataFrame, column: str = "code") -> pd.DataFrame:
+        """Return the qrels with one more column, the weight of each row's labels.
+
+        Parameters
+        ----------
+        qrels : DataFrame
+            One numeric column per aspect of the order; ``label`` is read for the aspect ``relevance``. As
+            in evaluation, NaN and labels below the lowest grade count as the lowest grade.
+        column : str, default 'code'
+            The name of the new column.
+
+        Returns
+        -------
+        DataFrame
+            A copy with the same rows, order and index. The weights are integers if all weights of
+            the order are whole numbers.
+
+        Raises
+        ------
+        MultiAspectError
+            If a column is missing or exists already, or labels are no grades of an aspect, or the
+            order gives no weight to them; the message names them.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> weights = {(0, 0): 0, (0, 1): 0, (1, 0): -1, (1, 1): 2}
+        >>> order = Order(weights, ["relevance", "correct"], allow_violations=True)
+        >>> qrels = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "label": [1, 1], "correct": [1, 0]})
+        >>> order.apply(qrels)["code"].tolist()
+        [2, -1]
+        """
+        if column in qrels.columns:
+            raise MultiAspectError(f"qrels have a column {column!r} already; pass another name as column=")
+        columns = [_column_of(qrels, name) for name in self.names]
+        grades = []
+        for name, source, scale in zip(self.names, columns, self.scales, strict=True):
+            labels = numeric(qrels[source], source)
+            index, wrong = scale.positions(labels)
+            if len(wrong):
+                raise MultiAspectError(
+                    f"column {source!r}: expected grades of {name} ({scale}), got "
+                    f"{choices(spell(label) for label in np.unique(labels[wrong]).tolist())}"
+                )
+            grades.append(index)
+        weights = self.weigh_grades(np.stack(grades, axis=1))
+        whole = bool((self._weights == np.rint(self._weights)).all())
+        return qrels.assign(**{column: weights.astype(np.int64) if whole else weights})
 
     def to_dict(self) -> dict[tuple[float, ...], float]:
         """Return the label tuples with their weights, worst grades first.

@@ -27,23 +27,28 @@ Track  Column in the qrels                    Correctness by it
                                               answer, else 0
 =====  =====================================  ====================================================
 
--1 stays -1 in each. In qrels a label below the worst grade counts as the worst, so the -2 of 2021
-(left out by mistake) is as good as -1, and so is NaN. Since the worst grade means *not judged*
-and not *incorrect*, a useful document nobody judged for correctness is not taken for a harmful
-one. A document that is not useful, or not judged at all, weighs 0 whatever its other labels.
+`correctness` makes that column; -1 and missing answers stay -1. The codes of the 2019 track (Decision)
+are published in no package: pass their meaning as ``codes={code: answer}``. In qrels a label below
+the lowest grade counts as the lowest, so the -2 of 2021 (left out by mistake) is as good as -1, and so
+is NaN. Since the lowest grade means *not judged* and not *incorrect*, a useful document nobody judged
+for correctness is not taken for a harmful one. A document that is not useful, or not judged at all,
+weighs 0 whatever its other labels.
 
 Examples
 --------
-The qrels of 2022 hold answers, and a topic's answer makes them correct or not:
+The qrels of 2022 hold answers, which `correctness` compares with the answer of the topic; the order
+can then be applied to the labels, or be given to a measure:
 
 >>> import pandas as pd
 >>> from pt_multiaspect import HelpfulMinusHarmful
->>> from pt_multiaspect.orders import trec_misinfo_2022
->>> correctness = {"yes": {0: 0, 1: 2, 2: 1, -1: -1}, "no": {0: 2, 1: 0, 2: 1, -1: -1}}
+>>> from pt_multiaspect.orders import correctness, trec_misinfo_2022
 >>> qrels = pd.DataFrame({"qid": "1", "docno": ["d1", "d2", "d3"], "label": [2, 2, 0], "answer": [0, 1, -1]})
->>> qrels["correctness"] = qrels["answer"].map(correctness["no"])
->>> qrels["correctness"].tolist()
-[2, 0, -1]
+>>> qrels["correctness"] = correctness(qrels, {"1": "no"}, 2022)
+>>> trec_misinfo_2022().apply(qrels)
+  qid docno  label  answer  correctness  code
+0   1    d1      2       0            2     4
+1   1    d2      2       1            0    -2
+2   1    d3      0      -1           -1     0
 >>> run = {"1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
 >>> round(HelpfulMinusHarmful(order=trec_misinfo_2022()).calc_aggregate(qrels, run), 3)
 0.563
@@ -55,13 +60,109 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import product
 
-from .aspects import Aspect, Aspects
-from .order import Order
+import numpy as np
+import pandas as pd
 
-__all__ = ["trec_misinfo_2020", "trec_misinfo_2021", "trec_misinfo_2022"]
+from .aspects import Aspect, Aspects, spell
+from .errors import MultiAspectError, choices
+from .judgments import QUERY_COLUMNS, id_column, identifiers
+from .order import Order, numeric
+
+__all__ = ["correctness", "trec_misinfo_2020", "trec_misinfo_2021", "trec_misinfo_2022"]
 
 INCORRECT, CORRECT = 0, 2
-_CORRECTNESS = Aspect([-1, INCORRECT, 1, CORRECT], threshold=CORRECT)
+NOT_JUDGED, NEITHER = -1, 1
+_CORRECTNESS = Aspect([NOT_JUDGED, INCORRECT, NEITHER, CORRECT], threshold=CORRECT)
+
+#: Per track, the column of its qrels and what each code in it answers (None: neither answer).
+_TRACK_ANSWERS: dict[int, tuple[str, dict[float, str | None]]] = {
+    2020: ("answer", {0: None, 1: "yes", 2: "no"}),
+    2021: ("supportiveness", {0: "unhelpful", 1: None, 2: "helpful"}),
+    2022: ("answer", {0: "no", 1: "yes", 2: None}),
+}
+#: Codes for documents that nobody judged; -2 stands in the qrels of 2021.
+_NOT_JUDGED_CODES = (-1.0, -2.0)
+
+
+def correctness(
+    qrels: pd.DataFrame,
+    answers: Mapping[str, str] | pd.Series[str],
+    codes: int | Mapping[float, str | None],
+    column: str | None = None,
+) -> pd.Series[int]:
+    """Return whether each document gives the answer of its topic.
+
+    Parameters
+    ----------
+    qrels : DataFrame
+        One row per judged document, with the query (``qid`` or ``query_id``) and `column`.
+    answers : mapping or Series of str to str
+        The answer, or stance, of each topic by query id, such as ``{"101": "yes"}``; for 2021
+        ``'helpful'`` or ``'unhelpful'``. Upper and lower case are the same.
+    codes : {2020, 2021, 2022} or mapping of number to (str or None)
+        The track, or what each code of the column answers; None for documents that give neither
+        answer. The codes -1 and -2 mean *not judged* unless the mapping says otherwise.
+    column : str, optional
+        The column with the codes: that of the track, or ``'answer'`` for codes of your own.
+
+    Returns
+    -------
+    Series of int
+        Named ``correctness``, with the index of the qrels: 2 correct, 0 incorrect, 1 neither,
+        -1 not judged.
+
+    Raises
+    ------
+    MultiAspectError
+        If a code has no meaning, or a topic has no answer, or one that no code stands for; the
+        message names them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pt_multiaspect.orders import correctness
+    >>> qrels = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "b", "a"], "supportiveness": [0, 2, 2]})
+    >>> correctness(qrels, {"1": "unhelpful", "2": "helpful"}, 2021).tolist()
+    [2, 0, 2]
+    """
+    if isinstance(codes, Mapping):
+        meaning, default = {float(code): answer for code, answer in codes.items()}, "answer"
+    elif codes in _TRACK_ANSWERS:
+        default, meaning = _TRACK_ANSWERS[codes]
+    else:
+        raise MultiAspectError(
+            f"codes: expected a track ({choices(_TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {codes!r}"
+        )
+    column = default if column is None else column
+    if column not in qrels.columns:
+        raise MultiAspectError(f"expected a column {column!r} in the qrels, got {choices(qrels.columns)}")
+    said = {code: None if answer is None else answer.strip().lower() for code, answer in meaning.items()}
+    possible = sorted({answer for answer in said.values() if answer is not None})
+    right = {str(qid): str(answer).strip().lower() for qid, answer in answers.items()}
+    qids = identifiers(id_column(qrels, QUERY_COLUMNS, "qrels"), "qrels")
+    missing = sorted(set(qids) - set(right))
+    if missing:
+        raise MultiAspectError(
+            f"no answer is given for the topics {choices(missing[:10])} ({len(missing)} of the qrels' topics); "
+            "add their answers or drop their rows"
+        )
+    other = sorted({answer for qid, answer in right.items() if qid in set(qids)} - set(possible))
+    if other:
+        raise MultiAspectError(f"answers of topics: expected {choices(possible)}, got {choices(other)}")
+    given = numeric(qrels[column], column)
+    known = {**dict.fromkeys(_NOT_JUDGED_CODES, NOT_JUDGED), **dict.fromkeys(said, NEITHER)}
+    unknown = np.unique(given[~np.isnan(given) & ~np.isin(given, list(known))])
+    if len(unknown):
+        raise MultiAspectError(
+            f"column {column!r}: expected the codes {choices(map(spell, sorted(known)))}, "
+            f"got {choices(map(spell, unknown.tolist()))}"
+        )
+    wanted = np.array([right[qid] for qid in qids], dtype=object)
+    result = np.full(len(qrels), NOT_JUDGED, dtype=np.int64)
+    for code, answer in said.items():
+        verdict = NEITHER if answer is None else np.where(wanted == answer, CORRECT, INCORRECT)
+        result = np.where(given == code, verdict, result)
+    return pd.Series(result, index=qrels.index, name="correctness")
 
 
 def _order(name: str, aspects: Mapping[str, Aspect], weigh: Callable[..., int]) -> Order:

@@ -27,7 +27,7 @@ from pt_multiaspect import (
     Order,
     aggregate_labels,
 )
-from pt_multiaspect.orders import trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022
+from pt_multiaspect.orders import correctness, trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022
 
 UNJUDGED, INCORRECT, NEITHER, CORRECT = -1, 0, 1, 2
 ANY = (UNJUDGED, INCORRECT, NEITHER, CORRECT)
@@ -279,3 +279,91 @@ def test_too_many_classes_of_equal_axes_name_both_ways_out(distance: str) -> Non
     assert DistanceOrder(scales, distance, axes="gains").n_classes <= 10**4
     grades = np.array([[0] * 8, list(range(1, 9))])
     assert DistanceOrder(scales, distance).above_worst(grades).tolist() == [False, True]  # needs no classes
+
+
+# -- from a track's codes to labels ----------------------------------------------------------------------
+
+
+def track_qrels(column: str, codes: list[float], **more: object) -> pd.DataFrame:
+    """One row per code and topic, with an index and an order of its own."""
+    rows = [(qid, f"d{n}", 1, code) for qid in ("7", "3") for n, code in enumerate(codes)]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "label", column]).assign(**more)
+    frame.index = range(100, 100 + len(frame))
+    return frame.iloc[::-1]
+
+
+@pytest.mark.parametrize(
+    ("track", "column", "codes", "answers", "first", "second"),
+    [
+        (2020, "answer", [-1, 0, 1, 2], {"7": "yes", "3": "no"}, [-1, 1, 2, 0], [-1, 1, 0, 2]),
+        (2021, "supportiveness", [-2, -1, 0, 1, 2], {"7": "helpful", "3": "Unhelpful "},
+         [-1, -1, 0, 1, 2], [-1, -1, 2, 1, 0]),
+        (2022, "answer", [-1, 0, 1, 2, np.nan], {"7": "yes", "3": "NO"}, [-1, 0, 2, 1, -1], [-1, 2, 0, 1, -1]),
+    ],
+)  # fmt: skip
+def test_correctness_by_the_answers_of_topics(track, column, codes, answers, first, second) -> None:
+    qrels = track_qrels(column, codes)
+    found = correctness(qrels, answers, track)
+    assert found.index.equals(qrels.index)
+    assert found.name == "correctness"
+    by_topic = found[::-1].groupby(qrels["qid"][::-1], sort=False).apply(list)
+    assert by_topic["7"] == first
+    assert by_topic["3"] == second
+    assert correctness(qrels, pd.Series(answers), track).equals(found)
+
+
+def test_correctness_by_codes_of_the_callers() -> None:
+    meaning = {1: "unhelpful", 2: None, 3: "helpful", -1: None}
+    qrels = track_qrels("decision", [1, 2, 3, -1, -2])
+    found = correctness(qrels, {"7": "helpful", "3": "unhelpful"}, meaning, "decision")
+    assert found[qrels["qid"] == "7"].tolist()[::-1] == [0, 1, 2, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        ({"codes": 2019}, ["2020, 2021, 2022", "2019"]),
+        ({"column": "Answer"}, ["'Answer'", "qid, docno, label, answer"]),
+        ({"answers": {"7": "yes"}}, ["no answer", "3"]),
+        ({"answers": {"7": "yes", "3": "helpful"}}, ["expected no, yes", "helpful"]),
+        ({"qrels": track_qrels("answer", [0, 4, 9])}, ["'answer'", "-2, -1, 0, 1, 2", "4, 9"]),
+        ({"qrels": track_qrels("answer", ["no", "yes"])}, ["'answer'", "numbers", "'no'"]),
+    ],
+)
+def test_codes_without_a_meaning_are_errors(change, shown) -> None:
+    given = {"qrels": track_qrels("answer", [0, 1]), "answers": {"7": "yes", "3": "no"}, "codes": 2022, **change}
+    with pytest.raises(MultiAspectError) as caught:
+        correctness(**given)
+    assert [part for part in shown if part not in str(caught.value)] == []
+
+
+def test_an_order_is_applied_row_by_row() -> None:
+    qrels = track_qrels("answer", [0, 1, 2, -1])
+    qrels["correctness"] = correctness(qrels, {"7": "yes", "3": "no"}, 2022)
+    before = qrels.copy()
+    coded = trec_misinfo_2022().apply(qrels)
+    pd.testing.assert_frame_equal(qrels, before)
+    pd.testing.assert_frame_equal(coded.drop(columns="code"), qrels)
+    assert coded["code"].dtype == np.int64
+    assert coded.loc[coded["qid"] == "7", "code"].tolist()[::-1] == [-1, 3, 1, 1]
+    # The codes as labels give what the order itself gives.
+    run = pd.DataFrame({"qid": "7", "docno": ["d0", "d1", "d2"], "score": [3.0, 2.0, 1.0]})
+    labels = coded[["qid", "docno"]].assign(label=coded["code"])
+    for measure in (HelpfulCompat, HarmfulCompat):
+        assert measure.calc_aggregate(labels, run) == measure(order=trec_misinfo_2022()).calc_aggregate(qrels, run)
+
+
+def test_applying_an_order_refuses_what_it_cannot_weigh() -> None:
+    order = Order({(0, 0): 0, (1, 0): 0.5, (1, 1): 3}, ["relevance", "credibility"])
+    qrels = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "label": [1, np.nan], "credibility": [1, -2]})
+    assert order.apply(qrels, "weight")["weight"].tolist() == [3.0, 0.0]
+    for frame, shown in (
+        (qrels.assign(credibility=[1, 7]), ["'credibility'", "0, 1", "7"]),
+        (qrels.assign(label=[1, 0], credibility=[1, 1]), ["no weight", "(0, 1)"]),
+        (qrels.drop(columns="credibility"), ["credibility", "qid, docno, label"]),
+        (qrels.assign(code=1), ["'code'", "already"]),
+        (qrels.assign(relevance=1), ["label", "relevance"]),
+    ):
+        with pytest.raises(MultiAspectError) as caught:
+            order.apply(frame)
+        assert [part for part in shown if part not in str(caught.value)] == []
