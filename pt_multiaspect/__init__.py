@@ -6,10 +6,12 @@ names.
 
 from typing import TYPE_CHECKING, Any
 
-from . import analysis, model_selection, names, orders, plots, provider
+from . import analysis, integration, model_selection, orders, plots
 from .aspects import Aspect, Aspects
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
+from .integration import provider as _provider
+from .integration import pyterrier as _pyterrier
 from .io import read_qrels, read_run
 from .judgments import Judgments
 from .measures import (
@@ -97,6 +99,7 @@ __all__ = [
     "analysis",
     "crp_curve",
     "evaluate",
+    "integration",
     "lightgbm_metric",
     "nCRP",
     "orders",
@@ -113,16 +116,24 @@ __all__ = [
 ]
 
 
+#: Where the modules went that had a place of their own.
+_MOVED = {
+    "names": "integration.parsing, and uninstall() integration.pyterrier.uninstall()",
+    "provider": "integration.provider",
+}
+
+
 def __getattr__(name: str) -> Any:
     # Model selection imports scikit-learn, so it waits until it is used.
     if name in model_selection.__all__:
         return getattr(model_selection, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    moved = f"; it is now {__name__}.{_MOVED[name]}" if name in _MOVED else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{moved}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *model_selection.__all__})
+    return sorted(__all__)
 
 
-provider.register()
-names.install()
+_provider.register()
+_pyterrier.install()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from ir_measures import Measure
+from ir_measures.measures import MeanAgg
 
-from . import names
 from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
+from .integration.labels import record, recorded
+from .integration.parsing import parse_all
 from .judgments import Judgments, check_distinct_columns
 from .kernels.layout import Floats
 from .measures import MultiAspectMeasure
@@ -25,7 +27,7 @@ COLUMNS = ["name", "qid", "measure", "value"]
 def evaluate(
     runs: object,
     qrels: object,
-    measures: Measure | str | Sequence[Measure | str],
+    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str],
     *,
     n_jobs: int = 1,
     progress: bool = True,
@@ -40,9 +42,10 @@ def evaluate(
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels, a numeric column per aspect; see `Judgments`. Read files with
         `read_qrels`.
-    measures : measure, str or sequence of these
+    measures : measure, str, sequence of these or mapping
         Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
-        of ir-measures are computed on the aspect relevance.
+        of ir-measures are computed on the aspect relevance. A mapping is ``{label: measure}``; the labels
+        are used in the column `measure`.
     n_jobs : int, default 1
         How many processes evaluate runs side by side, as in joblib.
     progress : bool, default True
@@ -52,7 +55,8 @@ def evaluate(
     -------
     DataFrame
         Columns ``name qid measure value``, a row per run, measure and judged query. Queries that
-        a run misses count as empty rankings. `aggregate` makes the table of means.
+        a run misses count as empty rankings. `aggregate` makes the table of means. ``attrs["measures"]``
+        has the measures by their labels, for `aggregate`.
 
     Raises
     ------
@@ -74,7 +78,7 @@ def evaluate(
 
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise MultiAspectError(f"n_jobs is a number of processes, or negative as in joblib, not {n_jobs!r}")
-    labelled = list(names.parse_all(measures).items())
+    labelled = list(parse_all(measures).items())
     named = named_runs(runs)
     judgments = Judgments.of(qrels)
     jobs = (delayed(_evaluate)(name, run, judgments, labelled) for name, run in named.items())
@@ -84,22 +88,47 @@ def evaluate(
     for message in dict.fromkeys(message for _, messages in evaluated for message in messages):
         warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
     result: pd.DataFrame = pd.concat([table for table, _ in evaluated], ignore_index=True)[COLUMNS]
+    record(result, dict(labelled))
     return result
 
 
-def aggregate(perquery: pd.DataFrame) -> pd.DataFrame:
+def aggregate(
+    perquery: pd.DataFrame,
+    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str] | None = None,
+) -> pd.DataFrame:
     """Aggregate a long frame over queries: a row per run, a column per measure.
 
     Parameters
     ----------
     perquery : DataFrame
         What `evaluate`, or ``pt.Experiment(perquery=True)``, returns.
+    measures : measure, str, sequence of these or mapping, optional
+        The measures of the frame, as for `evaluate`. By default those that `evaluate` has recorded in
+        ``perquery.attrs["measures"]``; see Notes.
 
     Returns
     -------
     DataFrame
-        Columns ``name`` and the measures, both in the order they come in. Each measure is
-        aggregated its own way: the mean for most, the sum for counts such as NumRet.
+        Columns ``name`` and the labels of the measures, both in the order they come in. Each measure is
+        aggregated its own way: the mean for most, the sum for counts such as NumRet, the geometric mean
+        for GMAP.
+
+    Raises
+    ------
+    MultiAspectError
+        If a column is missing, or `measures` lacks a measure of the frame.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If a recorded measure cannot be read any more, so that the mean is taken.
+
+    Notes
+    -----
+    The record stays with the frame when pandas selects, sorts, copies or pickles it, and when frames with
+    equal records are concatenated. From Parquet files it comes back as text. CSV files, ``DataFrame.merge`` and
+    concatenating frames of different measures lose it. Without a record, a label that is a measure's
+    name is aggregated as that measure, and any other by the mean: give `measures` if that is not what you want.
 
     Examples
     --------
@@ -109,6 +138,10 @@ def aggregate(perquery: pd.DataFrame) -> pd.DataFrame:
     >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, "map", progress=False))
        name  map
     0  mine  0.5
+    >>> labelled = {"mean AP": "map", "geometric": "GMAP"}
+    >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, labelled, progress=False)).round(4)
+       name  mean AP  geometric
+    0  mine      0.5     0.0032
     """
     missing = [column for column in COLUMNS if column not in perquery.columns]
     if missing:
@@ -117,9 +150,11 @@ def aggregate(perquery: pd.DataFrame) -> pd.DataFrame:
             f"{choices(perquery.columns)}"
         )
     check_distinct_columns(perquery, "a long frame")
+    known = recorded(perquery, measures)
     rows = {name: {"name": name} for name in perquery["name"].unique()}
     for (name, measure), group in perquery.groupby(["name", "measure"], sort=False):
-        aggregator = names.parse(str(measure))[0].aggregator()
+        of = known[str(measure)]
+        aggregator = MeanAgg() if of is None else of.aggregator()
         for value in group["value"].tolist():
             aggregator.add(value)
         rows[name][str(measure)] = aggregator.result()

@@ -37,12 +37,12 @@ from pt_multiaspect import (
     On,
     Order,
     errors,
-    names,
     uERR,
     unDCG,
 )
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
+from pt_multiaspect.integration import parsing
 
 QRELS = pd.DataFrame(
     {
@@ -359,7 +359,7 @@ def test_the_remedy_that_a_warning_names_works(measure: Any) -> None:
 # --- parameters -------------------------------------------------------------------------------
 
 DISTANCES = ["chebyshev, euclidean, manhattan", "p > 0", "Order"]
-BASES = ["nDCG@10", "AP(rel=2)", "Rprec"]
+BASES = ["nDCG@10", "AP(rel=2)", "nearest names"]
 WRONG_PARAMETERS: tuple[Case, ...] = (
     ("distance", lambda: TOMA(distance="cosine"), ["TOMA", "unknown distance 'cosine'", *DISTANCES]),
     ("distance 0", lambda: TOMA(distance=0), ["unknown distance 0", *DISTANCES]),
@@ -372,7 +372,7 @@ WRONG_PARAMETERS: tuple[Case, ...] = (
     ("distance of an order", lambda: DistanceOrder(BOTH, "cosine"), ["unknown distance 'cosine'", *DISTANCES]),
     ("base", lambda: TOMA(base="nDGC"), ["TOMA", "unknown base 'nDGC'", *BASES]),
     ("base of CAM", lambda: CAM(base={"relevance": "nDCG", "credibility": "nDGC@3"}), ["CAM", "'nDGC@3'", *BASES]),
-    ("base, malformed", lambda: MM(base="nDCG@"), ["MM", "unknown base 'nDCG@'", *BASES]),
+    ("base, malformed", lambda: MM(base="nDCG@"), ["MM", "cannot read the measure 'nDCG@'", "invalid syntax"]),
     ("base 3", lambda: On(base=3), ["On", "ir-measures measure or the name of one", "not 3"]),
     ("base None", lambda: On(base=None), ["On", "ir-measures measure or the name of one", "not None"]),
     ("base, a dict for TOMA", lambda: TOMA(base={"relevance": "AP"}), ["TOMA", "not {'relevance': 'AP'}"]),
@@ -424,21 +424,21 @@ def test_wrong_parameter(call: Callable[[], object], parts: list[str]) -> None:
         ("TOMA(distance='cosine')@10", ["unknown distance 'cosine'", *DISTANCES]),
         ("TOMA(base='nDGC')", ["unknown base 'nDGC'"]),
         ("CAM(base='nDCG@5')@10", ["10", "nDCG@5"]),
-        ("nDGC@10", ["'nDGC@10'", "neither a trec_eval name", "TOMA", "nDCG"]),
-        ("TOMA('nDCG')", ["args must be named"]),
-        ("TOMA(weights={'relevance': -1})", ["TOMA(weights={'relevance': -1})"]),
+        ("nDGC@10", ["unknown measure 'nDGC'", "nearest names", "nDCG"]),
+        ("TOMA('nDCG')", ["parameters need names", "Name(parameter=value)@cutoff"]),
+        ("TOMA(weights={'relevance': -1})", ["TOMA", "negative", "'relevance': -1"]),
         ("", ["''"]),
     ],
 )
 def test_wrong_string_in_pyterrier(text: str, parts: list[str]) -> None:
-    refusal(lambda: names.parse(text), *parts)
+    refusal(lambda: parsing.parse(text), *parts)
     refusal(lambda: pt.Evaluate(RUN, QRELS, [text]), *parts)
     topics = pd.DataFrame({"qid": ["q1", "q2"], "query": "x"})
     refusal(lambda: pt.Experiment([RUN], topics, QRELS, ["map", text]), *parts)
 
 
 def test_wrong_measure() -> None:
-    refusal(lambda: names.parse(3), "measure", "string", "not 3")  # type: ignore[arg-type]
+    refusal(lambda: parsing.parse(3), "expected a measure or a string", "got 3 (int)")  # type: ignore[arg-type]
 
 
 WEIGHTED = [(CAM, "CAM"), (MM, "MM"), (GAM, "GAM"), (WHAM, "WHAM"), (TOMA, "TOMA"), (NWCS, "NWCS")]

@@ -22,9 +22,10 @@ import pytest
 from ir_measures import AP, Measure, P, nDCG
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, GAM, MM, NGRE, NLRE, NWCS, TOMA, WHAM, Aspect, Aspects, On, Order, names, provider
+from pt_multiaspect import CAM, GAM, MM, NGRE, NLRE, NWCS, TOMA, WHAM, Aspect, Aspects, On, Order
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
+from pt_multiaspect.integration import parsing, provider, pyterrier
 from pt_multiaspect.measures import ALL
 
 # --- a small collection -----------------------------------------------------------------------
@@ -150,7 +151,7 @@ def test_experiment_reports_our_measures_beside_the_standard_ones() -> None:
     for index, system in enumerate(SYSTEMS):
         run = system.transform(TOPICS).rename(columns={"qid": "query_id", "docno": "doc_id"})
         for metric in MIXED:
-            measure = names.parse(metric)[0]
+            measure = parsing.parse(metric)[0]
             expected = measure.calc_aggregate(IR_QRELS, run)
             assert table.loc[index, str(metric)] == pytest.approx(expected, abs=1e-12), (index, metric)
 
@@ -326,7 +327,7 @@ def expected_scan(metrics: list[Any], topics: pd.DataFrame = TOPICS) -> pd.DataF
     rows = []
     for weight in WEIGHTS:
         run = (FIRST >> Readable(weight)).transform(topics).rename(columns={"qid": "query_id", "docno": "doc_id"})
-        rows.append([names.parse(metric)[0].calc_aggregate(qrels, run) for metric in metrics])
+        rows.append([parsing.parse(metric)[0].calc_aggregate(qrels, run) for metric in metrics])
     return pd.DataFrame(rows, columns=[str(metric) for metric in metrics], index=WEIGHTS)
 
 
@@ -442,6 +443,7 @@ def test_combinations_are_those_of_their_parts() -> None:
         assert values[qid, str(parts["relevance"])] == pytest.approx(plain[qid, "nDCG@10"], abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:lower values")
 @pytest.mark.parametrize("measure", [*ALL, *DECLARED], ids=str)
 def test_measures_parse_from_what_they_print(measure: Measure) -> None:
     for parsed in (ir_measures.parse_measure(str(measure)), *ir_measures.parse_trec_measure(str(measure))):
@@ -745,27 +747,27 @@ def test_strings_reach_pyterrier() -> None:
         "CAM(base={'relevance':'nDCG','readability':'SetF'})": CAM(base={"relevance": nDCG, "readability": "SetF"}),
     }.items():
         assert ir_measures.parse_trec_measure(text) == [expected]
-        assert names.parse(text) == [expected]
+        assert parsing.parse(text) == [expected]
     assert len(ir_measures.parse_trec_measure("P")) > 1
-    assert names.parse(TOMA_10) == [TOMA_10]
+    assert parsing.parse(TOMA_10) == [TOMA_10]
 
 
 def test_uninstall_takes_the_names_back() -> None:
     installed = ir_measures.parse_trec_measure
-    names.install()
-    names.install()
+    pyterrier.install()
+    pyterrier.install()
     assert ir_measures.parse_trec_measure is installed
     try:
-        names.uninstall()
+        pyterrier.uninstall()
         assert ir_measures.parse_trec_measure is ir_measures.util.parse_trec_measure
         assert ir_measures.parse_trec_measure is not installed
         with pytest.raises(ValueError, match="TOMA@10"):
             ir_measures.parse_trec_measure("TOMA@10")
         assert ir_measures.parse_trec_measure("map") == [AP]
-        names.uninstall()
+        pyterrier.uninstall()
         assert ir_measures.parse_trec_measure is ir_measures.util.parse_trec_measure
     finally:
-        names.install()
+        pyterrier.install()
     assert ir_measures.parse_trec_measure is installed
     assert ir_measures.parse_trec_measure("TOMA@10") == [TOMA @ 10]
 
@@ -844,9 +846,9 @@ FOREIGN = """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         {imports}
-        from pt_multiaspect import names, provider
+        from pt_multiaspect.integration import provider, pyterrier
         provider.register()
-        names.install()
+        pyterrier.install()
     import pt_multiaspect as ma
     ours = [str(w.message) for w in caught if issubclass(w.category, ma.MultiAspectWarning)]
     qrels = {{"q": {{"d1": {{"relevance": 1, "credibility": 0}}, "d2": {{"relevance": 1, "credibility": 1}}}}}}

@@ -105,7 +105,7 @@ def test_counts_are_summed_and_names_keep_their_order(collection):
         ({"a": {"q0": {"d0": float("nan")}}}, "map", ["run a", "d0", "q0", "nan"]),
         ({"a": {"d0": 1.0}}, "map", ["run 1", "no query in common", "a"]),
         ({"a": {"q0": {"d0": 1.0}, "q1": 2.0}}, "map", ["run a", "{qid: {docno: score}}", "q1"]),
-        ({"a": {"q0": {"d0": 1.0}}}, "nDGC@5", ["nDGC", "neither"]),
+        ({"a": {"q0": {"d0": 1.0}}}, "nDGC@5", ["nDGC", "nDCG"]),
         ({"a": {"q0": {"d0": 1.0}}}, 3, ["measure"]),
         (["same.run", "dir/same.run"], "map", ["same.run", "no such file"]),
         (["same.run", "same.run"], "map", ["same.run", "no such file"]),

@@ -165,7 +165,7 @@ def test_systems():
 
 def test_systems_to_name():
     assert not plots.systems(PERQUERY, "AP", "RR", label=0).texts
-    ax = plots.systems(PERQUERY, ma.names.parse("AP")[0], "P", label=["run 3", "run 5"])
+    ax = plots.systems(PERQUERY, ma.integration.parsing.parse("AP")[0], "P", label=["run 3", "run 5"])
     assert [text.get_text().rsplit(" ", 1)[0] for text in ax.texts] == ["run 3", "run 5"]
     assert len(offsets(ax)) == 8
     same = frame(np.repeat(np.random.default_rng(1).random((5, 4, 1)), 2, axis=2))

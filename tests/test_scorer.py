@@ -157,7 +157,7 @@ def test_of_tied_predictions_the_later_row_ranks_first() -> None:
     "name", ["TOMA(aspects={'relevance': 2, 'credibility': 3})@10", "ndcg_cut_10", "map", "nDCG@10"]
 )
 def test_strings_are_read_as_everywhere(name: str, table: Table) -> None:
-    (measure,) = ma.names.parse(name)
+    (measure,) = ma.integration.parsing.parse(name)
     value = ma.ranking_scorer(name)(FirstFeature(), table.X, table.Y, qid=table.qid)
     assert value == pytest.approx(by_ir_measures(measure, table.Y, table.qid, table.X[:, 0]), abs=1e-12)
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
-from .. import names
 from ..errors import MultiAspectError, choices
+from ..integration import parsing
 from ..judgments import Judgments
 from ..kernels.layout import Floats, Ints, positions
-from ..measures import CAM, On
+from ..measures import CAM
 from ..measures.base import MultiAspectMeasure
 from ..measures.optimum import best_sum
 from ..measures.score_aggregation import ScoreAggregation
@@ -203,7 +202,7 @@ def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
 
 def attainable(
     qrels: object,
-    measures: Measure | str | Sequence[Measure | str],
+    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str],
     *,
     width: int = 1000,
     rounds: int = 20,
@@ -214,8 +213,8 @@ def attainable(
     ----------
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels, a numeric column per aspect.
-    measures : measure, str or sequence of these
-        As of `upper_bound`.
+    measures : measure, str, sequence of these or mapping
+        As of `upper_bound`; a mapping is ``{label: measure}``.
     width, rounds : int
         As of `upper_bound`.
 
@@ -257,17 +256,13 @@ def attainable(
     judgments = Judgments.of(qrels)
     if not judgments.n_queries:
         raise MultiAspectError("the qrels have no query")
-    several = isinstance(measures, Iterable) and not isinstance(measures, str)
-    each: list[Any] = list(measures) if several else [measures]
-    if not each:
-        raise MultiAspectError("no measure was given")
     rows = []
-    for measure in each:
+    for label, measure in parsing.parse_all(measures).items():
         best = upper_bound(judgments, measure, width=width, rounds=rounds)
         reached, possible = best["value"] >= 1 - _TOLERANCE, best["bound"] >= 1 - _TOLERANCE
         rows.append(
             {
-                "measure": str(measure),
+                "measure": label,
                 "topics": len(best),
                 "attainable": reached.mean(),
                 "unattainable": (~possible).mean(),
@@ -285,10 +280,10 @@ def _judgments(qrels: object) -> Judgments:
 
 def _read(measure: Measure | str) -> MultiAspectMeasure:
     """One measure of this package."""
-    members = names.parse(measure)
+    members = parsing.parse(measure)
     if len(members) != 1:
         raise MultiAspectError(f"{measure!r} stands for several measures: {choices(members)}; give one")
-    one: MultiAspectMeasure = members[0] if isinstance(members[0], MultiAspectMeasure) else On(base=members[0])
+    one = parsing.as_measure(members[0])
     one.validate_params()
     if one.lower_is_better:
         raise MultiAspectError(f"small values of {one} are good, so there is no use in its upper bound")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import names as measure_names
 from ..aspects import parse_aspects
 from ..errors import MultiAspectError, choices, counted, warn_once
+from ..integration import parsing
 from ..judgments import AspectView, Judgments
 from ..kernels.layout import Bools, Floats, Ints
 from ..measures import MultiAspectMeasure
@@ -297,7 +297,7 @@ def _parts(values: Floats, measures: list[Any], ties: str) -> Floats:
 
 def _lower_is_better(measure: object) -> bool:
     try:
-        parsed = measure_names.parse(str(measure))
+        parsed = parsing.parse(str(measure))
     except MultiAspectError:
         return False  # a column of the user's own
     return all(isinstance(member, MultiAspectMeasure) and member.lower_is_better for member in parsed)

@@ -241,6 +241,11 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
         return self.LOWER_IS_BETTER
 
     @property
+    def lower_aggregate_is_better(self) -> bool:
+        """Whether small aggregates over queries, as by `aggregator`, are good."""
+        return self.lower_is_better
+
+    @property
     def cutoff(self) -> int | None:
         """The rank the measure stops at, or None."""
         cutoff: int | None = self["cutoff"]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import ir_measures
 import numpy as np
 from ir_measures import Measure
 
@@ -17,8 +16,9 @@ from ..kernels import ranked
 from ..kernels.layout import Bools, Floats, Ints, Layout, discount, ratio
 from ..kernels.target import Target
 from ..rankings import Rankings
-from .base import MultiAspectMeasure, SingleAspectMeasure, parse_cutoff, real
+from .base import MultiAspectMeasure, SingleAspectMeasure
 from .elsewhere import by_ir_measures, first_fraction
+from .strings import UnknownMeasureError, check_params, nearest, read_measure
 
 __all__ = ["Base", "Bases", "LinearForm", "parse_bases"]
 
@@ -400,25 +400,17 @@ Bases = Base | dict[str, Base]
 """One base for every aspect, or a base per aspect."""
 
 
-#: What ir-measures does not check.
-_RANGES: Mapping[str, Callable[[Any], object]] = {
-    "cutoff": parse_cutoff,
-    "p": real("p", low=0, high=1),
-    "beta": real("beta", low=0),
-}
-
-
 def parse_base(base: object) -> Base:
     """Read a base given as a measure or as the name of one."""
     if isinstance(base, Base):
         return base
     if isinstance(base, str):
         try:
-            base = ir_measures.parse_measure(base)
-        except (ValueError, NameError, KeyError, TypeError, AttributeError) as error:
+            base = read_measure(base)
+        except UnknownMeasureError as error:
             raise MultiAspectError(
-                f"unknown base {base!r} ({error}); a base is an ir-measures measure such as nDCG, nDCG@10, "
-                f"AP(rel=2) or Compat(p=0.8); measures there are: {choices(sorted(ir_measures.measures.registry))}"
+                f"unknown base {base!r}; the nearest names are {nearest(error.name)}; a base is a measure such as "
+                "nDCG@10, AP(rel=2) or Compat(p=0.8)"
             ) from None
     if not isinstance(base, Measure):
         raise MultiAspectError(f"a base is an ir-measures measure or the name of one, not {base!r}")
@@ -427,21 +419,7 @@ def parse_base(base: object) -> Base:
             raise MultiAspectError(f"{base} cannot be a base: {base.NO_BASE}")
     elif isinstance(base, MultiAspectMeasure):
         raise MultiAspectError(f"a base measures one aspect; {base} is a multi-aspect measure itself")
-    unknown = [name for name in base.params if name not in base.SUPPORTED_PARAMS]
-    if unknown:
-        raise MultiAspectError(
-            f"the base {base.NAME} has no parameter {choices(unknown)}; it has {choices(base.SUPPORTED_PARAMS)}"
-        )
-    for name, value in base.params.items():
-        if not base.SUPPORTED_PARAMS[name].validate(value):
-            info = base.SUPPORTED_PARAMS[name]
-            expected = info.choices if isinstance(info.choices, list) else getattr(info.dtype, "__name__", "?")
-            raise MultiAspectError(f"the base {base.NAME} cannot have {name}={value!r}; expected {expected}")
-        if name in _RANGES:
-            try:
-                _RANGES[name](value)
-            except MultiAspectError as error:
-                raise MultiAspectError(f"the base {base.NAME}: {error}") from None
+    check_params(base, "the base ")
     return Base(base)
 
 

@@ -237,6 +237,10 @@ class _HMAP(_AveragePrecision):
     def aggregator(self) -> Agg:
         return _OverQueries(lambda mean: 1.0 / mean)
 
+    @property
+    def lower_aggregate_is_better(self) -> bool:
+        return False  # one over the mean of 1 / AP
+
 
 class _WithKnown(_Binary):
     """A measure that asks which documents the user knows."""

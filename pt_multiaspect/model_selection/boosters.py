@@ -56,7 +56,7 @@ class _LightGBMMetric(_Metric):
             predictions, group = first, getattr(second, "get_group", lambda: None)()
         else:
             predictions = second
-        return self.__name__, self._value(predictions, group), not self._measure.lower_is_better
+        return self.__name__, self._value(predictions, group), not self._measure.lower_aggregate_is_better
 
 
 class _XGBoostMetric(_Metric):

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .. import names
 from ..aspects import Aspects, aspect_name, parse_aspects
 from ..errors import MultiAspectError, choices
+from ..integration import parsing
 from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, Judgments, identifiers
 from ..kernels.layout import Floats
 from ..measures import CAM, TOMA, MultiAspectMeasure, On
@@ -33,7 +33,7 @@ def read_target(target: object) -> MultiAspectMeasure:
         return TOMA(**same, aspects=target.aspects)
     if isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry:
         return On(aspect=target)
-    measure = names.parse(target)[0] if isinstance(target, str) else target
+    measure = parsing.parse(target)[0] if isinstance(target, str) else target
     if isinstance(measure, type(TOMA) | type(CAM) | type(On)):
         return measure
     raise MultiAspectError(

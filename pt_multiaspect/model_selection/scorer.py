@@ -9,9 +9,9 @@ import pandas as pd
 from ir_measures import Measure
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from .. import names
 from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..errors import MultiAspectError, choices
+from ..integration import parsing
 from ..measures import MultiAspectMeasure, On, SingleAspectMeasure
 from .labels import LabelledRows, find_qid
 
@@ -90,7 +90,7 @@ class RankingScorer:
     """What `ranking_scorer` makes."""
 
     def __init__(self, measure: Measure | str, aspects: object, response_method: str) -> None:
-        parsed = names.parse(measure)
+        parsed = parsing.parse(measure)
         if len(parsed) != 1:
             raise MultiAspectError(f"a scorer has one measure; {measure!r} names {len(parsed)}")
         if response_method not in _RESPONSES:
@@ -137,7 +137,7 @@ class RankingScorer:
         rows = LabelledRows(y, queries, self._aspects, self.measure)
         measure = self.measure_on(rows)
         value = rows.evaluate(measure, self._scores(estimator, X))
-        return -value if measure.lower_is_better else value
+        return -value if measure.lower_aggregate_is_better else value
 
     def measure_on(self, rows: LabelledRows) -> MultiAspectMeasure:
         """The measure itself, or an ordinary one on the first column."""

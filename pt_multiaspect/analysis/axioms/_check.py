@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 from ir_measures import Measure
 
-from ... import names
 from ...aspects import Aspects, parse_aspects
 from ...errors import MultiAspectError, choices
+from ...integration import parsing
 from ...measures import MultiAspectMeasure, SingleAspectMeasure
 from .._frames import check_count, check_seed
 from ._asking import Bound, check_grades
@@ -26,7 +26,7 @@ _DEFAULT_ASPECTS: Mapping[str, int] = MappingProxyType({"relevance": 2, "credibi
 
 
 def check(
-    measures: Measure | str | Sequence[Measure | str],
+    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str],
     aspects: Aspects | Mapping[str, Any] | str = _DEFAULT_ASPECTS,
     *,
     properties: str | Sequence[str] | None = None,
@@ -38,9 +38,9 @@ def check(
 
     Parameters
     ----------
-    measures : measure, str or sequence of these
-        Multi-aspect measures of this package. One with declared aspects of its own, or an
-        `Order`, is asked on these, all others on `aspects`.
+    measures : measure, str, sequence of these or mapping
+        Multi-aspect measures of this package; a mapping is ``{label: measure}``. One with declared aspects of its
+        own, or an `Order`, is asked on these, all others on `aspects`.
     aspects : Aspects, mapping or str, default {'relevance': 2, 'credibility': 2}
         The scales of the labels: as measures take them, with declared grades.
     properties : str or sequence of str, optional
@@ -164,7 +164,7 @@ def _rules(properties: object, declared: Aspects) -> list[Property]:
 def _measures(measures: object) -> dict[str, MultiAspectMeasure]:
     """Measures by the names they go by; strings keep the user's."""
     result: dict[str, MultiAspectMeasure] = {}
-    for label, measure in names.parse_all(measures).items():
+    for label, measure in parsing.parse_all(measures).items():
         if not isinstance(measure, MultiAspectMeasure) or isinstance(measure, SingleAspectMeasure):
             text = str(measure)
             raise MultiAspectError(

@@ -1,0 +1,73 @@
+"""String names where PyTerrier reads them.
+
+`pt.Experiment`, `pt.GridScan` and `pt.GridSearch` read strings by
+`ir_measures.parse_trec_measure`, which knows the names of trec_eval only. Here it learns to fall
+back on the names of ir-measures, so that ``"nDCG@10"`` and ``"TOMA@10"`` work beside ``"map"``.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import wraps
+from typing import Any
+
+import ir_measures
+from ir_measures import Measure
+
+from ..errors import warn_once
+from ..measures import ALL, MultiAspectMeasure
+from .parsing import TREC_NAMES_ONLY, parse, trec_names
+
+__all__ = ["install", "uninstall"]
+
+
+@wraps(trec_names)
+def _parse_any_name(measure: str) -> list[Measure]:
+    parsed = parse(measure)
+    for member in parsed:
+        if isinstance(member, MultiAspectMeasure) and member.lower_is_better:
+            warn_once(
+                f"lower values of {member} are better, but PyTerrier assumes the opposite: pt.GridSearch and "
+                "pt.KFoldGridSearch select the highest value, and highlight= of pt.Experiment marks it; select the "
+                "lowest value yourself, as from the table of pt.GridScan"
+            )
+    return parsed
+
+
+setattr(_parse_any_name, TREC_NAMES_ONLY, trec_names)
+
+
+def install() -> None:
+    """Let PyTerrier read ir-measures names; doing so again changes nothing.
+
+    Examples
+    --------
+    Importing the package does this:
+
+    >>> from pt_multiaspect.integration import pyterrier
+    >>> pyterrier.install()
+    """
+    if not hasattr(ir_measures.parse_trec_measure, TREC_NAMES_ONLY):
+        ir_measures.parse_trec_measure = _parse_any_name
+    loaded: Any = sys.modules.get("pyterrier.measures")
+    if loaded is not None:  # pt.measures was filled before this package was imported
+        for measure in ALL:
+            if not hasattr(loaded, measure.NAME):
+                setattr(loaded, measure.NAME, measure)
+
+
+def uninstall() -> None:
+    """Take `install` back, unless another package has wrapped the function since.
+
+    Examples
+    --------
+    >>> import ir_measures
+    >>> from pt_multiaspect.integration import pyterrier
+    >>> pyterrier.uninstall()
+    >>> ir_measures.parse_trec_measure("TOMA@10")
+    Traceback (most recent call last):
+    ValueError: unkonwn measure TOMA@10
+    >>> pyterrier.install()
+    """
+    if ir_measures.parse_trec_measure is _parse_any_name:
+        ir_measures.parse_trec_measure = trec_names

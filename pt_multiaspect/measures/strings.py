@@ -1,0 +1,207 @@
+"""Reading measures from strings such as ``TOMA(distance='manhattan')@10``.
+
+The grammar is that of `ir_measures.parse_measure`, and lists, tuples and negative numbers beside it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from difflib import SequenceMatcher
+from typing import Any
+
+import ir_measures
+from ir_measures import Measure
+
+from ..errors import MultiAspectError, choices
+from .base import MultiAspectMeasure, parse_cutoff, real
+
+__all__ = ["UnknownMeasureError", "check_params", "nearest", "read_measure"]
+
+#: Longer texts are not repeated in errors.
+_LONGEST = 80
+
+#: What other languages write for constants.
+_CONSTANTS = {"true": "True", "false": "False", "none": "None", "null": "None"}
+
+
+class UnknownMeasureError(MultiAspectError):
+    """There is no measure of the name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"unknown measure {_short(name)!r}; the nearest names are {nearest(name)}")
+        self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name,)
+
+
+def read_measure(text: str) -> Measure:
+    """Read one measure by its name in ir-measures.
+
+    Parameters
+    ----------
+    text : str
+        ``Name``, ``Name(parameter=value, ...)``, ``Name@cutoff`` or both. Values are Python literals.
+
+    Returns
+    -------
+    ir_measures.Measure
+
+    Raises
+    ------
+    MultiAspectError
+        If there is no such measure (`UnknownMeasureError`), a value is not a literal, or a parameter is
+        unknown, given twice or out of range.
+
+    Examples
+    --------
+    >>> read_measure("TOMA(distance='manhattan')@10")
+    TOMA(distance='manhattan')@10
+    >>> read_measure("TOMA(aspects=relevance)@10")
+    Traceback (most recent call last):
+    pt_multiaspect.errors.MultiAspectError: aspects=relevance: relevance needs quotes, aspects='relevance'
+    """
+    try:
+        return _read(text, ast.parse(text.strip(), mode="eval").body)
+    except MultiAspectError:
+        raise
+    except SyntaxError as error:
+        raise _malformed(text, error.msg) from None
+    except (RecursionError, MemoryError):
+        raise _malformed(text, "it is nested too deeply") from None
+    except ValueError as error:  # null bytes
+        raise _malformed(text, str(error)) from None
+
+
+def _read(text: str, node: ast.expr) -> Measure:
+    """The measure of an expression."""
+    at: ast.expr | None = None
+    keywords: list[ast.keyword] = []
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        at, node = node.right, node.left
+    if isinstance(node, ast.Call):
+        if node.args or any(keyword.arg is None for keyword in node.keywords):
+            raise _malformed(text, "parameters need names")
+        keywords, node = node.keywords, node.func
+    if not isinstance(node, ast.Name):
+        raise _malformed(text, f"{_short(_written(node))!r} is not a name")
+    measure = ir_measures.measures.registry.get(node.id)
+    if measure is None:
+        raise UnknownMeasureError(node.id)
+    named = [(str(keyword.arg), f"{keyword.arg}=", keyword.value) for keyword in keywords]
+    named += [(measure.AT_PARAM, "@", at)] if at is not None else []
+    params: dict[str, Any] = {}
+    for name, prefix, value in named:
+        if name in params:
+            raise MultiAspectError(
+                f"{node.id}: {name} is given twice, as {_short(repr(params[name]))} and {_short(_written(value))}"
+            )
+        params[name] = _literal(prefix, value)
+    result: Measure = measure(**params)
+    check_params(result)
+    return result
+
+
+def _literal(prefix: str, node: ast.expr) -> Any:
+    """The value of a literal; what lacks quotes is shown with them."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Dict):
+            keys = [ast.unparse(key) for key in part.keys if key is not None]
+            twice = next((key for key in keys if keys.count(key) > 1), None)
+            if twice is not None:
+                raise MultiAspectError(f"{_short(prefix + ast.unparse(node))}: the key {twice} is given twice")
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError):
+        quoting = _Quoting()
+        given = _written(node)
+        fixed = _written(quoting.visit(ast.parse(given, mode="eval").body))
+        cause = quoting.cause or "expected a number, string, list or dict"
+        raise MultiAspectError(f"{_short(prefix + given)}: {cause}, {_short(prefix + fixed)}") from None
+
+
+_LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.unaryop, ast.expr_context)
+
+
+def _written(node: ast.AST) -> str:
+    return ast.unparse(node).replace(" @ ", "@")
+
+
+class _Quoting(ast.NodeTransformer):
+    """Put quotes around expressions that are no literals, and remember why."""
+
+    cause = ""
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, _LITERALS):
+            return self.generic_visit(node)
+        text = _written(node)
+        if text in _CONSTANTS:
+            self.cause = self.cause or f"write {_CONSTANTS[text]} for {text}"
+            return ast.Name(_CONSTANTS[text])
+        self.cause = self.cause or f"{_short(text)} needs quotes"
+        return ast.Constant(text)
+
+
+def nearest(name: str) -> str:
+    """The three names of registered measures that are most like `name`, whatever the case."""
+
+    def unlike(known: str) -> tuple[float, str]:
+        return -SequenceMatcher(None, name.lower(), known.lower()).ratio(), known
+
+    return choices(sorted(ir_measures.measures.registry, key=unlike)[:3])
+
+
+#: What ir-measures does not check.
+_RANGES: Mapping[str, Callable[[Any], object]] = {
+    "cutoff": parse_cutoff,
+    "p": real("p", low=0, high=1),
+    "beta": real("beta", low=0),
+}
+
+
+def check_params(measure: Measure, prefix: str = "") -> None:
+    """Raise if a parameter of a measure is unknown or out of range.
+
+    Parameters
+    ----------
+    measure : ir_measures.Measure
+        The measure; those of this package have been checked when they were made.
+    prefix : str
+        What the measure is called in an error, such as "the base ".
+
+    Raises
+    ------
+    MultiAspectError
+        Naming the parameter and what was expected.
+    """
+    if isinstance(measure, MultiAspectMeasure):
+        return
+    name = f"{prefix}{measure.NAME}"
+    unknown = [param for param in measure.params if param not in measure.SUPPORTED_PARAMS]
+    if unknown:
+        raise MultiAspectError(
+            f"{name} has no parameter {choices(unknown)}; it has {choices(measure.SUPPORTED_PARAMS)}"
+        )
+    for param, value in measure.params.items():
+        info = measure.SUPPORTED_PARAMS[param]
+        if not info.validate(value):
+            expected = info.choices if isinstance(info.choices, list) else getattr(info.dtype, "__name__", "?")
+            raise MultiAspectError(f"{name} cannot have {param}={value!r}; expected {expected}")
+        if param in _RANGES and type(measure).__module__.startswith("ir_measures."):
+            try:
+                _RANGES[param](value)
+            except MultiAspectError as error:
+                raise MultiAspectError(f"{name}: {error}") from None
+
+
+def _malformed(text: str, reason: str) -> MultiAspectError:
+    return MultiAspectError(
+        f"cannot read the measure {_short(text)!r}: {_short(reason)}; expected Name(parameter=value)@cutoff, "
+        "with strings in quotes"
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,303 @@
+"""Measures read from strings, and several measures by labels."""
+
+from __future__ import annotations
+
+import ast
+import json
+import pickle
+import warnings
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+from ir_measures import AP, Measure, P, R, nDCG
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On, errors
+from pt_multiaspect.integration.parsing import as_measure, parse, parse_all
+from pt_multiaspect.measures import ALL
+from pt_multiaspect.measures.strings import read_measure
+
+NAMED = ma.Aspects({"relevance": 2, "credibility": 3}, name="strings-test")
+UNNAMED = ma.Aspects({"relevance": ma.Aspect(grades=[0, 1, 2], threshold=2), "credibility": 3})
+ORDER = ma.Order({(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"])
+VARIANTS: list[Measure] = [
+    *ALL,
+    *(measure(aspects=spec) for measure in ALL if "aspects" in measure.SUPPORTED_PARAMS for spec in (
+        NAMED, UNNAMED, "relevance,credibility", {"relevance": 2, "credibility": 3},
+    )),
+    *(measure @ 10 for measure in ALL if "cutoff" in measure.SUPPORTED_PARAMS and measure.NAME != "MM"),
+    TOMA(distance=ORDER),
+    TOMA(distance=1.5, weights={"relevance": 2, "credibility": 1}, gate="relevance", aspects=NAMED) @ 5,
+    CAM(base={"relevance": "nDCG@5", "credibility": "AP(rel=2)"}),
+    CAM(base="RBP(p=0.5,rel=1)", normalized=False, empty="drop"),
+    On(aspect="credibility", base=nDCG(dcg="exp-log2") @ 10),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", VARIANTS, ids=str)
+def test_reads_what_measures_print(measure: Measure) -> None:
+    read = read_measure(str(measure))
+    assert type(read) is type(measure)
+    assert read == measure
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.skipif(not hasattr(ast, "Num"), reason="ir-measures reads strings by ast.Num")
+def test_equals_ir_measures() -> None:
+    texts = [*map(str, VARIANTS), *ir_measures.measures.registry]
+    texts += ["nDCG@10", "AP(rel=2)", "nDCG(gains={0:0,1:5})@5", "Judged@10", "RBP(p=0.9)@7", "SetF(beta=0.5)"]
+    for name, measure in ir_measures.measures.registry.items():
+        texts += [f"{name}@10"] if measure.AT_PARAM in measure.SUPPORTED_PARAMS else []
+    compared = 0
+    for text in texts:
+        try:
+            expected = ir_measures.parse_measure(text)
+        except MultiAspectError:
+            continue  # MM @ 10 without a base that takes a cutoff
+        try:
+            ir_measures.parse_measure(text).validate_params()
+        except (AssertionError, MultiAspectError):
+            if text != text.split("@")[0]:
+                continue
+        read = read_measure(text)
+        assert type(read) is type(expected), text
+        assert read == expected, text
+        assert {name: (type(value), value) for name, value in read.params.items()} == {
+            name: (type(value), value) for name, value in expected.params.items()
+        }, text
+        compared += 1
+    assert compared > 150
+
+
+def test_reads_without_deprecated_parts_of_python() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_measure("TOMA(distance=1,weights={'relevance':2.5})@10")["distance"] == "manhattan"
+
+
+def test_reads_lists_and_negative_numbers() -> None:
+    assert read_measure("TOMA(aspects=['relevance', 'credibility'])") == TOMA(aspects=["relevance", "credibility"])
+    assert read_measure(" nDCG(gains={-1: 0, 1: 5}) @ 10 ")["gains"] == {-1: 0, 1: 5}
+    for text, part in {
+        "nDCG@-5": "from 1 up, not -5",
+        "RBP(p=-0.5)": "p must be a number",
+        "uRBP(p=-1)": "p must",
+    }.items():
+        with pytest.raises(MultiAspectError, match=part):
+            read_measure(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("TOMA(aspects=relevance)@10", "aspects=relevance: relevance needs quotes, aspects='relevance'"),
+        ("CAM(base=nDCG@10)", "base=nDCG@10: nDCG@10 needs quotes, base='nDCG@10'"),
+        ("TOMA(aspects=[a, b])", "aspects=[a, b]: a needs quotes, aspects=['a', 'b']"),
+        ("CAM(base={'relevance': AP})", "base={'relevance': AP}: AP needs quotes, base={'relevance': 'AP'}"),
+        ("CAM(normalized=true)", "normalized=true: write True for true, normalized=True"),
+        ("nDCG@k", "@k: k needs quotes"),
+        ("TOMA(aspects=relevance,trust)", "cannot read the measure 'TOMA(aspects=relevance,trust)': positional"),
+        ("nDCG@", "cannot read the measure 'nDCG@': invalid syntax"),
+        ("TOMA('nDCG')", "cannot read the measure \"TOMA('nDCG')\": parameters need names"),
+        ("nDCG@5@10", "cannot read the measure 'nDCG@5@10': 'nDCG@5' is not a name"),
+        ("nDCG(cutoff=5)@10", "nDCG: cutoff is given twice, as 5 and 10"),
+        ("AP(rel=1, rel=2)", "AP: rel is given twice, as 1 and 2"),
+        ("TOMA(weights={'a': 1, 'a': 2})", "weights={'a': 1, 'a': 2}: the key 'a' is given twice"),
+        ("AP(level=2)", "AP has no parameter level"),
+        ("AP(rel='x')", "AP cannot have rel='x'; expected int"),
+        ("ndcg@10", "unknown measure 'ndcg'; the nearest names are NDCG, nDCG, unDCG"),
+        ("TOMO@10", "unknown measure 'TOMO'; the nearest names are TOMA"),
+        ("gm_map", "ir-measures does not support trec_eval's measure 'gm_map'"),
+        ("x" * 5000, "unknown measure 'xxx"),
+        ("(" * 5000, "cannot read the measure '((("),
+        (f"TOMA(aspects={'relevance.' * 5000}x)", "cannot read the measure 'TOMA(aspects=rel"),
+        ("", "cannot read the measure ''"),
+    ],
+)  # fmt: skip
+def test_errors_say_the_cause_first_and_briefly(text: str, starts: str) -> None:
+    with pytest.raises(MultiAspectError) as caught:
+        parse(text)
+    message = str(caught.value)
+    assert message.startswith(starts), message
+    assert len(message) < 300
+    assert pickle.loads(pickle.dumps(caught.value)).args == caught.value.args
+
+
+# --- several measures -------------------------------------------------------------------------
+
+QRELS = {
+    "q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 2}},
+    "q2": {"d1": {"relevance": 2, "credibility": 1}, "d3": {"relevance": 0, "credibility": 1}},
+}
+RUNS = {
+    "one": {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 2.0, "d1": 1.0}},
+    "two": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 2.0}},
+}
+ASPECTS = {"relevance": 2, "credibility": 2}
+
+
+def evaluated(measures: Any) -> pd.DataFrame:
+    return ma.evaluate(RUNS, QRELS, measures, progress=False)
+
+
+def test_a_mapping_is_label_to_measure() -> None:
+    """The key was evaluated once, and the measure it stood for was not."""
+    measure = CAM(base="AP", aspects=ASPECTS) @ 1
+    found = evaluated({"CAM": measure, "nDCG": "P@1"})
+    assert found["measure"].unique().tolist() == ["CAM", "nDCG"]
+    expected = evaluated([measure, P @ 1])
+    assert found["value"].tolist() == expected["value"].tolist()
+    assert found["value"].tolist() != evaluated([CAM(aspects=ASPECTS), nDCG])["value"].tolist()
+    table, plain = ma.aggregate(found), ma.aggregate(expected)
+    assert list(table.columns) == ["name", "CAM", "nDCG"]
+    assert table["CAM"].tolist() == plain[str(measure)].tolist()
+
+
+@pytest.mark.parametrize(
+    ("measures", "parts"),
+    [
+        ({}, ["no measure"]),
+        ({"P": "P"}, ["'P' is the label of one measure", "stands for 9", "P@5"]),
+        ({1: "AP"}, ["{label: measure}", "got 1"]),
+        ({"a": 3}, ["expected a measure", "got 3 (int)"]),
+        ({"a": "nDGC"}, ["unknown measure 'nDGC'"]),
+        ([ir_measures.define_byquery(lambda qrels, run: 0.5, name="AP"), AP], ["two different measures", "'AP'"]),
+    ],
+)
+def test_bad_mappings(measures: Any, parts: list[str]) -> None:
+    with pytest.raises(MultiAspectError) as caught:
+        evaluated(measures)
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
+
+
+LABELLED = {"geometric": ma.GMAP, "harmonic": "HMAP", "returned": ir_measures.NumRet, "mean": AP}
+
+
+def by_ir_measures(run: str) -> list[float]:
+    relevance = {qid: {docno: of["relevance"] for docno, of in judged.items()} for qid, judged in QRELS.items()}
+    return [parse(measure)[0].calc_aggregate(relevance, RUNS[run]) for measure in LABELLED.values()]
+
+
+def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
+    found = evaluated(LABELLED)
+    kept = {
+        "as it is": found,
+        "copied": found.copy(),
+        "selected": found[found["name"] != "none"].sort_values("value").sort_index(),
+        "pickled": pickle.loads(pickle.dumps(found)),
+        "concatenated": pd.concat([found[found["name"] == "one"], found[found["name"] == "two"]]),
+    }
+    attrs = found.attrs
+    kept["as JSON"] = found.copy()
+    kept["as JSON"].attrs = json.loads(json.dumps(attrs))
+    try:
+        found.to_parquet(tmp_path / "found.parquet")
+    except ImportError:
+        pass
+    else:
+        kept["Parquet"] = pd.read_parquet(tmp_path / "found.parquet")
+    for how, frame in kept.items():
+        table = ma.aggregate(frame).set_index("name")
+        for run in RUNS:
+            assert table.loc[run].tolist() == pytest.approx(by_ir_measures(run)), how
+    bare = found.copy()
+    bare.attrs = {}
+    assert ma.aggregate(bare)["geometric"].tolist() == pytest.approx(
+        bare[bare["measure"] == "geometric"].groupby("name")["value"].mean().tolist()
+    )
+    pd.testing.assert_frame_equal(ma.aggregate(bare, LABELLED), ma.aggregate(found))
+    named = evaluated(["GMAP", "NumRet"])
+    expected = ma.aggregate(named)
+    named.attrs = {}
+    pd.testing.assert_frame_equal(ma.aggregate(named), expected)
+    with pytest.raises(MultiAspectError, match=r"measures= lacks harmonic, returned, mean"):
+        ma.aggregate(found, {"geometric": ma.GMAP})
+
+
+def test_a_record_that_cannot_be_read_is_reported() -> None:
+    found = evaluated({"x": "map"})
+    found.attrs = {"measures": {"x": "NotHere@10"}}
+    with pytest.warns(MultiAspectWarning, match=r"x is recorded as the measure NotHere@10.*give measures="):
+        table = ma.aggregate(found)
+    assert table["x"].tolist() == ma.aggregate(evaluated("map"))["map"].tolist()
+
+
+def test_mappings_elsewhere() -> None:
+    table = ma.analysis.attainable(QRELS, {"ours": CAM(aspects=ASPECTS), "plain": "nDCG"})
+    assert table["measure"].tolist() == ["ours", "plain"]
+    checked = ma.analysis.axioms.check({"ours": TOMA(aspects=ASPECTS)}, properties="swap", trials=50)
+    assert checked.table.index.tolist() == ["ours"]
+    (scorer,) = [ma.ranking_scorer(measure) for measure in parse_all({"ours": "TOMA"}).values()]
+    assert scorer.measure == TOMA
+
+
+# --- directions -------------------------------------------------------------------------------
+
+
+def test_pyterrier_is_told_once_that_lower_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "_given", set())
+    topics = pd.DataFrame({"qid": ["q1", "q2"], "query": "x"})
+    run = pd.DataFrame([("q1", "d1", 1.0), ("q2", "d1", 1.0)], columns=["qid", "docno", "score"])
+    qrels = pd.DataFrame([("q1", "d1", 1), ("q2", "d1", 1)], columns=["qid", "docno", "label"])
+    for name in ("ESL", "HMAP", "CAM(base='ESL',aspects='relevance')"):
+        with pytest.warns(MultiAspectWarning, match=r"lower values of .*GridSearch.*highlight=") as caught:
+            pt.Experiment([run], topics, qrels, [name])
+        assert len([one for one in caught if issubclass(one.category, MultiAspectWarning)]) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MultiAspectWarning)
+        pt.Experiment([run], topics, qrels, ["ESL", "map", "nDCG"])
+        monkeypatch.setattr(errors, "_given", set())
+        evaluated(["ESL"])
+        ma.ranking_scorer("ESL")
+        assert parse("ESL") == [ma.ESL]
+
+
+def test_scorers_know_that_higher_hmap_is_better() -> None:
+    class First:
+        def predict(self, X: Any) -> Any:
+            return X[:, 0]
+
+    y = pd.DataFrame({"relevance": [0, 1, 1, 0], "credibility": [0, 0, 1, 1]})
+    qid = [1, 1, 2, 2]
+    good, bad = np.array([[1.0], [2], [2], [1]]), np.array([[2.0], [1], [1], [2]])
+    scorer = ma.ranking_scorer("HMAP")
+    assert scorer(First(), good, y, qid=qid) == 1.0
+    assert scorer(First(), bad, y, qid=qid) == 0.5
+    metric = ma.lightgbm_metric("HMAP", y, qid)
+    assert metric(y["relevance"].to_numpy(), good[:, 0], None, [2, 2])[1:] == (1.0, True)
+
+
+# --- one road ---------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::pt_multiaspect.errors.MultiAspectWarning")
+def test_as_measure_equals_ir_measures() -> None:
+    rng = np.random.default_rng(3)
+    qrels = {f"q{q}": {f"d{d}": int(rng.integers(-1, 4)) for d in range(12)} | {"d12": 3} for q in range(8)}
+    run = {q: {f"d{d}": float(rng.normal()) for d in rng.choice(16, 11, replace=False)} for q in qrels}
+    compared = []
+    for name, measure in sorted(ir_measures.measures.registry.items()):
+        if isinstance(measure, ma.MultiAspectMeasure):
+            assert as_measure(measure) is measure
+            continue
+        for one in (measure, measure @ 5 if measure.AT_PARAM in measure.SUPPORTED_PARAMS else measure):
+            try:
+                expected = ma.evaluate({"run": run}, qrels, one, progress=False)["value"]
+            except (MultiAspectError, ImportError, OSError):
+                continue
+            if name in ("RBP", "ERR"):
+                with pytest.raises(MultiAspectError):
+                    as_measure(one)
+                continue
+            ours = as_measure(one)
+            values = ma.evaluate({"run": run}, qrels, ours, progress=False)["value"]
+            assert values.tolist() == pytest.approx(expected.tolist(), abs=1e-6), (one, ours)
+            compared.append(name)
+    assert {"AP", "nDCG", "P", "RR", "Rprec", "SetF", "Judged", "Success", "R"} <= set(compared)
+    with pytest.raises(MultiAspectError, match=r"RBP.*graded in ir-measures.*RBP\(rel=1\)"):
+        as_measure(ir_measures.RBP @ 5)
+    assert as_measure(R @ 10) == On(base="R(rel=1)@10")
