@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
 from collections.abc import Sequence
@@ -132,7 +133,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     if arguments.format == "csv":
         table.to_csv(sys.stdout, index=False)
     elif arguments.format == "json":
-        print(table.to_json(orient="records", indent=2, double_precision=15))
+        print(json.dumps(table.to_dict("records"), indent=2))  # pandas would round to 15 digits
     else:
         print(table.to_string(index=False, float_format=lambda value: f"{value:.4f}"))
 

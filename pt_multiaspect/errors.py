@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
-__all__ = ["MultiAspectError", "MultiAspectWarning", "callers_level", "choices", "counted", "warn_once"]
+__all__ = ["MultiAspectError", "MultiAspectWarning", "callers_level", "choices", "counted", "renamed", "warn_once"]
 
 
 class MultiAspectError(ValueError):
@@ -48,6 +50,26 @@ def callers_level() -> int:
             break
         level, frame = level + 1, frame.f_back
     return level
+
+
+_Params = ParamSpec("_Params")
+_Result = TypeVar("_Result")
+
+
+def renamed(**arguments: str) -> Callable[[Callable[_Params, _Result]], Callable[_Params, _Result]]:
+    """Let a function raise TypeError with the new name for arguments that have been renamed, ``old="new"``."""
+
+    def decorate(function: Callable[_Params, _Result]) -> Callable[_Params, _Result]:
+        @wraps(function)
+        def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> _Result:
+            for old, new in arguments.items():
+                if old in kwargs:
+                    raise TypeError(f"{function.__name__}() has no argument {old!r}; it is now called {new!r}")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
 
 
 def counted(number: int, noun: str) -> str:

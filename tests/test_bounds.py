@@ -324,8 +324,8 @@ def test_attainable_counts_topics() -> None:
     assert table["attainable"].tolist() == [0.25, 0.5, 0.75, 0.75]
     assert table["unattainable"].tolist() == [0.75, 0.5, 0.25, 0.25]
     assert (table["undecided"] == 0).all()
-    assert table["topics"].tolist() == [4] * 4
-    assert (table["least"] == 0).all()
+    assert table["n_queries"].tolist() == [4] * 4
+    assert (table["minimum"] == 0).all()
     assert table.index[-1] == "AP"
     assert len(attainable(qrels, CAM(aspects=aspects))) == 1
 

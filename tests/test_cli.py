@@ -139,3 +139,18 @@ def test_evaluate_knows_the_tracks_names(files, capsys):
     means = expected.groupby("measure")["value"].mean()
     assert table.loc["a.run", "nlre"] == pytest.approx(means["NLRE"])
     assert table.loc["a.run", "cam_map"] == pytest.approx(means["CAM(base='AP')"])
+
+
+@pytest.mark.parametrize("perquery", [True, False])
+def test_json_is_not_rounded(files, capsys, perquery):
+    """pandas writes 15 digits, which is another number for about half of all doubles."""
+    arguments, _ = _arguments(files, "--format", "json", *(["--perquery"] if perquery else []))
+    assert main(arguments) == 0
+    rows = json.loads(capsys.readouterr().out)
+    arguments[arguments.index("json")] = "csv"
+    assert main(arguments) == 0
+    table = pd.read_csv(io.StringIO(capsys.readouterr().out), float_precision="round_trip", dtype={"qid": str})
+    assert rows == table.to_dict("records")
+    assert any(
+        value != float(f"{value:.15g}") for row in rows for value in row.values() if isinstance(value, float)
+    )

@@ -263,3 +263,38 @@ def test_bad_input(make, parts):
     with pytest.raises(MultiAspectError) as caught:
         make()
     assert all(part in str(caught.value) for part in parts), str(caught.value)
+
+
+def test_intervals_do_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(5)
+    given = frame(rng.random((6, 12, 2)))
+    expected = correlation(given, confidence=0.9, n_resamples=50)
+    for shuffled in (
+        given.sort_values("qid", ascending=False, kind="stable"),
+        given.sample(frac=1, random_state=1),
+    ):
+        found = correlation(shuffled, confidence=0.9, n_resamples=50)
+        keys = ["reference", "measure"]
+        pd.testing.assert_frame_equal(
+            found.sort_values(keys, ignore_index=True),
+            expected.sort_values(keys, ignore_index=True),
+            check_exact=True,
+        )
+
+
+@pytest.mark.parametrize("name", ["ESL", "HMAP", "On(base='ESL')", "Frustration"])
+@pytest.mark.parametrize("by", ["mean", "query"])
+def test_measures_of_which_lower_is_better_are_turned(name, by):
+    """Their correlation with others had the wrong sign."""
+    value = np.random.default_rng(6).random((5, 4, 1))
+    given = frame(np.concatenate([value, 2 - value], axis=2))
+    first = given["measure"].unique()[1]
+    given = given.assign(measure=given["measure"].replace(first, name))
+    assert correlation(given, by=by).iloc[0, 1] == 1
+    labelled = given.assign(measure=given["measure"].replace(name, "effort"))
+    assert correlation(labelled, by=by).iloc[0, 1] == -1  # a column of the user's own
+    labelled.attrs["measures"] = {"effort": name}
+    assert correlation(labelled, by=by).iloc[0, 1] == 1
+    turned = given.assign(value=given["value"].where(given["measure"] != name, -given["value"]))
+    with pytest.raises(MultiAspectError, match=r"negative values.*the sign is changed here"):
+        correlation(turned, by=by)

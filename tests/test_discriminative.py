@@ -85,7 +85,7 @@ def plain(values, test, seed):
 def test_equals_a_plain_loop(values, test, chunk, monkeypatch):
     monkeypatch.setattr(discriminative, "_CHUNK", chunk)
     assert (len(discriminative._slices(B, 9)) > 1) == (chunk == 700)  # whatever the parts, the draws are the same
-    power = discriminative_power(frame(values), B, ALPHA, seed=3, test=test)
+    power = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=3)
     table = power.table.set_index("measure")
     for index, measure in enumerate(("AP", "RR", "P")):
         expected = plain(values[:, :, index], test, 3)
@@ -93,7 +93,7 @@ def test_equals_a_plain_loop(values, test, chunk, monkeypatch):
         assert pairs["asl"].tolist() == [level for level, _ in expected]
         assert table.loc[measure, "power"] == np.mean([level < ALPHA for level, _ in expected])
         if measure != "P" or test != "bootstrap":  # there, draws tie: which is the critical one is open
-            assert table.loc[measure, "difference"] == pytest.approx(max(need for _, need in expected))
+            assert table.loc[measure, "required_difference"] == pytest.approx(max(need for _, need in expected))
     assert 0 < table.loc["AP", "power"] < 1
 
 
@@ -107,36 +107,38 @@ def test_t_equals_scipy(values):
     assert pairs["difference"].tolist() == pytest.approx(
         [(values[one] - values[two])[:, 0].mean() for one, two in itertools.combinations(range(6), 2)]
     )
-    pd.testing.assert_frame_equal(power.pairs, discriminative_power(frame(values), 1, ALPHA, 9, "t").pairs)
+    pd.testing.assert_frame_equal(
+        power.pairs, discriminative_power(frame(values), "t", n_resamples=1, alpha=ALPHA, seed=9).pairs
+    )
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "permutation"])
 def test_levels_are_near_those_of_the_t_test(test):
     rng = np.random.default_rng(2)
     perquery = frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.5, (5, 60, 2)))
-    ours, t = discriminative_power(perquery, 4000, test=test), discriminative_power(perquery, test="t")
+    ours, t = discriminative_power(perquery, test, n_resamples=4000), discriminative_power(perquery, test="t")
     assert np.abs(ours.pairs["asl"] - t.pairs["asl"]).max() < 0.03
-    near = t.table.set_index("measure")["difference"]
-    assert ours.table.set_index("measure")["difference"].to_dict() == pytest.approx(near.to_dict(), rel=0.2)
+    near, found = (power.table.set_index("measure")["required_difference"] for power in (t, ours))
+    assert found.to_dict() == pytest.approx(near.to_dict(), rel=0.2)
 
 
 @pytest.mark.parametrize("test", ["permutation", "tukey"])
 def test_the_difference_needed_separates(values, test):
-    power = discriminative_power(frame(values), B, ALPHA, test=test)
+    power = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA)
     if test == "tukey":
-        needed = power.pairs["measure"].map(power.table.set_index("measure")["difference"])
+        needed = power.pairs["measure"].map(power.table.set_index("measure")["required_difference"])
         assert ((power.pairs["difference"].abs() > needed + 1e-12) == power.pairs["discriminated"]).all()
-    assert (power.table["difference"] > 0).all()
+    assert (power.table["required_difference"] > 0).all()
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_identical_systems_are_never_discriminated(test):
     same = np.random.default_rng(0).random((1, 7, 2)).repeat(3, axis=0)
-    power = discriminative_power(frame(same), B, ALPHA, test=test)
+    power = discriminative_power(frame(same), test, n_resamples=B, alpha=ALPHA)
     assert (power.table["power"] == 0).all()
     assert (power.pairs["asl"] == 1).all()
     mixed = np.concatenate([same, same + np.random.default_rng(1).normal(1, 0.1, same.shape)])
-    pairs = discriminative_power(frame(mixed), B, 0.4, test=test).pairs
+    pairs = discriminative_power(frame(mixed), test, n_resamples=B, alpha=0.4).pairs
     identical = pairs["a"].isin(["run 0", "run 1", "run 2"]) & pairs["b"].isin(["run 0", "run 1", "run 2"])
     assert (pairs.loc[identical, "asl"] == 1).all()
     assert pairs["discriminated"].any()
@@ -145,7 +147,9 @@ def test_identical_systems_are_never_discriminated(test):
 @pytest.mark.parametrize(("test", "seen"), [("bootstrap", True), ("t", True), ("permutation", True)])
 def test_a_constant_difference(test, seen):
     first = np.array([0.1, 0.2, 0.3, 0.7, 0.6, 0.5, 0.9, 0.8])
-    power = discriminative_power(frame(np.stack([first, first + 0.1])[:, :, None]), B, ALPHA, test=test)
+    power = discriminative_power(
+        frame(np.stack([first, first + 0.1])[:, :, None]), test, n_resamples=B, alpha=ALPHA
+    )
     assert power.pairs["discriminated"].all() == seen
 
 
@@ -153,22 +157,22 @@ def test_a_constant_difference(test, seen):
 def test_differences_that_cancel_are_none(test):
     first = np.array([0.3, 0.1, 0.2, 0.2, 0.5, 0.7, 0.1, 0.4, 0.4])
     second = first + np.array([0.1, -0.1, 0, 0, 0, 0, 0, 0.2, -0.2])
-    power = discriminative_power(frame(np.stack([first, second])[:, :, None]), B, ALPHA, test=test)
+    power = discriminative_power(frame(np.stack([first, second])[:, :, None]), test, n_resamples=B, alpha=ALPHA)
     assert power.pairs["asl"].tolist() == pytest.approx([1])
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_the_same_seed_gives_the_same(values, test):
-    one, two = (discriminative_power(frame(values), B, ALPHA, 7, test) for _ in range(2))
+    one, two = (discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=7) for _ in range(2))
     pd.testing.assert_frame_equal(one.table, two.table, check_exact=True)
     pd.testing.assert_frame_equal(one.pairs, two.pairs, check_exact=True)
-    other = discriminative_power(frame(values), B, ALPHA, 8, test)
+    other = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=8)
     assert one.pairs["asl"].equals(other.pairs["asl"]) == (test == "t")
 
 
 @pytest.mark.parametrize("test", RESAMPLED)
 def test_resamples_are_shared_by_measures(values, test):
-    one = discriminative_power(frame(values[:, :, [0, 0]]), B, ALPHA, test=test).pairs
+    one = discriminative_power(frame(values[:, :, [0, 0]]), test, n_resamples=B, alpha=ALPHA).pairs
     levels = [group["asl"].tolist() for _, group in one.groupby("measure")]
     assert levels[0] == levels[1]
 
@@ -178,22 +182,22 @@ def test_corrections(values, correction):
     pytest.importorskip("statsmodels")
     from statsmodels.stats.multitest import multipletests
 
-    power = discriminative_power(frame(values), 1000, ALPHA, correction=correction)
+    power = discriminative_power(frame(values), n_resamples=1000, alpha=ALPHA, correction=correction)
     for _, pairs in power.pairs.groupby("measure"):
         reject, p, *_ = multipletests(pairs["asl"], ALPHA, correction)
         assert pairs["p"].tolist() == p.tolist()
         assert pairs["discriminated"].tolist() == reject.tolist()
-    plain_power = discriminative_power(frame(values), 1000, ALPHA)
+    plain_power = discriminative_power(frame(values), n_resamples=1000, alpha=ALPHA)
     assert (power.pairs["asl"] == plain_power.pairs["asl"]).all()
-    assert power.table["discriminated"].sum() < plain_power.table["discriminated"].sum()
+    assert power.table["n_discriminated"].sum() < plain_power.table["n_discriminated"].sum()
     assert f"correction='{correction}'" in repr(power)
 
 
 def test_the_result(values):
-    power = discriminative_power(frame(values), B, ALPHA)
-    assert list(power.table.columns) == ["measure", "power", "discriminated", "pairs", "difference"]
+    power = discriminative_power(frame(values), n_resamples=B, alpha=ALPHA)
+    assert list(power.table.columns) == ["measure", "power", "n_discriminated", "n_pairs", "required_difference"]
     assert power.table["power"].is_monotonic_decreasing
-    assert (power.table["pairs"] == 15).all()
+    assert (power.table["n_pairs"] == 15).all()
     assert list(power.pairs.columns) == ["measure", "a", "b", "difference", "asl", "p", "discriminated"]
     curve = power.curve()
     assert list(curve.columns) == ["measure", "rank", "a", "b", "asl"]
@@ -218,8 +222,8 @@ def test_the_result(values):
             ["run 2", "no value of RR"],
         ),
         (lambda: discriminative_power(GOOD, test="wilcoxon"), ["test", "bootstrap, permutation, t, tukey"]),
-        (lambda: discriminative_power(GOOD, B=50), ["B=50", "0.01", "at least 100"]),
-        (lambda: discriminative_power(GOOD, B=0), ["B", "0"]),
+        (lambda: discriminative_power(GOOD, n_resamples=50), ["n_resamples=50", "0.01", "at least 100"]),
+        (lambda: discriminative_power(GOOD, n_resamples=0), ["n_resamples", "0"]),
         (lambda: discriminative_power(GOOD, alpha=5), ["alpha", "5"]),
         (lambda: discriminative_power(GOOD, seed=1.5), ["seed", "1.5"]),
         (lambda: discriminative_power(GOOD, test="tukey", correction="holm"), ["tukey", "correction"]),
@@ -230,3 +234,24 @@ def test_bad_input(make, parts):
     with pytest.raises(MultiAspectError) as caught:
         make()
     assert all(part in str(caught.value) for part in parts), str(caught.value)
+
+
+@pytest.mark.parametrize("test", [*RESAMPLED, "t"])
+def test_the_order_of_rows_makes_no_difference(values, test):
+    given = frame(values)
+    power = discriminative_power(given, test, n_resamples=B, alpha=ALPHA)
+    for shuffled in (given[::-1], given.sample(frac=1, random_state=2), given.sort_values(["qid", "name"])):
+        again = discriminative_power(shuffled, test, n_resamples=B, alpha=ALPHA)
+        for measure in ("AP", "RR", "P"):
+            one, two = (p.pairs[p.pairs["measure"] == measure].reset_index(drop=True) for p in (power, again))
+            pd.testing.assert_frame_equal(one, two, check_exact=True)
+        by = [p.table.set_index("measure").loc[["AP", "RR", "P"]] for p in (power, again)]
+        pd.testing.assert_frame_equal(*by, check_exact=True)
+    assert power.pairs["a"].tolist() == sorted(power.pairs["a"][:15]) * 3
+
+
+def test_renamed_argument(values):
+    with pytest.raises(
+        TypeError, match=r"discriminative_power\(\) has no argument 'B'; it is now called 'n_resamples'"
+    ):
+        discriminative_power(frame(values), B=200)

@@ -101,16 +101,16 @@ collections = st.fixed_dictionaries(
 def test_equal_a_plain_loop(collection, ties, cutoff):
     qrels, runs, perquery = collection["qrels"], collection["runs"], collection["perquery"]
     table = zero_aspect_documents(perquery, runs, qrels, cutoff=cutoff, aspects=ASPECTS, ties=ties)
-    table = table.set_index(["measure", "rank"])
+    table = table.set_index(["measure", "ranks"])
     ranks = [(rank, rank) for rank in range(1, cutoff + 1)] + ([(1, cutoff)] if cutoff > 1 else [])
     assert len(table) == 3 * len(ranks)
     for low, high in ranks:
         found = slow(perquery, runs, qrels, low, high, ties, lambda labels: labels == LOWEST)
         for measure, (documents, zero) in found.items():
             row = table.loc[(measure, str(low) if low == high else f"{low}-{high}")]
-            assert row["documents"] == pytest.approx(float(documents))
-            assert row["zero"] == pytest.approx(float(zero))
-            assert row["share"] == pytest.approx(float(zero / (cutoff * 3)))
+            assert row["n_documents"] == pytest.approx(float(documents))
+            assert row["n_zero"] == pytest.approx(float(zero))
+            assert row["fraction"] == pytest.approx(float(zero / (cutoff * 3)))
     ranges = [(2, 3), (1, 1), (5, 9)]  # in any order, with gaps, beyond the runs
     for kind, scales in (("values", VALUES), ("gains", GAINS)):
         table = document_quality(perquery, runs, qrels, ranges=ranges, aspects=ASPECTS, labels=kind, ties=ties)
@@ -123,7 +123,7 @@ def test_equal_a_plain_loop(collection, ties, cutoff):
             for number, (measure, (documents, total)) in enumerate(found.items()):
                 row = table.loc[3 * number + place]
                 assert row["measure"] == measure
-                assert row["documents"] == pytest.approx(float(documents))
+                assert row["n_documents"] == pytest.approx(float(documents))
                 expected = float(total / documents) if documents else np.nan
                 assert row["quality"] == pytest.approx(expected, nan_ok=True)
 
@@ -175,10 +175,10 @@ def renamed(column: str, names: dict[str, object]) -> pd.DataFrame:
 def test_ties_in_parts():
     # Topic 1: all three are best. Topic 2: short is, which has nothing there.
     table = zero_aspect_documents(FRAME, RUNS, QRELS, cutoff=3)
-    assert table["rank"].tolist() == ["1", "2", "3", "1-3"]
-    assert table["documents"].tolist() == pytest.approx([1, 2 / 3, 2 / 3, 7 / 3])
-    assert table["zero"].tolist() == pytest.approx([2 / 3, 1 / 3, 1 / 3, 4 / 3])
-    assert table["share"].tolist() == pytest.approx([2 / 18, 1 / 18, 1 / 18, 4 / 18])
+    assert table["ranks"].tolist() == ["1", "2", "3", "1-3"]
+    assert table["n_documents"].tolist() == pytest.approx([1, 2 / 3, 2 / 3, 7 / 3])
+    assert table["n_zero"].tolist() == pytest.approx([2 / 3, 1 / 3, 1 / 3, 4 / 3])
+    assert table["fraction"].tolist() == pytest.approx([2 / 18, 1 / 18, 1 / 18, 4 / 18])
     quality = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3)])
     assert quality.loc[0, "quality"] == pytest.approx((3 + 1 + 0 + 0 + 0 + 0 + 3) / 7)
     scales = {"relevance": 2, "credibility": 1}
@@ -190,32 +190,32 @@ def test_ties_in_parts():
 def test_ties_by_the_first(first, documents, zero):
     moved = pd.concat([FRAME[FRAME["name"] == first], FRAME[FRAME["name"] != first]])
     table = zero_aspect_documents(moved, RUNS, QRELS, cutoff=3, ties="first")
-    assert table[["documents", "zero"]].iloc[-1].tolist() == [documents, zero]
+    assert table[["n_documents", "n_zero"]].iloc[-1].tolist() == [documents, zero]
 
 
 def test_ties_up_to_rounding():
     third = 0.1 + 0.2  # not 0.3, by rounding
     nearly = frame({"good": (0.3, 1), "short": (third, 0), "unjudged": (0, 0)})
     table = zero_aspect_documents(nearly, RUNS, QRELS, cutoff=1)
-    assert table["zero"].tolist() == [0.5]
+    assert table["n_zero"].tolist() == [0.5]
     # Small values that differ are no tie.
     small = frame({"good": (2e-20, 1), "short": (1e-20, 0), "unjudged": (0, 0)})
-    assert zero_aspect_documents(small, RUNS, QRELS, cutoff=1)["zero"].tolist() == [0]
+    assert zero_aspect_documents(small, RUNS, QRELS, cutoff=1)["n_zero"].tolist() == [0]
 
 
 def test_lower_is_better():
     scores = {"good": (1, 1), "short": (5, 5), "unjudged": (3, 3)}
     for measure, zero in [("ESL", 0), ("On(base='ESL')", 0), ("nDCG@3", 1), ("P", 1), ("mine", 1), ("((", 1)]:
         table = zero_aspect_documents(frame(scores, measure), RUNS, QRELS, cutoff=1)
-        assert table["zero"].tolist() == [zero], measure
+        assert table["n_zero"].tolist() == [zero], measure
         assert table["measure"].tolist() == [measure]
 
 
 def test_real_values_of_a_measure():
     perquery = ma.evaluate(RUNS, QRELS, ["nDCG@3", "ESL"], progress=False)
     table = zero_aspect_documents(perquery, RUNS, QRELS, cutoff=1)
-    assert table["zero"].tolist() == [0, 0]
-    assert table["rank"].tolist() == ["1", "1"]  # no further row for all of one rank
+    assert table["n_zero"].tolist() == [0, 0]
+    assert table["ranks"].tolist() == ["1", "1"]  # no further row for all of one rank
 
 
 def test_lowest_is_not_zero():
@@ -224,7 +224,7 @@ def test_lowest_is_not_zero():
     runs = {"one": {q: {"b": 3.0, "x": 2.0, "g": 1.0} for q in "12"}, "two": {q: {"g": 1.0} for q in "12"}}
     scores = frame({"one": (1, 1), "two": (0, 0)})
     table = zero_aspect_documents(scores, runs, qrels, cutoff=3, aspects=aspects)
-    assert table["zero"].tolist() == [2, 2, 0, 4]
+    assert table["n_zero"].tolist() == [2, 2, 0, 4]
     # An unjudged document is worth as much as one of the lowest grade.
     table = document_quality(scores, runs, qrels, ranges=[(1, 1), (2, 2), (3, 3)], aspects=aspects)
     assert table["quality"].tolist() == [2, 2, 8]
@@ -233,8 +233,8 @@ def test_lowest_is_not_zero():
 def test_aspects_are_selected_and_topics_may_be_few():
     more = pd.concat([QRELS, QRELS.assign(qid="3", label=2)])
     table = document_quality(FRAME, RUNS, more, ranges=[(1, 1)], aspects="credibility", ties="first")
-    assert table[["documents", "quality"]].to_numpy().tolist() == [[1, 1]]
-    assert zero_aspect_documents(FRAME, RUNS, more, cutoff=2)["share"].iloc[-1] == pytest.approx(1 / 4)
+    assert table[["n_documents", "quality"]].to_numpy().tolist() == [[1, 1]]
+    assert zero_aspect_documents(FRAME, RUNS, more, cutoff=2)["fraction"].iloc[-1] == pytest.approx(1 / 4)
 
 
 def test_forms_of_runs(tmp_path):
@@ -250,12 +250,12 @@ def test_forms_of_runs(tmp_path):
 
 def test_runs_that_are_best_nowhere_are_not_read():
     scores = frame({"good": (1, 1), "short": (0, 0)})
-    assert zero_aspect_documents(scores, {"good": RUNS["good"], "short": None}, QRELS)["zero"].sum() == 4
+    assert zero_aspect_documents(scores, {"good": RUNS["good"], "short": None}, QRELS)["n_zero"].sum() == 4
 
 
 def test_no_documents_at_these_ranks():
     table = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3), (4, 6)])
-    assert table["documents"].tolist() == pytest.approx([7 / 3, 0])
+    assert table["n_documents"].tolist() == pytest.approx([7 / 3, 0])
     assert table["quality"].isna().tolist() == [False, True]
 
 
@@ -280,9 +280,9 @@ def test_the_best_run_of_real_ones():
     runs = dict(list(table[table["rank"] <= 5].groupby("name"))[:12])
     measures = ["TOMA(distance='manhattan',aspects={'relevance': 2, 'understandability': 3})@5", "nDCG@5"]
     perquery = ma.evaluate(runs, qrels, measures, progress=False)
-    zero = zero_aspect_documents(perquery, runs, qrels).set_index(["measure", "rank"])
-    assert (zero["share"] * 66 * 5).to_numpy() == pytest.approx(zero["zero"].to_numpy())
-    assert zero.loc[(measures[0], "1-5"), "zero"] < zero.loc[(measures[1], "1-5"), "zero"]
+    zero = zero_aspect_documents(perquery, runs, qrels).set_index(["measure", "ranks"])
+    assert (zero["fraction"] * 66 * 5).to_numpy() == pytest.approx(zero["n_zero"].to_numpy())
+    assert zero.loc[(measures[0], "1-5"), "n_zero"] < zero.loc[(measures[1], "1-5"), "n_zero"]
     quality = document_quality(perquery, runs, qrels, ranges=[(1, 5)]).set_index("measure")["quality"]
     assert quality[measures[0]] > quality[measures[1]]
     assert quality.between(0, 5).all()

@@ -10,9 +10,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, counted
+from ..integration.labels import lower_is_better, recorded
 from ..judgments import check_distinct_columns
 
-__all__ = ["COLUMNS", "Floats", "check_between", "check_choice", "check_count", "check_seed", "matrix"]
+__all__ = [
+    "COLUMNS",
+    "Floats",
+    "check_between",
+    "check_choice",
+    "check_count",
+    "check_seed",
+    "directions",
+    "matrix",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,7 +31,7 @@ COLUMNS = ["name", "qid", "measure", "value"]
 _KEYS = COLUMNS[:3]
 
 
-def matrix(perquery: pd.DataFrame) -> tuple[Floats, list[Any], list[Any], list[Any]]:
+def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, list[Any], list[Any], list[Any]]:
     """Turn a complete long frame into an array.
 
     Parameters
@@ -29,12 +39,15 @@ def matrix(perquery: pd.DataFrame) -> tuple[Floats, list[Any], list[Any], list[A
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
         ``pt.Experiment(perquery=True)`` return.
+    as_given : bool, default False
+        Whether systems and queries stay in the order in which they come in the frame. By default they are
+        sorted, as text, so that seeded draws and sums do not depend on the order of rows.
 
     Returns
     -------
     values : ndarray, systems × queries × measures
     names, qids, measures : list
-        What the axes stand for, in the order in which they come in the frame.
+        What the axes stand for; measures are in the order in which they come in the frame.
 
     Raises
     ------
@@ -79,7 +92,47 @@ def matrix(perquery: pd.DataFrame) -> tuple[Floats, list[Any], list[Any], list[A
     _check_complete(times, names, qids, measures)
     result = np.empty(shape)
     result.reshape(-1)[cells] = values
-    return result, names, qids, measures
+    if as_given:
+        return result, names, qids, measures
+    systems, queries = (sorted(range(len(level)), key=lambda i: str(level[i])) for level in (names, qids))
+    return result[np.ix_(systems, queries)], [names[i] for i in systems], [qids[i] for i in queries], measures
+
+
+def directions(perquery: pd.DataFrame, values: Floats, measures: list[Any]) -> Floats:
+    """Tell by which sign greater values of each measure become better ones.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The long frame, by whose record or names the measures are known.
+    values : ndarray, systems × queries × measures
+        Its values.
+    measures : list
+        The labels of the last axis.
+
+    Returns
+    -------
+    ndarray, shape (n_measures,)
+        −1 if lower is better, else 1; 1 for measures nobody knows.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure of which lower is better, and which is never negative, has negative values: somebody has
+        changed their sign already.
+    """
+    known = recorded(perquery)
+    signs = np.ones(len(measures))
+    for place, label in enumerate(measures):
+        measure = known[str(label)]
+        if lower_is_better(measure):
+            signs[place] = -1.0
+            if getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, place] < 0).any():
+                raise MultiAspectError(
+                    f"{label} has negative values, but {measure} is never negative: lower values are better, and "
+                    "the sign is changed here; give the values as they are, or another label"
+                )
+    return signs
 
 
 def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:

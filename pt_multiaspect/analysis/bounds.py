@@ -73,7 +73,7 @@ def upper_bound(
     Returns
     -------
     DataFrame
-        A row per judged query, columns ``query_id strategy value bound gap``: how the ranking was
+        A row per judged query, columns ``qid strategy value bound gap``: how the ranking was
         found ('exact', 'search', 'recursive', …); the value of the best ranking found, which is
         really reached by it; what no ranking can exceed; and the difference of both, which is 0 where
         the value is proven to be the best.
@@ -116,10 +116,10 @@ def upper_bound(
     >>> qrels = {"q1": {d: {"relevance": r, "correctness": c} for d, (r, c) in labels.items()}}
     >>> measure = ma.CAM(base="nDCG", aspects={"relevance": 3, "correctness": 2})
     >>> ma.analysis.upper_bound(qrels, measure).round(4)
-      query_id strategy   value   bound  gap
+      qid strategy   value   bound  gap
     0       q1    exact  0.9073  0.9073  0.0
     >>> ma.analysis.upper_bound(qrels, measure, "squares").round(4)
-      query_id strategy   value  bound     gap
+      qid strategy   value  bound     gap
     0       q1  squares  0.8801    1.0  0.1199
     """
     check_choice("strategy", strategy, STRATEGIES)
@@ -139,7 +139,7 @@ def upper_bound(
     bound = np.where(bound - value < _TOLERANCE, value, bound)
     return pd.DataFrame(
         {
-            "query_id": judgments.qids,
+            "qid": judgments.qids,
             "strategy": strategy,
             "value": value,
             "bound": bound,
@@ -161,7 +161,7 @@ def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``query_id strategy value``, for each judged query a row per order of preference among
+        Columns ``qid strategy value``, for each judged query a row per order of preference among
         the aspects, such as ``relevance > credibility``, and one each for 'sum', 'squares' and 'max';
         see `upper_bound`.
 
@@ -181,7 +181,7 @@ def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
     >>> qrels = {"q1": {d: {"relevance": r, "correctness": c} for d, (r, c) in labels.items()}}
     >>> measure = ma.CAM(base="nDCG", aspects={"relevance": 3, "correctness": 2})
     >>> ma.analysis.ideal_values(qrels, measure).round(4)
-      query_id                 strategy   value
+      qid                 strategy   value
     0       q1  relevance > correctness  0.8801
     1       q1  correctness > relevance  0.9073
     2       q1                      sum  0.8801
@@ -193,7 +193,7 @@ def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
     values = np.stack([_evaluate(one, judgments, rank) for _, rank in paper])
     return pd.DataFrame(
         {
-            "query_id": np.repeat(judgments.qids, len(paper)),
+            "qid": np.repeat(judgments.qids, len(paper)),
             "strategy": [name for name, _ in paper] * judgments.n_queries,
             "value": values.T.ravel(),
         }
@@ -221,9 +221,9 @@ def attainable(
     Returns
     -------
     DataFrame
-        A row per measure: ``measure``; ``topics``, how many are judged; the shares of them in [0, 1]
+        A row per measure: ``measure``; ``n_queries``, how many are judged; the fractions of them in [0, 1]
         on which 1 is ``attainable``, ``unattainable``, and ``undecided`` as the search left a gap; and
-        ``least``, the smallest of the best values found.
+        ``minimum``, the smallest of the best values found.
 
     Raises
     ------
@@ -248,10 +248,10 @@ def attainable(
     ... }
     >>> aspects = {"relevance": 1, "credibility": 1}
     >>> shares = ma.analysis.attainable(qrels, [ma.CAM(aspects=aspects), "nDCG"])
-    >>> shares[["topics", "attainable", "unattainable", "undecided", "least"]].round(3)
-       topics  attainable  unattainable  undecided  least
-    0       2         0.5           0.5        0.0  0.815
-    1       2         1.0           0.0        0.0  1.000
+    >>> shares[["n_queries", "attainable", "unattainable", "undecided", "minimum"]].round(3)
+       n_queries  attainable  unattainable  undecided  minimum
+    0          2         0.5           0.5        0.0    0.815
+    1          2         1.0           0.0        0.0    1.000
     """
     judgments = Judgments.of(qrels)
     if not judgments.n_queries:
@@ -263,11 +263,11 @@ def attainable(
         rows.append(
             {
                 "measure": label,
-                "topics": len(best),
+                "n_queries": len(best),
                 "attainable": reached.mean(),
                 "unattainable": (~possible).mean(),
                 "undecided": (possible & ~reached).mean(),
-                "least": best["value"].min(),
+                "minimum": best["value"].min(),
             }
         )
     return pd.DataFrame(rows)
@@ -351,7 +351,7 @@ def _sorted(judgments: Judgments, keys: Floats) -> Ints:
 
 
 def _rankings(judgments: Judgments, rank: Ints) -> Rankings:
-    run = {"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos, "score": -rank}
+    run = {"qid": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos, "score": -rank}
     return Rankings(pd.DataFrame(run), judgments)
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import MultiAspectError, warn_once
-from ._frames import Floats, check_between, check_choice, check_count, check_seed, matrix
+from ._frames import Floats, check_between, check_choice, check_count, check_seed, directions, matrix
 
 __all__ = ["correlation", "rank_correlation", "tau_ap"]
 
@@ -38,7 +38,8 @@ def correlation(
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. For every measure, greater must be better.
+        ``pt.Experiment(perquery=True)`` return. Measures of which lower is better, such as ESL, are known by
+        their labels and turned round.
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
         Kendall's τ-b of the scores, Yilmaz's τ_AP, Spearman's ρ with mean ranks for ties, or
         rank-biased overlap. See `tau_ap` and `rank_correlation` on ties and ranges.
@@ -66,7 +67,8 @@ def correlation(
     ------
     MultiAspectError
         If there is one system or one topic only, a value is NaN, a measure is missing for some
-        systems, systems have unequal topics, a row is there twice, or a parameter is out of range.
+        systems, systems have unequal topics, a row is there twice, a measure of which lower is better has
+        values with the sign changed, or a parameter is out of range.
 
     Warns
     -----
@@ -77,7 +79,7 @@ def correlation(
     Notes
     -----
     Scores are compared to 12 decimals. Means are arithmetic means of the values, which for GMAP gives
-    the order of GMAP; values of HMAP are better when smaller, so change their sign first. τ_AP
+    the order of GMAP; values of HMAP are better when lower, as those of ESL are, and turned round like these. τ_AP
     breaks some ties by the names of the systems, compared as strings, so the order of rows in the
     frame never matters.
 
@@ -126,8 +128,8 @@ def correlation(
     check_choice("by", by, ("mean", "query"))
     level = None if confidence is None else check_between("confidence", confidence)
     n_resamples, seed = check_count("n_resamples", n_resamples), check_seed(seed)
-    values, names, qids, measures = matrix(perquery)
-    values = values[sorted(range(len(names)), key=lambda system: str(names[system]))]
+    values, _, qids, measures = matrix(perquery)
+    values = values * directions(perquery, values, measures)
     statistic = _over_queries(values, kernel) if by == "query" else _over_means(values, kernel)
     whole = statistic(np.ones(len(qids)))
     _warn_of_constants(values, measures, method, by)

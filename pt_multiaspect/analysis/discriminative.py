@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, renamed
 from ._frames import Floats, check_between, check_choice, check_count, check_seed, matrix
 
 __all__ = ["DiscriminativePower", "discriminative_power"]
@@ -38,11 +38,12 @@ class DiscriminativePower:
     Attributes
     ----------
     table : DataFrame
-        A row per measure, most discriminative first: ``measure``; ``power``, the share of pairs of
-        systems that are discriminated; ``discriminated`` and ``pairs``, the numbers of those and of all;
-        ``difference``, the estimated difference of two means needed for it.
+        A row per measure, most discriminative first: ``measure``; ``power``, the fraction of pairs of
+        systems that are discriminated; ``n_discriminated`` and ``n_pairs``, the numbers of those and of all;
+        ``required_difference``, the estimated difference of two means needed for it.
     pairs : DataFrame
-        A row per measure and pair: ``measure a b``; ``difference``, the mean of a less that of b;
+        A row per measure and pair: ``measure a b``, a before b by name; ``difference``, the mean of a less
+        that of b;
         ``asl``, the achieved significance level; ``p``, the same after the correction;
         ``discriminated``.
     alpha : float
@@ -85,13 +86,15 @@ class DiscriminativePower:
         return str(self.table.to_html())
 
 
+@renamed(B="n_resamples")
 def discriminative_power(
     perquery: pd.DataFrame,
-    B: int = 10_000,
-    alpha: float = 0.01,
-    seed: int = 0,
     test: str = "bootstrap",
+    *,
+    n_resamples: int = 10_000,
+    alpha: float = 0.01,
     correction: str | None = None,
+    seed: int = 0,
 ) -> DiscriminativePower:
     """Tell for which share of the pairs of systems each measure finds a significant difference.
 
@@ -100,18 +103,18 @@ def discriminative_power(
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
         ``pt.Experiment(perquery=True)`` return.
-    B : int, default 10_000
+    test : {'bootstrap', 'permutation', 't', 'tukey'}, default 'bootstrap'
+        The paired two-sided test of means over topics; see Notes.
+    n_resamples : int, default 10_000
         How many resamples are drawn; at least 1 / alpha. The test 't' draws none.
     alpha : float in (0, 1), default 0.01
         The significance level: pairs whose level is below are discriminated.
-    seed : int, default 0
-        The seed of the draws; the same seed gives the same result.
-    test : {'bootstrap', 'permutation', 't', 'tukey'}, default 'bootstrap'
-        The paired two-sided test of means over topics; see Notes.
     correction : str, optional
         The correction for testing many pairs, as `method` of ``statsmodels.stats.multitest.multipletests``:
         'bonferroni', 'holm', 'fdr_bh', … It goes over the pairs of one measure. Not for 'tukey', which is
         a correction itself.
+    seed : int, default 0
+        The seed of the draws; the same seed gives the same result, in whatever order the rows are.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def discriminative_power(
     ------
     MultiAspectError
         If there is one system or one topic only, a value is NaN, a measure is missing for some
-        systems, systems have unequal topics, a row is there twice, B is too small for alpha, or a
+        systems, systems have unequal topics, a row is there twice, n_resamples is too small for alpha, or a
         parameter is out of range.
     ImportError
         If a correction is wanted and statsmodels is not installed.
@@ -137,10 +140,10 @@ def discriminative_power(
       far from 0 as that of z. A draw whose differences are all equal has a studentised mean of 0 if
       they are 0, else an infinite one.
     - 'permutation': signs of z are flipped at random; the level is (1 + draws whose mean is at least as far
-      from 0) / (1 + B).
+      from 0) / (1 + n_resamples).
     - 't': Student's paired t-test.
     - 'tukey': randomised Tukey HSD. The scores of each topic are permuted over all systems; the level is (1 + draws
-      whose range of means is at least the difference of the pair) / (1 + B). It keeps the chance of
+      whose range of means is at least the difference of the pair) / (1 + n_resamples). It keeps the chance of
       any false alarm among all pairs at alpha, and is thus much stricter than the others.
 
     Systems with equal scores on all topics are never discriminated (their level is 1). A pair with
@@ -148,7 +151,7 @@ def discriminative_power(
 
     The difference needed is, per pair, the least difference of means that would have been
     significant (of the bootstrap, the mean difference of the draw whose studentised mean is the
-    ⌈B·alpha⌉-th furthest from 0), and of these the greatest over all pairs, as Sakai has it; a correction
+    ⌈n_resamples·alpha⌉-th furthest from 0), and of these the greatest over all pairs, as Sakai has it; a correction
     does not enter into it. It is in the units of the measure, so compare it between measures of like
     range only.
 
@@ -171,10 +174,10 @@ def discriminative_power(
     ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
     ...     columns=["name", "qid", "measure", "value"],
     ... )
-    >>> power = discriminative_power(perquery, B=1000, test="t")
+    >>> power = discriminative_power(perquery, n_resamples=1000, test="t")
     >>> power.table.round(4)
-      measure   power  discriminated  pairs  difference
-    0      AP  0.6667              2      3      0.1723
+      measure   power  n_discriminated  n_pairs  required_difference
+    0      AP  0.6667                2        3               0.1723
     >>> power.curve().round(4)
       measure  rank  a  b     asl
     0      AP     1  a  b  1.0000
@@ -182,15 +185,16 @@ def discriminative_power(
     2      AP     3  b  c  0.0000
     """
     check_choice("test", test, TESTS)
-    B, alpha, seed = check_count("B", B), check_between("alpha", alpha), check_seed(seed)
-    if test != "t" and B * alpha < 1 - 1e-9:
+    n_resamples, seed = check_count("n_resamples", n_resamples), check_seed(seed)
+    alpha = check_between("alpha", alpha)
+    if test != "t" and n_resamples * alpha < 1 - 1e-9:
         raise MultiAspectError(
-            f"B={B} resamples cannot show a level of alpha={alpha:g}; draw at least {1 / alpha:.0f}"
+            f"n_resamples={n_resamples} cannot show a level of alpha={alpha:g}; draw at least {1 / alpha:.0f}"
         )
     correct = _corrector(test, correction, alpha)
     values, names, _, measures = matrix(perquery)
     first, second = np.triu_indices(len(names), 1)
-    judge = _judge(test, values, B, alpha, np.random.default_rng(seed))
+    judge = _judge(test, values, n_resamples, alpha, np.random.default_rng(seed))
     system = np.array(names, dtype=object)
     parts, table = [], []
     for index, measure in enumerate(measures):
@@ -205,7 +209,7 @@ def discriminative_power(
         found = int(part["discriminated"].sum())
         parts.append(part)
         table.append((measure, found / len(first), found, len(first), needed))
-    summary = pd.DataFrame(table, columns=["measure", "power", "discriminated", "pairs", "difference"])
+    summary = pd.DataFrame(table, columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"])
     return DiscriminativePower(
         table=summary.sort_values("power", ascending=False, kind="stable", ignore_index=True),
         pairs=pd.concat(parts, ignore_index=True),
@@ -231,7 +235,7 @@ def _corrector(test: str, correction: str | None, alpha: float) -> Callable[[Flo
 
 
 def _judge(
-    test: str, values: Floats, B: int, alpha: float, rng: np.random.Generator
+    test: str, values: Floats, n_resamples: int, alpha: float, rng: np.random.Generator
 ) -> Callable[[int, Floats, float], tuple[Floats, float]]:
     """What makes the levels of all pairs, and the difference needed, by one measure; draws are made once.
 
@@ -241,19 +245,19 @@ def _judge(
     if test == "t":
         return lambda _, differences, zero: _t(differences, zero, alpha)
     if test == "bootstrap":
-        counts = resample_counts(n_topics, B, rng)
+        counts = resample_counts(n_topics, n_resamples, rng)
         return lambda _, differences, zero: _bootstrap(differences, zero, counts, alpha)
     if test == "permutation":
-        signs = random_signs(n_topics, B, rng)
+        signs = random_signs(n_topics, n_resamples, rng)
         return lambda _, differences, zero: _permutation(differences, signs, alpha)
-    ranges = permuted_ranges(values, B, rng)
+    ranges = permuted_ranges(values, n_resamples, rng)
     return lambda measure, differences, zero: _tukey(differences, zero, ranges[measure], alpha)
 
 
-def resample_counts(n_topics: int, B: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
-    """Draw topics with replacement B times; how often each is in, topics × B."""
-    counts = np.empty((n_topics, B), dtype=np.uint16)
-    for draws in _slices(B, n_topics):
+def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
+    """Draw topics with replacement n_resamples times; how often each is in, topics × n_resamples."""
+    counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
+    for draws in _slices(n_resamples, n_topics):
         size = draws.stop - draws.start
         topics = rng.integers(n_topics, size=(size, n_topics))
         cells = topics + np.arange(size)[:, None] * n_topics
@@ -261,18 +265,18 @@ def resample_counts(n_topics: int, B: int, rng: np.random.Generator) -> npt.NDAr
     return counts
 
 
-def random_signs(n_topics: int, B: int, rng: np.random.Generator) -> npt.NDArray[np.int8]:
-    """Draw a sign, −1 or 1, per topic B times, topics × B."""
-    return (2 * rng.integers(2, size=(B, n_topics), dtype=np.int8) - 1).T
+def random_signs(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.int8]:
+    """Draw a sign, −1 or 1, per topic n_resamples times, topics × n_resamples."""
+    return (2 * rng.integers(2, size=(n_resamples, n_topics), dtype=np.int8) - 1).T
 
 
-def permuted_ranges(values: Floats, B: int, rng: np.random.Generator) -> Floats:
-    """Permute the systems on each topic B times; the ranges of their means, measures × B."""
+def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Permute the systems on each topic n_resamples times; the ranges of their means, measures × n_resamples."""
     n_systems, n_topics, n_measures = values.shape
-    ranges = np.empty((n_measures, B))
+    ranges = np.empty((n_measures, n_resamples))
     scores = [np.ascontiguousarray(values[:, :, measure].T).ravel() for measure in range(n_measures)]
     first = np.arange(n_topics)[:, None] * n_systems
-    for draws in _slices(B, 16 * n_topics * n_systems):
+    for draws in _slices(n_resamples, 16 * n_topics * n_systems):
         shape = (draws.stop - draws.start, n_topics, n_systems)
         permuted = rng.permuted(np.broadcast_to(np.arange(n_systems), shape), axis=2) + first
         for measure in range(n_measures):
@@ -302,23 +306,23 @@ def _bootstrap(
     t² = (n − 1) u / (1 − u): u orders draws as |t| does, and needs no variance, which would be the
     difference of nearly equal numbers.
     """
-    (n_rows, n_topics), B = differences.shape, drawn.shape[1]
+    (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
     observed = _squared_cosine(differences.sum(axis=1), (differences**2).sum(axis=1), n_topics)
     shifted = differences - differences.mean(axis=1, keepdims=True)
     shifted[np.abs(shifted) <= zero] = 0.0
     observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference everywhere
-    place = B - math.ceil(B * alpha - 1e-9)  # of the draw to be surpassed, in ascending order
+    place = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the draw to be surpassed, in ascending order
     level, needed = np.empty(n_rows), np.empty(n_rows)
-    parts = _slices(n_rows, B)
+    parts = _slices(n_rows, n_resamples)
     width = parts[0].stop
-    sums, squares = np.empty((width, B)), np.empty((width, B))
+    sums, squares = np.empty((width, n_resamples)), np.empty((width, n_resamples))
     for part in parts:
         size = part.stop - part.start
         x, u = sums[:size], squares[:size]
         _product(shifted[part], drawn, x)
         _product(shifted[part] ** 2, drawn, u)
         _squared_cosine(x, u, n_topics, out=u)
-        level[part] = (u >= observed[part, None] - _TOLERANCE).sum(axis=1) / B
+        level[part] = (u >= observed[part, None] - _TOLERANCE).sum(axis=1) / n_resamples
         critical = np.argpartition(u, place, axis=1)[:, place]
         needed[part] = np.abs(x[np.arange(size), critical]) / n_topics
     return level, float(needed.max())
@@ -334,23 +338,23 @@ def _squared_cosine(sums: Floats, squares: Floats, n: int, out: Floats | None = 
     return result
 
 
-def _place(B: int, alpha: float) -> int:
+def _place(n_resamples: int, alpha: float) -> int:
     """The place, in ascending order, of the draw to be surpassed, where the observed value counts as a draw."""
-    return min(B - math.ceil((B + 1) * alpha - 1e-9) + 1, B - 1)
+    return min(n_resamples - math.ceil((n_resamples + 1) * alpha - 1e-9) + 1, n_resamples - 1)
 
 
 def _permutation(differences: Floats, drawn: npt.NDArray[np.int8], alpha: float) -> tuple[Floats, float]:
-    (n_rows, n_topics), B = differences.shape, drawn.shape[1]
+    (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
     observed = np.abs(differences.sum(axis=1)) - _TOLERANCE * np.abs(differences).sum(axis=1)
-    place = _place(B, alpha)
+    place = _place(n_resamples, alpha)
     level, needed = np.empty(n_rows), np.empty(n_rows)
-    parts = _slices(n_rows, B)
-    sums = np.empty((parts[0].stop, B))
+    parts = _slices(n_rows, n_resamples)
+    sums = np.empty((parts[0].stop, n_resamples))
     for part in parts:
         x = sums[: part.stop - part.start]
         _product(differences[part], drawn, x)
         np.abs(x, out=x)
-        level[part] = (1 + (x >= observed[part, None]).sum(axis=1)) / (1 + B)
+        level[part] = (1 + (x >= observed[part, None]).sum(axis=1)) / (1 + n_resamples)
         x.partition(place, axis=1)
         needed[part] = x[:, place] / n_topics
     return level, float(needed.max())
@@ -371,8 +375,8 @@ def _t(differences: Floats, zero: float, alpha: float) -> tuple[Floats, float]:
 
 
 def _tukey(differences: Floats, zero: float, ranges: Floats, alpha: float) -> tuple[Floats, float]:
-    B = len(ranges)
+    n_resamples = len(ranges)
     ordered = np.sort(ranges)
     observed = np.abs(differences.mean(axis=1)) - zero
-    level = (1 + B - np.searchsorted(ordered, observed, side="left")) / (1 + B)
-    return level, float(ordered[_place(B, alpha)])
+    level = (1 + n_resamples - np.searchsorted(ordered, observed, side="left")) / (1 + n_resamples)
+    return level, float(ordered[_place(n_resamples, alpha)])

@@ -12,12 +12,10 @@ import pandas as pd
 
 from ..aspects import parse_aspects
 from ..errors import MultiAspectError, choices, counted, warn_once
-from ..integration import parsing
 from ..judgments import AspectView, Judgments
 from ..kernels.layout import Bools, Floats, Ints
-from ..measures import MultiAspectMeasure
 from ..runs import join, named_runs
-from ._frames import check_choice, check_count, matrix
+from ._frames import check_choice, check_count, directions, matrix
 
 __all__ = ["document_quality", "zero_aspect_documents"]
 
@@ -65,13 +63,13 @@ def zero_aspect_documents(
     Returns
     -------
     DataFrame
-        ``measure rank documents zero share``. For each measure, in the order of the frame, there is a row per
-        rank and one more for all of them (none if `cutoff` is 1). `rank` is text: ``'1'`` … ``'5'`` and
-        ``'1-5'``. `documents` is how many documents the best runs have there, from 0 to the number of
-        topics (times `cutoff`); `zero` how many of these have the lowest grade in every aspect, unjudged
-        ones included; `share` in [0, 1] is `zero` over topics × `cutoff`, in every row, so that the shares of
-        the ranks add up to the last one. These are the paper's percentages over 100. Ranks that a short
-        run leaves empty hold no document, but count among the topics × `cutoff`.
+        ``measure ranks n_documents n_zero fraction``. For each measure, in the order of the frame, there is a row
+        per rank and one more for all of them (none if `cutoff` is 1). `ranks` is text: ``'1'`` … ``'5'`` and
+        ``'1-5'``. `n_documents` is how many documents the best runs have there, from 0 to the number of
+        topics (times `cutoff`); `n_zero` how many of these have the lowest grade in every aspect, unjudged
+        ones included; `fraction` in [0, 1] is `n_zero` over topics × `cutoff`, in every row, so that the
+        fractions of the ranks add up to the last one. These are the paper's percentages over 100. Ranks that a
+        short run leaves empty hold no document, but count among the topics × `cutoff`.
 
     Raises
     ------
@@ -83,7 +81,7 @@ def zero_aspect_documents(
     Notes
     -----
     The best value is the least for measures where lower is better, such as ESL. Measures are known by their
-    names; where a name is none of a measure, greater is taken to be better. Values are equal if they
+    labels, as by `pt_multiaspect.aggregate`; of others, greater is taken to be better. Values are equal if they
     differ by less than 1e-12 of the greatest absolute value on the topic. A run that is best nowhere is not read.
 
     The paper adds up the counts of nDCG and AP as base, and of several collections.
@@ -103,10 +101,10 @@ def zero_aspect_documents(
     ... }
     >>> perquery = ma.evaluate(runs, qrels, "MM@2", progress=False)
     >>> zero_aspect_documents(perquery, runs, qrels, cutoff=2)
-      measure rank  documents  zero  share
-    0    MM@2    1        2.0   1.0   0.25
-    1    MM@2    2        2.0   1.0   0.25
-    2    MM@2  1-2        4.0   2.0   0.50
+      measure ranks  n_documents  n_zero  fraction
+    0    MM@2     1          2.0     1.0      0.25
+    1    MM@2     2          2.0     1.0      0.25
+    2    MM@2   1-2          4.0     2.0      0.50
     """
     last = check_count("cutoff", cutoff)
     best = _Best(perquery, runs, qrels, ties)
@@ -121,10 +119,10 @@ def zero_aspect_documents(
     return pd.DataFrame(
         {
             "measure": np.repeat(np.array(best.measures, dtype=object), len(labels)),
-            "rank": labels * len(best.measures),
-            "documents": documents.T.ravel(),
-            "zero": zero.T.ravel(),
-            "share": zero.T.ravel() / (best.n_topics * last),
+            "ranks": labels * len(best.measures),
+            "n_documents": documents.T.ravel(),
+            "n_zero": zero.T.ravel(),
+            "fraction": zero.T.ravel() / (best.n_topics * last),
         }
     )
 
@@ -167,8 +165,8 @@ def document_quality(
     Returns
     -------
     DataFrame
-        ``measure ranks documents quality``, a row per measure, in the order of the frame, and range, as
-        given. `ranks` is text, such as ``'1-25'``. `documents` is how many documents the best runs have at
+        ``measure ranks n_documents quality``, a row per measure, in the order of the frame, and range, as
+        given. `ranks` is text, such as ``'1-25'``. `n_documents` is how many documents the best runs have at
         these ranks, and `quality` the mean over them of the sum over aspects: with `labels` 'gains' from 0
         to the number of aspects, with 'values' from the sum of the lowest values to that of the greatest. An
         unjudged document has the lowest grade in every aspect. Ranks that a short run leaves empty
@@ -200,13 +198,13 @@ def document_quality(
     ... }
     >>> perquery = ma.evaluate(runs, qrels, "MM@3", progress=False)
     >>> document_quality(perquery, runs, qrels, ranges=[(1, 1), (2, 3)])
-      measure ranks  documents  quality
-    0    MM@3     1        2.0      1.5
-    1    MM@3   2-3        2.0      1.5
+      measure ranks  n_documents  quality
+    0    MM@3     1          2.0      1.5
+    1    MM@3   2-3          2.0      1.5
     >>> scales = {"relevance": 2, "credibility": 1}
     >>> document_quality(perquery, runs, qrels, ranges=[(1, 3)], aspects=scales, labels="gains")
-      measure ranks  documents  quality
-    0    MM@3   1-3        4.0      1.0
+      measure ranks  n_documents  quality
+    0    MM@3   1-3          4.0      1.0
     """
     parts = _check_ranges(ranges)
     check_choice("labels", labels, LABELS)
@@ -226,7 +224,7 @@ def document_quality(
         {
             "measure": np.repeat(np.array(best.measures, dtype=object), len(parts)),
             "ranks": [f"{low}-{high}" if low < high else str(low) for low, high in parts] * len(best.measures),
-            "documents": documents.T.ravel(),
+            "n_documents": documents.T.ravel(),
             "quality": quality.T.ravel(),
         }
     )
@@ -237,12 +235,12 @@ class _Best:
 
     def __init__(self, perquery: pd.DataFrame, runs: object, qrels: object, ties: str) -> None:
         check_choice("ties", ties, TIES)
-        values, names, qids, self.measures = matrix(perquery)
+        values, names, qids, self.measures = matrix(perquery, as_given=True)  # for ties='first'
         self.n_topics = len(qids)
         self._runs = _check_runs(runs, names)
         self.judgments = Judgments.of(qrels)
         queries = _queries(self.judgments, qids)
-        parts = _parts(values, self.measures, ties)
+        parts = _parts(values, directions(perquery, values, self.measures), ties)
         #: Runs that are best somewhere, in an order that does not depend on the frame, with their part of each
         #: query, n_queries × measures. Queries of the qrels that are no topics have none.
         self._part: dict[str, Floats] = {}
@@ -283,9 +281,9 @@ class _Best:
         return documents, total
 
 
-def _parts(values: Floats, measures: list[Any], ties: str) -> Floats:
+def _parts(values: Floats, signs: Floats, ties: str) -> Floats:
     """The part each run has in the best of each topic by each measure, systems × topics × measures."""
-    upwards = np.array([-1.0 if _lower_is_better(measure) else 1.0 for measure in measures]) * values
+    upwards = signs * values
     greatest = np.abs(values).max(axis=0)
     # Rounded values that differ in the last digit only are the same.
     is_best: Bools = np.asarray(upwards >= upwards.max(axis=0) - _TOLERANCE * greatest)
@@ -293,14 +291,6 @@ def _parts(values: Floats, measures: list[Any], ties: str) -> Floats:
         return np.asarray(is_best / is_best.sum(axis=0), dtype=np.float64)
     first = is_best.argmax(axis=0)
     return np.asarray(np.arange(len(values))[:, None, None] == first, dtype=np.float64)
-
-
-def _lower_is_better(measure: object) -> bool:
-    try:
-        parsed = parsing.parse(str(measure))
-    except MultiAspectError:
-        return False  # a column of the user's own
-    return all(isinstance(member, MultiAspectMeasure) and member.lower_is_better for member in parsed)
 
 
 def _place(rank: Ints, ranges: list[tuple[int, int]]) -> Ints:
