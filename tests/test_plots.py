@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 from itertools import pairwise
@@ -58,26 +59,26 @@ RUN = {"q1": {"d1": 4.0, "new": 5.0, "d2": 3.0, "d4": 2.0, "d3": 1.0}, "q3": {"d
 def ideal_frame(topics=("q10", "q9", "q1"), strategies=("a > b", "b > a", "sum", "max")) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     rows = [(qid, strategy, rng.random()) for qid in topics for strategy in strategies]
-    return pd.DataFrame(rows, columns=["query_id", "strategy", "value"])
+    return pd.DataFrame(rows, columns=["qid", "strategy", "value"])
 
 
 def bound_frame(topics=("q10", "q9", "q1"), value=(0.5, 0.6, 0.7), bound=(0.5, 0.9, 0.7)) -> pd.DataFrame:
-    return pd.DataFrame({"query_id": topics, "strategy": "auto", "value": value, "bound": bound})
+    return pd.DataFrame({"qid": topics, "strategy": "auto", "value": value, "bound": bound})
 
 
 IDEAL, BOUNDS = ideal_frame(), bound_frame()
 CURVE = ma.crp_curve(RUN, QRELS)
-POWER = discriminative_power(PERQUERY, B=200)
+POWER = discriminative_power(PERQUERY, n_resamples=200)
 MATRIX = correlation(PERQUERY)
 
 DRAW = {
-    "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax),
-    "level_sets": lambda ax=None: plots.level_sets("euclidean", TWO, ax),
-    "upper_bounds": lambda ax=None: plots.upper_bounds(IDEAL, ax, BOUNDS),
-    "asl_curves": lambda ax=None: plots.asl_curves(POWER, ax),
-    "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(MATRIX, ax),
-    "crp_curve": lambda ax=None: plots.crp_curve({"mine": CURVE}, "q1", ax),
-    "profile": lambda ax=None: plots.profile(RUN, QRELS, "q1", ax=ax),
+    "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax=ax),
+    "level_sets": lambda ax=None: plots.level_sets("euclidean", TWO, ax=ax),
+    "upper_bounds": lambda ax=None: plots.upper_bounds(IDEAL, BOUNDS, ax=ax),
+    "asl_curves": lambda ax=None: plots.asl_curves(POWER, ax=ax),
+    "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(MATRIX, ax=ax),
+    "crp_over_ranks": lambda ax=None: plots.crp_over_ranks({"mine": CURVE}, "q1", ax=ax),
+    "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
 }
 
 
@@ -257,7 +258,7 @@ def test_upper_bounds():
     boxes = [patch for patch in ax.patches if hasattr(patch, "get_path")]
     assert len(boxes) == 3
     for place, (topic, box) in enumerate(zip(topics, boxes, strict=True), 1):
-        values = IDEAL.loc[IDEAL["query_id"] == topic, "value"]
+        values = IDEAL.loc[IDEAL["qid"] == topic, "value"]
         extent = box.get_path().get_extents()
         assert (extent.y0, extent.y1) == pytest.approx(tuple(np.quantile(values, [0.25, 0.75])))
         assert (extent.x0 + extent.x1) / 2 == pytest.approx(place)
@@ -274,8 +275,8 @@ def test_upper_bounds():
 def test_upper_bounds_in_other_orders():
     ax = plots.upper_bounds(IDEAL, bounds=BOUNDS, sort="bound")
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["q9", "q1", "q10"]
-    greatest = IDEAL.groupby("query_id")["value"].max().sort_values(ascending=False)
-    ax = plots.upper_bounds(IDEAL.rename(columns={"query_id": "qid"}), sort="bound")
+    greatest = IDEAL.groupby("qid")["value"].max().sort_values(ascending=False)
+    ax = plots.upper_bounds(IDEAL.rename(columns={"qid": "query_id"}), sort="bound")
     assert [tick.get_text() for tick in ax.get_xticklabels()] == greatest.index.tolist()
     assert not ax.collections
     # A bound that is reached has no mark of its own.
@@ -314,7 +315,7 @@ def test_asl_curves():
     ]  # fmt: skip
     styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
     assert len(styles) == len({style[1:] for style in styles}) == 4
-    ax = plots.asl_curves(POWER, pairs=5, top=0.2)
+    ax = plots.asl_curves(POWER, n_pairs=5, top=0.2)
     assert [len(line.get_xdata()) for line in ax.lines[:-1]] == [5, 5, 5]
     assert ax.get_ylim() == (0, 0.2)
 
@@ -349,12 +350,15 @@ def test_many_measures_with_long_names():
 def test_correlation_heatmap():
     ax = plots.correlation_heatmap(MATRIX, title="Kendall’s τ-b")
     assert np.asarray(ax.images[0].get_array()) == pytest.approx(MATRIX.to_numpy())
-    assert ax.images[0].get_clim() == (-1, 1)
+    most = MATRIX.to_numpy().max()
+    assert ax.images[0].get_clim() == (
+        (-most, most) if MATRIX.to_numpy().min() < 0 else (MATRIX.to_numpy().min(), most)
+    )
     assert ax.get_title() == "Kendall’s τ-b"
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["AP", "RR", "P"]
     for text, value in zip(ax.texts, MATRIX.to_numpy().ravel(), strict=True):
         assert float(text.get_text().replace("−", "-")) == round(value, 2) + 0.0
-    assert ax.figure.axes[1].get_ylim() == (-1, 1)
+    assert ax.figure.axes[1].get_ylim() == ax.images[0].get_clim()
 
 
 def test_values_are_readable():
@@ -394,7 +398,7 @@ def test_correlations_that_are_not_defined_and_intervals():
 def test_crp_curve():
     other = {"q1": {"d3": 2.0, "d1": 1.0}}
     curves = {"mine": CURVE, "other": ma.crp_curve(other, QRELS)}
-    ax = plots.crp_curve(curves, "q1")
+    ax = plots.crp_over_ranks(curves, "q1")
     for line, curve in zip(ax.lines, curves.values(), strict=False):
         part = curve[curve["qid"] == "q1"]
         assert line.get_xdata().tolist() == part["rank"].tolist()
@@ -409,16 +413,16 @@ def test_crp_curve():
 
 def test_crp_curves_of_other_labels_and_one_query():
     only = CURVE[CURVE["qid"] == "q1"]
-    ax = plots.crp_curve(only)
+    ax = plots.crp_over_ranks(only)
     assert ax.get_legend() is None
-    assert plots.crp_curve({"mine": only}).get_title() == "query q1: mine"
+    assert plots.crp_over_ranks({"mine": only}).get_title() == "query q1: mine"
     classes = ma.crp_curve(RUN, QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])}))
-    ax = plots.crp_curve({"relevance": CURVE, "classes": classes}, "q1")
+    ax = plots.crp_over_ranks({"relevance": CURVE, "classes": classes}, "q1")
     assert [text.get_text() for text in ax.texts] == ["R = 2 (relevance)", "R = 3 (classes)"]
 
 
 def test_profile():
-    ax = plots.profile(RUN, QRELS, "q1")
+    ax = plots.ranking_grades(RUN, QRELS, "q1")
     grades = ax.images[0].get_array()
     expected = [[None, 1, 0, 0, 0.5], [None, 0.5, 1, None, 0]]  # new d1 d2 d4 d3
     assert grades.tolist() == expected
@@ -435,13 +439,13 @@ def test_profile():
 
 def test_profile_of_some_aspects_and_ranks():
     turned = {"trust": ma.Aspect([0, 0.5, 1], greater_is_better=False), "relevance": 4}
-    ax = plots.profile(RUN, ma.Judgments(QRELS), "q1", turned, cutoff=3)
+    ax = plots.ranking_grades(RUN, ma.Judgments(QRELS), "q1", turned, cutoff=3)
     assert ax.images[0].get_array().tolist() == [[None, 0.5, 0], [None, 0.5, 0]]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["trust (1–0)", "relevance (0–4)"]
-    ax = plots.profile(RUN, QRELS, "q1", "relevance", cutoff=1)
+    ax = plots.ranking_grades(RUN, QRELS, "q1", "relevance", cutoff=1)
     assert ax.images[0].get_array().shape == (1, 1)
     long = pd.DataFrame({"qid": 1, "docno": [f"d{n}" for n in range(300)], "score": -np.arange(300.0)})
-    ax = plots.profile(long, long.assign(label=1)[["qid", "docno", "label"]], 1, cutoff=200)
+    ax = plots.ranking_grades(long, long.assign(label=1)[["qid", "docno", "label"]], 1, cutoff=200)
     assert ax.images[0].get_array().shape == (1, 200)
     assert not ax.texts
     assert ax.get_legend() is None
@@ -475,37 +479,39 @@ BAD = [
     (lambda: plots.level_sets(ma.DistanceOrder(TWO), TWO), ["aspects already", "relevance, correctness"]),
     (lambda: plots.level_sets(ma.TOMA(aspects=TWO), TWO), ["aspects already", "relevance, correctness"]),
     (lambda: plots.level_sets("manhattan", {"a": 100, "b": 100}), ["10201", "441", "101, 101"]),
-    (lambda: plots.upper_bounds(IDEAL.drop(columns="strategy")), ["strategy", "query_id, value"]),
-    (lambda: plots.upper_bounds(IDEAL.drop(columns="query_id")), ["query_id or qid", "strategy, value"]),
+    (lambda: plots.upper_bounds(IDEAL.drop(columns="strategy")), ["strategy", "qid, value"]),
+    (lambda: plots.upper_bounds(IDEAL.drop(columns="qid")), ["qid", "strategy, value"]),
     (lambda: plots.upper_bounds(IDEAL.iloc[:0]), ["ideal has no rows"]),
     (lambda: plots.upper_bounds([1]), ["DataFrame", "list"]),
-    (lambda: plots.upper_bounds(IDEAL.assign(query_id=[None] * 12)), ["ideal has no query_id in row 0"]),
+    (lambda: plots.upper_bounds(IDEAL.assign(qid=[None] * 12)), ["ideal has no qid in row 0"]),
     (lambda: plots.upper_bounds(IDEAL.assign(value=np.nan)), ["value nan", "q10"]),
     (lambda: plots.upper_bounds(IDEAL.assign(value="x")), ["value x", "q10"]),
     (lambda: plots.upper_bounds(pd.concat([IDEAL, IDEAL.iloc[:1]])), ["more than one row", "q10", "a > b"]),
     (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.iloc[1:]), ["q10 is", "3 topics", "2 in bounds"]),
     (lambda: plots.upper_bounds(IDEAL, bounds=pd.concat([BOUNDS, BOUNDS])), ["more than one row", "q10"]),
     (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.drop(columns="bound")), ["bound", "analysis.upper_bound"]),
+    (lambda: plots.upper_bounds(), ["expected what", "upper_bound returns"]),
+    (lambda: plots.upper_bounds(BOUNDS, BOUNDS), ["column bound", "bounds="]),
     (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "name, bound", "size"]),
     (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
-    (lambda: plots.asl_curves(POWER, pairs=0), ["pairs", "0"]),
+    (lambda: plots.asl_curves(POWER, n_pairs=0), ["n_pairs", "0"]),
     (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),
     (lambda: plots.correlation_heatmap(MATRIX.to_numpy()), ["DataFrame", "ndarray"]),
     (lambda: plots.correlation_heatmap(MATRIX.iloc[:0]), ["no correlations"]),
     (lambda: plots.correlation_heatmap(MATRIX.iloc[:2]), ["square", "AP, RR, P"]),
     (lambda: plots.correlation_heatmap(MATRIX * 2), ["AP", "2", "[−1, 1]"]),
     (lambda: plots.correlation_heatmap(MATRIX.astype(str) + "x"), ["no number"]),
-    (lambda: plots.crp_curve(CURVE), ["2 queries", "q1, q2"]),
-    (lambda: plots.crp_curve(CURVE, "q7"), ["no query q7", "q1, q2"]),
-    (lambda: plots.crp_curve({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
-    (lambda: plots.crp_curve({"mine": CURVE.iloc[:0]}, "q1"), ["mine", "no rows"]),
-    (lambda: plots.crp_curve({}, "q1"), ["no curve"]),
-    (lambda: plots.crp_curve(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
-    (lambda: plots.profile(RUN, QRELS, "q9"), ["qrels have no query q9", "q1, q2"]),
-    (lambda: plots.profile(RUN, QRELS, "q2"), ["run has no query q2", "q1, q3"]),
-    (lambda: plots.profile(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
-    (lambda: plots.profile(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),
-    (lambda: plots.profile("x", QRELS, "q1"), ["run", "str"]),
+    (lambda: plots.crp_over_ranks(CURVE), ["2 queries", "q1, q2"]),
+    (lambda: plots.crp_over_ranks(CURVE, "q7"), ["no query q7", "q1, q2"]),
+    (lambda: plots.crp_over_ranks({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
+    (lambda: plots.crp_over_ranks({"mine": CURVE.iloc[:0]}, "q1"), ["mine", "no rows"]),
+    (lambda: plots.crp_over_ranks({}, "q1"), ["no curve"]),
+    (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["qrels have no query q9", "q1, q2"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["run has no query q2", "q1, q3"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),
+    (lambda: plots.ranking_grades("x", QRELS, "q1"), ["run", "str"]),
 ]
 
 
@@ -519,4 +525,73 @@ def test_bad_input(draw, parts):
 
 def test_queries_as_whole_numbers():
     numbered = CURVE.assign(qid=CURVE["qid"].map({"q1": 1, "q2": 2}))
-    assert plots.crp_curve(numbered, 1).get_title() == "query 1"
+    assert plots.crp_over_ranks(numbered, 1).get_title() == "query 1"
+
+
+# -- what is drawn --------------------------------------------------------------------------
+
+
+def test_upper_bounds_of_bounds_alone():
+    """They were drawn as boxes of one value each, and their bounds not at all."""
+    for ax in (plots.upper_bounds(BOUNDS), plots.upper_bounds(bounds=BOUNDS)):
+        assert not [patch for patch in ax.patches if hasattr(patch, "get_path")]
+        found, proven = ax.collections
+        assert rows_of(found.get_offsets()) == [(1, 0.7), (2, 0.6), (3, 0.5)]
+        assert rows_of(proven.get_offsets()) == [(2, 0.9)]
+        assert [tick.get_text() for tick in ax.get_xticklabels()] == ["q1", "q9", "q10"]
+        texts = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert texts == ["best value found", "proven bound, where it is greater"]
+    ax = plots.upper_bounds(
+        ma.analysis.upper_bound(QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])})),
+        sort="bound",
+    )
+    assert rows_of(ax.collections[0].get_offsets()) == [(n, 1) for n in range(1, len(ax.get_xticks()) + 1)]
+
+
+@pytest.mark.parametrize(
+    ("values", "span"),
+    [([[1, 0.6], [0.8, 1]], (0.6, 1)), ([[1, -0.5], [0.25, 1]], (-1, 1)), ([[0.1, -0.5], [0.2, 0]], (-0.5, 0.5)),
+     ([[1, 1], [1, 1]], (0, 1)), ([[1, np.nan], [0.5, 1]], (0.5, 1))],
+)  # fmt: skip
+def test_colours_span_the_values(values, span):
+    ax = plots.correlation_heatmap(pd.DataFrame(values, index=["a", "b"], columns=["a", "b"]))
+    assert ax.images[0].get_clim() == span
+    labels = [tick.get_text().replace("−", "-") for tick in ax.figure.axes[1].get_yticklabels()]
+    assert (float(labels[0]), float(labels[-1])) == span
+
+
+def test_systems_by_measures_of_which_lower_is_better():
+    esl = PERQUERY[PERQUERY["measure"].isin(["AP", "RR"])]
+    esl = esl.assign(measure=esl["measure"].replace("RR", "ESL"))
+    esl.loc[esl["measure"] == "ESL", "value"] = 2 - esl.loc[esl["measure"] == "ESL", "value"]
+    ax, plain = plots.systems(esl, "AP", "ESL"), plots.systems(PERQUERY, "AP", "RR")
+    assert ax.get_title() == plain.get_title()
+    assert {text.get_text() for text in ax.texts} == {text.get_text() for text in plain.texts}
+    assert ax.yaxis.get_inverted()
+    assert not ax.xaxis.get_inverted()
+    assert ax.get_ylabel() == "ESL\nmean over topics, lower is better"
+
+
+def test_names_that_changed():
+    for old, new in {"crp_curve": "crp_over_ranks", "profile": "ranking_grades"}.items():
+        with pytest.raises(AttributeError, match=f"now called '{new}'"):
+            getattr(plots, old)
+    with pytest.raises(TypeError, match="no argument 'pairs'; it is now called 'n_pairs'"):
+        plots.asl_curves(POWER, pairs=3)
+    assert not set(plots.__all__) & {*ma.__all__, *ma.analysis.__all__}
+
+
+def test_axes_are_given_by_name():
+    for name in plots.__all__:
+        *_, last = inspect.signature(getattr(plots, name)).parameters.values()
+        assert last.name == "ax"
+        assert last.kind is last.KEYWORD_ONLY
+
+
+def test_completion_shows_public_names_only():
+    assert dir(plots) == plots.__all__
+    assert dir(ma) == sorted(ma.__all__)
+    assert all(hasattr(ma, name) for name in dir(ma))
+    for old, new in {"names": "integration.parsing", "provider": "integration.provider"}.items():
+        with pytest.raises(AttributeError, match=new):
+            getattr(ma, old)

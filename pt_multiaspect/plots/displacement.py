@@ -1,0 +1,99 @@
+"""Cumulated relative position over ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..errors import MultiAspectError
+from .style import GREY, SMALL, add_legend, axes_or_new, check_columns, distinct, line_style, some
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def crp_over_ranks(
+    curves: pd.DataFrame | Mapping[str, pd.DataFrame], qid: str | None = None, *, ax: Axes | None = None
+) -> Axes:
+    """Draw cumulated relative position over the ranks of one query.
+
+    Parameters
+    ----------
+    curves : DataFrame or mapping of str to DataFrame
+        What `pt_multiaspect.crp_curve` returns, of one run or of several by their names.
+    qid : str, optional
+        The query; it may be left out if the curves are of one query only.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        The solid line at 0 is the ideal ranking, the dashed one stands at R. Curves below 0 have
+        documents too early.
+
+    Raises
+    ------
+    MultiAspectError
+        If a column is missing, a frame is empty, or the query is unknown or has to be named.
+    ImportError
+        If matplotlib is not installed.
+
+    References
+    ----------
+    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation. CLEF 2012.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> import pt_multiaspect as ma
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> curve = ma.crp_curve({"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}, {"q1": {"d1": 1, "d2": 1}})
+    >>> ax = plots.crp_over_ranks({"mine": curve}, "q1")
+    >>> ax.lines[0].get_ydata().tolist()
+    [-2, -2, -1]
+    """
+    named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    if not named:
+        raise MultiAspectError("no curve was given")
+    chosen, parts = None if qid is None else str(qid), {}
+    for name, curve in named.items():
+        what = f"the curve of {name}" if name else "a curve"
+        check_columns(curve, ["qid", "rank", "crp", "recall_base"], what, "ma.crp_curve")
+        qids = curve["qid"].astype(str)
+        there = qids.unique().tolist()
+        if chosen is None and len(there) > 1:
+            raise MultiAspectError(f"{what} is of {len(there)} queries; say which by qid: {some(there)}")
+        chosen = there[0] if chosen is None else chosen
+        if chosen not in there:
+            raise MultiAspectError(f"{what} has no query {chosen}; it has {some(there)}")
+        parts[name] = curve[qids == chosen].sort_values("rank")
+    texts = distinct([str(name) for name in parts], 40)
+    ax = axes_or_new(ax, 9 if len(parts) > 1 else 7.2, 4.0)
+    bases: dict[int, list[str]] = {}
+    for index, (part, text) in enumerate(zip(parts.values(), texts, strict=True)):
+        every = max(1, len(part) // 8)
+        ax.plot(
+            part["rank"], part["crp"], lw=1.7, ms=5, label=text or None,
+            markevery=(index * every // len(parts), every), **line_style(index),
+        )  # fmt: skip
+        bases.setdefault(int(part["recall_base"].iloc[0]), []).append(text)
+    ax.axhline(0, color="black", lw=1, zorder=1)
+    for base, of in bases.items():
+        ax.axvline(base, color=GREY, lw=1.1, ls="--", zorder=1)
+        whose = f" ({', '.join(of)})" if len(bases) > 1 else ""
+        ax.annotate(
+            f"R = {base}{whose}", (base, 1), (3, -3), xycoords=("data", "axes fraction"), ha="left", va="top",
+            textcoords="offset points", fontsize=SMALL, color="0.25", rotation=90 if whose else 0,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+        )  # fmt: skip
+    ax.set_xlabel("rank")
+    ax.set_ylabel("cumulated relative position (ranks)")
+    ax.set_title(f"query {chosen}" + (f": {texts[0]}" if len(texts) == 1 and texts[0] else ""), fontsize="medium")
+    ax.margins(0.03, 0.1)
+    if len(texts) > 1:
+        add_legend(ax, True)
+    return ax

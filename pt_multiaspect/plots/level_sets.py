@@ -1,0 +1,196 @@
+"""The order of the label tuples of two aspects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from ir_measures import Measure
+
+from ..aspects import Aspects, spell
+from ..errors import MultiAspectError, choices
+from ..measures import TOMA
+from ..order import DistanceOrder, Order, gaps_to_best, parse_order
+from .style import GREY as _GREY
+from .style import SMALL as _SMALL
+from .style import axes_or_new as _axes
+from .style import colours_of as _colours
+from .style import number_size as _number_size
+from .style import readable_on as _readable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: More label tuples than this have no room for their numbers.
+_MOST_TUPLES = 441
+
+
+def level_sets(
+    order: DistanceOrder | Order | Measure | str | float,
+    aspects: Aspects | Mapping[str, Any] | None = None,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the order of the label tuples of two aspects.
+
+    Every tuple of labels is a point where the order embeds it: at the values of its grades, on axes of
+    equal length if the order has ``axes='equal'``, stretched by the weights. The best is at the top right.
+    Axes are drawn to scale, unless one is more than three times as long as the other. Lines connect
+    tuples that are equally good. The number in a point is its class, 0 the farthest from the best, or the
+    weight that an explicit order gives it. Crosses are tuples that the gate, or an explicit order, excludes.
+
+    Parameters
+    ----------
+    order : DistanceOrder, Order, TOMA measure, str or float
+        What orders tuples. A str or a float is a distance as TOMA takes it.
+    aspects : Aspects or mapping, optional
+        Two aspects with declared grades, for a distance, or for a measure that has no scales declared.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        Ticks stand at the values of the grades, and are named by the grades.
+
+    Raises
+    ------
+    MultiAspectError
+        If there are more or fewer than two aspects, grades are not declared, there are more than 441
+        tuples, aspects are missing or given twice, or `order` is nothing that orders tuples.
+    ImportError
+        If matplotlib is not installed.
+
+    References
+    ----------
+    Fig. 1 of Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings.
+    CIKM 2021.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> ax = plots.level_sets("manhattan", {"relevance": 3, "correctness": 2})
+    >>> sorted({int(text.get_text()) for text in ax.texts})
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    """
+    ordering = _ordering(order, aspects)
+    if len(ordering.names) != 2:
+        raise MultiAspectError(
+            f"level sets are drawn of two aspects, not of {len(ordering.names)}: {choices(ordering.names)}"
+        )
+    if ordering.n_tuples > _MOST_TUPLES:
+        raise MultiAspectError(
+            f"{ordering.n_tuples} label tuples are too many to be drawn (at most {_MOST_TUPLES}); "
+            f"the scales have {choices(len(scale) for scale in ordering.scales)} grades"
+        )
+    weights = (getattr(ordering, "weights", None) or {}).copy()
+    stretch = [weights.get(name, 1.0) or 1.0 for name in ordering.names]
+    gaps = gaps_to_best(ordering.scales, getattr(ordering, "axes", "gains"))
+    coordinates = [
+        np.array([float(per_grade[0] - gap) * by for gap in per_grade])
+        for per_grade, by in zip(gaps, stretch, strict=True)
+    ]
+    level, excluded = _levels(ordering)
+    distinct = sorted(set(level.values()))
+    is_new = ax is None
+    spans = [max(float(np.ptp(axis)), 1e-9) for axis in coordinates]
+    ax = _axes(ax, *(float(np.clip(1.8 + 0.6 * len(scale), 4.4, 9.5)) for scale in ordering.scales))
+    equal = max(spans) <= 3 * min(spans)
+    if equal:  # distances are to be seen
+        ax.set_aspect("equal", adjustable="box" if is_new else "datalim")
+    corners = ax.get_window_extent()
+    room = [length / (len(scale) + 0.5) for length, scale in zip(corners.size, ordering.scales, strict=True)]
+    size = float(np.clip((0.5 * min(room) * 72 / ax.figure.dpi) ** 2, 60, 420))
+    colours = _colours("cividis", np.linspace(0, 0.75, len(distinct)))
+    where = {grades: (coordinates[0][grades[0]], coordinates[1][grades[1]]) for grades in [*level, *excluded]}
+    best = tuple(axis[-1] for axis in coordinates)
+    for value, colour in zip(distinct, colours, strict=True):
+        points = np.array([where[grades] for grades, of in level.items() if of == value])
+        gaps = np.array(best) - points
+        points = points[np.lexsort((gaps.sum(axis=1), np.arctan2(gaps[:, 1], gaps[:, 0])))]
+        if len(points) > 1:
+            ax.plot(points[:, 0], points[:, 1], color=colour, lw=1.6, zorder=1)
+        is_best = value == distinct[-1]
+        face = colour if is_best else "white"
+        ax.scatter(points[:, 0], points[:, 1], s=size, color=face, edgecolors=colour, lw=1.6, zorder=2)
+        for across, up in points.tolist():
+            ax.text(
+                across, up, spell(value), ha="center", va="center", zorder=3,
+                color=_readable(colour) if is_best else "black", fontsize=_number_size(size, spell(value)),
+            )  # fmt: skip
+    if excluded:
+        crossed = np.array([where[grades] for grades in excluded])
+        ax.scatter(
+            crossed[:, 0], crossed[:, 1], s=size / 3, marker="x", color=_GREY, lw=1.2, zorder=2, label="impossible"
+        )
+        ax.legend(loc="lower left", bbox_to_anchor=(1.01, 0), borderaxespad=0, frameon=False, fontsize=_SMALL)
+    for axis, name, scale, at, by in zip(
+        (ax.xaxis, ax.yaxis), ordering.names, ordering.scales, coordinates, stretch, strict=True
+    ):
+        grades_at: dict[float, list[str]] = {}
+        for value, grade in zip(at.tolist(), scale.grades.tolist(), strict=True):
+            grades_at.setdefault(value, []).append(spell(grade))
+        axis.set_ticks(list(grades_at), [", ".join(grades) for grades in grades_at.values()])
+        axis.set_label_text(name if by == 1 else f"{name} (weight {spell(by)})")
+    ax.margins(*(0.6 / len(scale) for scale in ordering.scales))
+    ax.set_title(_order_title(ordering, len(distinct)), fontsize="medium")
+    return ax
+
+
+def _ordering(order: object, aspects: Aspects | Mapping[str, Any] | None) -> DistanceOrder | Order:
+    """What orders tuples, in any form `level_sets` takes."""
+    if isinstance(order, DistanceOrder | Order):
+        if aspects is not None:
+            raise MultiAspectError(f"the order has its aspects already, {choices(order.names)}; leave out aspects")
+        return order
+    given: dict[str, Any] = {"distance": order}
+    if isinstance(order, Measure):
+        if not isinstance(order, type(TOMA)):
+            raise MultiAspectError(f"level sets are those of TOMA or of an order; {order} orders no label tuples")
+        given = {name: order[name] for name in ("distance", "axes", "weights", "gate")}
+        declared = order["aspects"]
+        if isinstance(declared, Aspects):
+            if aspects is not None:
+                raise MultiAspectError(
+                    f"the measure has its aspects already, {choices(declared)}; leave out aspects"
+                )
+            aspects = declared
+    parsed = given["distance"] = parse_order(given["distance"])
+    if isinstance(parsed, Order):
+        return parsed
+    if not isinstance(aspects, Mapping):
+        raise MultiAspectError(
+            f"level sets of the distance {parsed} need two aspects with their grades, such as "
+            f"aspects={{'relevance': 3, 'credibility': 2}}, not {aspects!r}"
+        )
+    return DistanceOrder(aspects, **given)
+
+
+def _levels(ordering: DistanceOrder | Order) -> tuple[dict[tuple[int, ...], float], list[tuple[int, ...]]]:
+    """The class, or weight, of every possible tuple of grade indices, and the impossible tuples."""
+    tuples = list(product(*(range(len(scale)) for scale in ordering.scales)))
+    if isinstance(ordering, DistanceOrder):
+        classes = ordering.class_index(np.array(tuples)).tolist()
+        gate = None if ordering.gate is None else ordering.names.index(ordering.gate)
+        possible = [gate is None or grades[gate] > 0 or not any(grades) for grades in tuples]
+        level = {grades: float(of) for grades, of, is_in in zip(tuples, classes, possible, strict=True) if is_in}
+    else:
+        weighed = ordering.to_dict()
+        label_of = [scale.grades.tolist() for scale in ordering.scales]
+        labels = {grades: tuple(of[grade] for of, grade in zip(label_of, grades, strict=True)) for grades in tuples}
+        level = {grades: weighed[labels[grades]] for grades in tuples if labels[grades] in weighed}
+    return level, [grades for grades in tuples if grades not in level]
+
+
+def _order_title(ordering: DistanceOrder | Order, n_levels: int) -> str:
+    classes = f"{n_levels} class{'' if n_levels == 1 else 'es'}"
+    if isinstance(ordering, Order):
+        return f"{classes} by {ordering.name or 'an explicit order'}, with their weights"
+    name = ordering.distance if isinstance(ordering.distance, str) else f"Minkowski (p = {ordering.distance:g})"
+    axes = ", equal axes" if ordering.axes == "equal" else ""
+    gated = f", gate {ordering.gate}" if ordering.gate else ""
+    return f"{classes} by {name.capitalize()} distance{axes}{gated}"

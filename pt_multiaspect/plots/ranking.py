@@ -1,0 +1,133 @@
+"""The grades of the documents of one ranking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..analysis._frames import check_count
+from ..aspects import Aspects, parse_aspects, spell
+from ..errors import MultiAspectError
+from ..judgments import Judgments
+from ..rankings import Rankings, run_frame
+from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readable_on, shorten, some, unit_square
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: With more ranks, there is no room for labels.
+_MOST_LABELS = 30
+
+
+def ranking_grades(
+    run: object,
+    qrels: object,
+    qid: str,
+    aspects: Aspects | Mapping[str, Any] | Sequence[str] | str | None = None,
+    cutoff: int = 20,
+    *,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw which grades the documents of a ranking have, rank by rank and aspect by aspect.
+
+    Parameters
+    ----------
+    run : DataFrame, dict or iterable of namedtuples
+        One run.
+    qrels : DataFrame, dict, iterable of namedtuples or Judgments
+        Wide qrels, a numeric column per aspect.
+    qid : str
+        The query.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Which aspects, in this order, with or without scales, as measures take them; all by default.
+    cutoff : int, default 20
+        How many ranks are drawn, if the ranking has as many.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        Colours are the place of the grade on its scale, 0 for the worst and 1 for the best; labels are written
+        into the cells as far as there is room. Cells that are hatched are not judged.
+
+    Raises
+    ------
+    MultiAspectError
+        If the run or the qrels do not have the query, an aspect is unknown, or input is faulty.
+    ImportError
+        If matplotlib is not installed.
+
+    References
+    ----------
+    Table 4 of Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
+    ICTIR 2017, drawn for all ranks.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> ax = plots.ranking_grades({"q1": {"d1": 3.0, "new": 2.0, "d2": 1.0}}, qrels, "q1")
+    >>> ax.images[0].get_array().tolist()
+    [[1.0, None, 0.5], [0.0, None, 1.0]]
+    """
+    n_ranks = check_count("cutoff", cutoff)
+    judgments, qid = Judgments.of(qrels), str(qid)
+    views = judgments.views(parse_aspects(aspects))
+    if qid not in judgments.qids:
+        raise MultiAspectError(f"the qrels have no query {qid}; they have {some(judgments.qids)}")
+    frame = run_frame(run)
+    of_query = frame[frame["query_id"] == qid]
+    if of_query.empty:
+        raise MultiAspectError(f"the run has no query {qid}; it has {some(frame['query_id'].unique())}")
+    rankings = Rankings(of_query, judgments)
+    layout, query = rankings.top(n_ranks), int(np.flatnonzero(judgments.qids == qid)[0])
+    n_ranks = min(n_ranks, int(rankings.layout.n_ret[query]))
+    labels = np.full((len(views), n_ranks), np.nan)
+    grades = np.full((len(views), n_ranks), np.nan)
+    for index, view in enumerate(views):
+        rows = layout.row[view.known[layout.row]]
+        ranks = layout.rank[view.known[layout.row]] - 1
+        labels[index, ranks] = view.label[rows]
+        grades[index, ranks] = view.grade[rows] / max(1, len(view.scale) - 1)
+    ax = axes_or_new(ax, float(np.clip(3.2 + 0.34 * n_ranks, 5, 15)), 1.5 + 0.42 * len(views))
+    image = ax.imshow(np.ma.masked_invalid(grades), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    unjudged = np.argwhere(np.isnan(grades))
+    hatched: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": "////", "linewidth": 0}
+    for row, column in unjudged.tolist():
+        ax.add_patch(unit_square("", at=(column - 0.5, row - 0.5), **hatched))
+    colours = colours_of("cividis", np.nan_to_num(grades))
+    written = [[spell(round(label, 2)) for label in row] for row in labels.tolist()]
+    if n_ranks <= _MOST_LABELS and max(len(text) for row in written for text in row) <= 4:
+        for row, column in np.argwhere(~np.isnan(grades)).tolist():
+            ax.text(
+                column, row, written[row][column], ha="center", va="center", fontsize=SMALL,
+                color=readable_on(colours[row, column]),
+            )  # fmt: skip
+    ax.set_xticks(np.arange(0.5, n_ranks - 1), minor=True)
+    ax.set_yticks(np.arange(0.5, len(views) - 1), minor=True)
+    ax.grid(which="minor", color="white", lw=1.2)
+    step = 1 if n_ranks <= _MOST_LABELS else 5 * math.ceil(n_ranks / 100)
+    shown = [rank for rank in range(1, n_ranks + 1) if step == 1 or rank == 1 or rank % step == 0]
+    ax.set_xticks([rank - 1 for rank in shown], list(map(str, shown)), fontsize=SMALL)
+    ends = [f"{spell(view.scale.grades[0].item())}–{spell(view.scale.grades[-1].item())}" for view in views]
+    ax.set_yticks(
+        range(len(views)),
+        [f"{shorten(view.name, 28)} ({scale})" for view, scale in zip(views, ends, strict=True)],
+    )
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_xlabel("rank")
+    ax.set_title(f"query {qid}", loc="left", fontsize="medium")
+    add_colour_bar(ax, image, "grade, worst\nto best", [0, 0.5, 1])
+    if len(unjudged):
+        ax.legend(
+            handles=[unit_square("not judged", **hatched)], loc="lower right", bbox_to_anchor=(1, 1), frameon=False,
+            fontsize=SMALL, borderaxespad=0.2,
+        )  # fmt: skip
+    return ax

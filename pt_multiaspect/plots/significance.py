@@ -1,0 +1,94 @@
+"""Achieved significance levels of pairs of systems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..analysis import DiscriminativePower
+from ..analysis._frames import check_between, check_count
+from ..errors import MultiAspectError, renamed
+from .style import MOST_INSIDE, add_legend, axes_or_new, distinct, line_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@renamed(pairs="n_pairs")
+def asl_curves(
+    power: DiscriminativePower, *, n_pairs: int | None = None, top: float | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the achieved significance levels of all pairs of systems, a line per measure.
+
+    Pairs are sorted for each measure by its own levels, the greatest first. The sooner a line falls below
+    the dashed one, the more pairs the measure tells apart.
+
+    Parameters
+    ----------
+    power : DiscriminativePower
+        What `analysis.discriminative_power` returns.
+    n_pairs : int, optional
+        Draw only the first so many pairs of each measure.
+    top : float in (0, 1), optional
+        The greatest level shown, such as 0.1; all by default.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        The legend has the measures by their power, the most discriminative first.
+
+    Raises
+    ------
+    MultiAspectError
+        If `power` is something else, or a parameter is out of range.
+    ImportError
+        If matplotlib is not installed.
+
+    References
+    ----------
+    Sakai: Evaluating Evaluation Metrics based on the Bootstrap. SIGIR 2006.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> from pt_multiaspect import plots
+    >>> from pt_multiaspect.analysis import discriminative_power
+    >>> matplotlib.use("Agg")
+    >>> scores = {"a": [0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.8, 0.7, 0.8, 0.7], "c": [0.1, 0.2, 0.1, 0.2, 0.0]}
+    >>> perquery = pd.DataFrame(
+    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
+    ...     columns=["name", "qid", "measure", "value"],
+    ... )
+    >>> ax = plots.asl_curves(discriminative_power(perquery, test="t"))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['AP (66.7 %)', 'α = 0.01']
+    """
+    if not isinstance(power, DiscriminativePower):
+        raise MultiAspectError(f"power is what analysis.discriminative_power returns, not a {type(power).__name__}")
+    limit = None if n_pairs is None else check_count("n_pairs", n_pairs)
+    greatest = None if top is None else check_between("top", top)
+    levels = {measure: group["asl"].to_numpy(float) for measure, group in power.curve().groupby("measure")}
+    shares = dict(zip(power.table["measure"], power.table["power"], strict=True))
+    texts = distinct([str(measure) for measure in shares], 44)
+    beside = len(shares) >= MOST_INSIDE
+    ax = axes_or_new(ax, 10 if beside else 7.2, 4.4)
+    longest = 0
+    for index, ((measure, share), text) in enumerate(zip(shares.items(), texts, strict=True)):
+        level = levels[measure][:limit]
+        longest = max(longest, len(level))
+        every = max(1, len(level) // 8)
+        ax.plot(
+            np.arange(1, len(level) + 1), level, lw=1.5, ms=4.5, markevery=(index * every // len(shares), every),
+            label=f"{text} ({100 * share:.1f} %)", **line_style(index),
+        )  # fmt: skip
+    corrected = f" (levels before {power.correction})" if power.correction else ""
+    ax.axhline(power.alpha, color="black", lw=1, ls=(0, (6, 3)), label=f"α = {power.alpha:g}{corrected}")
+    ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
+    ax.set_ylim(0, 1 if greatest is None else greatest)
+    ax.set_xlabel("pairs of systems, by descending level")
+    ax.set_ylabel(f"achieved significance level ({power.test})")
+    add_legend(ax, beside, title="measure (pairs discriminated)")
+    return ax

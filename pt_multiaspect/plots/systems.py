@@ -1,0 +1,199 @@
+"""Systems by their means of two measures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from ..analysis import rank_correlation
+from ..analysis._frames import Floats, directions, matrix
+from ..analysis.correlation import rounded
+from ..errors import MultiAspectError, choices
+from .style import BLUE, GREY, SMALL, add_legend, axes_or_new, shorten, some, wrap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def systems(
+    perquery: pd.DataFrame,
+    x: Measure | str,
+    y: Measure | str,
+    *,
+    label: int | Sequence[Hashable] = 5,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw systems by their means of two measures, with Kendall's τ.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
+        ``pt.Experiment(perquery=True)`` return. An axis goes downwards for a measure of which lower is better,
+        such as ESL, so that better systems are always at the top right.
+    x, y : measure or str
+        Two of the measures in it.
+    label : int or sequence of names, default 5
+        Which systems are named: so many of those that change their rank most between the measures, as far
+        as they change it at all, or these. The number after a name is by how many ranks `y` puts
+        it higher (↑) or lower (↓) than `x`; ties have their mean rank.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+        The title has Kendall's τ-b of the means, numbers of systems and of topics.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure or a name is unknown, or the frame is not as `analysis.correlation` needs it.
+    ImportError
+        If matplotlib is not installed.
+
+    References
+    ----------
+    After Fig. 1 and 2 of Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> scores = {"AP": [0.1, 0.3, 0.2, 0.4], "RR": [0.2, 0.5, 0.6, 0.9]}
+    >>> rows = [
+    ...     (f"run {n}", qid, measure, score)
+    ...     for measure in scores
+    ...     for qid in ("q1", "q2")
+    ...     for n, score in enumerate(scores[measure])
+    ... ]
+    >>> ax = plots.systems(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), "AP", "RR")
+    >>> ax.get_title()
+    'Kendall’s τ-b = 0.667 (4 systems, 2 topics)'
+    """
+    from scipy.stats import rankdata
+
+    values, names, qids, both, signs = _two_measures(perquery, x, y)
+    means = values.mean(axis=1)
+    ranks = rankdata(-rounded(means * signs), axis=0)
+    moves = ranks[:, 0] - ranks[:, 1]
+    named = _to_label(label, names, moves)
+    tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
+    ax = axes_or_new(ax, 6.4, 5.2)
+    ax.set_axisbelow(True)
+    ax.grid(color="0.93")
+    plain = np.setdiff1d(np.arange(len(names)), named)
+    ax.scatter(means[plain, 0], means[plain, 1], s=24, marker="o", color=GREY, alpha=0.75, linewidths=0)
+    colours: dict[int, str] = {}
+    for chosen, marker, colour, text in (
+        ([i for i in named if moves[i] > 0], "^", BLUE, "higher rank on the vertical axis"),
+        ([i for i in named if moves[i] < 0], "v", "#B24D00", "lower rank on the vertical axis"),
+        ([i for i in named if moves[i] == 0], "D", "black", "the same rank on both axes"),
+    ):
+        if chosen:
+            ax.scatter(means[chosen, 0], means[chosen, 1], s=42, marker=marker, color=colour, zorder=3, label=text)
+            colours.update(dict.fromkeys(chosen, colour))
+    for axis, measure, sign in zip((ax.xaxis, ax.yaxis), both, signs.tolist(), strict=True):
+        axis.set_label_text(f"{wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
+        axis.set_inverted(sign < 0)
+    known = "is not defined" if math.isnan(tau) else f"= {tau:.3f}"
+    ax.set_title(f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics)", fontsize="medium")
+    ax.margins(0.1)
+    if named:
+        add_legend(ax, False)
+        arrows = {1.0: "↑", -1.0: "↓", 0.0: "="}
+        texts = [
+            f"{shorten(str(names[i]), 26)} {arrows[float(np.sign(moves[i]))]}"
+            + (f"{abs(moves[i]):g}" if moves[i] else "")
+            for i in named
+        ]
+        _annotate(ax, means, dict(zip(named, texts, strict=True)), colours)
+    return ax
+
+
+def _two_measures(
+    perquery: pd.DataFrame, x: Measure | str, y: Measure | str
+) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
+    """The values systems × topics × (x, y), names, topics, labels of the measures, and −1 where lower is better."""
+    both = (str(x), str(y))
+    if isinstance(perquery, pd.DataFrame) and list(perquery.columns).count("measure") == 1 and len(perquery):
+        written = perquery["measure"].map(str)
+        known = written.unique().tolist()
+        unknown = [measure for measure in both if measure not in known]
+        if unknown:
+            raise MultiAspectError(f"the frame has no measure {choices(unknown)}; it has {choices(known)}")
+        if both[0] == both[1]:
+            raise MultiAspectError(f"x and y are two measures, not {both[0]} twice; the frame has {choices(known)}")
+        perquery = perquery.assign(measure=written)[written.isin(both).to_numpy()]
+    values, names, qids, measures = matrix(perquery)
+    values = values[:, :, [measures.index(measure) for measure in both]]
+    return values, names, qids, both, directions(perquery, values, list(both))
+
+
+def _to_label(label: int | Sequence[Hashable], names: list[Any], moves: Floats) -> list[int]:
+    """The positions of the systems that are named, those that move most first."""
+    is_number = isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0
+    if not is_number and (isinstance(label, str) or not isinstance(label, Iterable)):
+        raise MultiAspectError(f"label is a number of systems, at least 0, or a list of names, not {label!r}")
+    if isinstance(label, int | np.integer):
+        order = np.argsort(-np.abs(moves), kind="stable")[: int(label)]
+        return [index for index in order.tolist() if moves[index]]
+    unknown = [name for name in label if name not in names]
+    if unknown:
+        raise MultiAspectError(f"there is no system {choices(unknown)}; there are {some(names)}")
+    return [names.index(name) for name in dict.fromkeys(label)]
+
+
+def _annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int, str]) -> None:
+    """Name points, each where its name and the line to it hide few other points, names and lines."""
+    figure = ax.get_figure()
+    assert figure is not None
+    figure.canvas.figure.draw_without_rendering()  # that lays the axes out
+    scale = 72.0 / figure.dpi
+    at = ax.transData.transform(points) * scale
+    corners = ax.get_window_extent()
+    frame = np.array([corners.x0, corners.y0, corners.x1, corners.y1]) * scale
+    height = 1.25 * SMALL
+    boxes: list[Floats] = []
+    lines = np.empty((0, 2))
+    for index, text in texts.items():
+        width = 0.6 * SMALL * len(text)
+        others = at[[other for other in texts if other != index]]
+        best = (math.inf, np.zeros(2), "left", np.zeros(4), lines)
+        for radius, turn in product((10, 17, 27, 40, 55, 72), range(16)):
+            offset = radius * np.array([math.cos(math.pi * turn / 8), math.sin(math.pi * turn / 8)])
+            align = "left" if offset[0] > 0.35 * radius else "right" if offset[0] < -0.35 * radius else "center"
+            left, middle = at[index] + offset - [{"left": 0, "center": width / 2, "right": width}[align], 0]
+            box = np.array([left, middle - height / 2, left + width, middle + height / 2])
+            line = at[index] + np.linspace(0.15, 1, 9)[:, None] * offset
+            leaves = (box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any()
+            cost = 0.03 * radius + 40 * leaves + 1.5 * _hits(at, box, 2.5) + 4 * _hits(others, box, 4)
+            cost += sum(20 * _overlap(box, other) + 8 * bool(_hits(line, other, 1)) for other in boxes)
+            cost += 8 * bool(_hits(lines, box, 1))
+            cost += 4 * sum(bool(_hits(line, np.tile(other, 2), 4)) for other in others)
+            if cost < best[0]:
+                best = cost, offset, align, box, line
+        boxes.append(best[3])
+        lines = np.vstack([lines, best[4]])
+        ax.annotate(
+            text, (points[index, 0], points[index, 1]), (best[1][0], best[1][1]), textcoords="offset points",
+            fontsize=SMALL, color=colours[index], ha=best[2], va="center", zorder=4,
+            arrowprops={"arrowstyle": "-", "color": colours[index], "lw": 0.7, "shrinkA": 0, "shrinkB": 3},
+        )  # fmt: skip
+
+
+def _hits(points: Floats, box: Floats, margin: float) -> int:
+    """How many points are in a box (left, bottom, right, top), or as close to it as the margin."""
+    return int(((points > box[:2] - margin) & (points < box[2:] + margin)).all(axis=1).sum())
+
+
+def _overlap(one: Floats, other: Floats) -> bool:
+    """Whether two boxes meet."""
+    return bool((one[:2] < other[2:]).all() and (other[:2] < one[2:]).all())

@@ -1,0 +1,166 @@
+"""Values of ideal rankings, and upper bounds, by topic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from ..analysis._frames import Floats, check_choice
+from ..errors import MultiAspectError
+from ..judgments import QUERY_COLUMNS, id_column, identifiers
+from .style import BLUE, ORANGE, SMALL, axes_or_new, check_columns, natural_key, some, unit_square, wrap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Bounds above the value by less are not seen above it.
+_VISIBLE = 1e-4
+
+
+def upper_bounds(
+    ideal: pd.DataFrame | None = None,
+    bounds: pd.DataFrame | None = None,
+    *,
+    sort: str = "name",
+    measure: Measure | str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw, per topic, the values of rankings that are taken for ideal, and the best value of any ranking.
+
+    A box has the values of all strategies: its edges are the quartiles, the line in it is the median, and
+    whiskers go to the least and the greatest value.
+
+    Parameters
+    ----------
+    ideal : DataFrame, optional
+        Columns ``qid strategy value``, as `analysis.ideal_values` returns: the boxes. What `analysis.upper_bound`
+        returns is taken for `bounds` here too.
+    bounds : DataFrame, optional
+        Columns ``qid value bound``, as `analysis.upper_bound` returns, for the
+        same topics: diamonds are the best values found, triangles what no ranking can exceed, drawn
+        where that is greater by 0.0001 or more.
+    sort : {'name', 'bound'}, default 'name'
+        The order of topics: by name, numbers in it as numbers, or the greatest bound first (without
+        `bounds` the greatest value).
+    measure : measure or str, optional
+        Whose values they are, to be written on the axis.
+    ax : Axes, optional
+        Where to draw; a new figure by default, the wider the more topics there are.
+
+    Returns
+    -------
+    Axes
+        Topics are at 1, 2, … in this order.
+
+    Raises
+    ------
+    MultiAspectError
+        If neither frame is given, a column is missing, a value is no finite number, a topic has a strategy or
+        a bound twice, the two frames have different topics, or a frame is empty.
+    ImportError
+        If matplotlib is not installed.
+
+    References
+    ----------
+    Fig. 2 of Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings.
+    CIKM 2021.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> rows = [("q1", "sum", 0.9), ("q1", "max", 0.8), ("q2", "sum", 0.7), ("q2", "max", 0.75)]
+    >>> ax = plots.upper_bounds(pd.DataFrame(rows, columns=["qid", "strategy", "value"]))
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['q1', 'q2']
+    """
+    check_choice("sort", sort, ("name", "bound"))
+    if isinstance(ideal, pd.DataFrame) and "bound" in ideal.columns:
+        if bounds is not None:
+            raise MultiAspectError("ideal has a column bound, as analysis.upper_bound returns: give it as bounds=")
+        ideal, bounds = None, ideal
+    if ideal is None and bounds is None:
+        raise MultiAspectError("expected what analysis.ideal_values or analysis.upper_bound returns, got nothing")
+    groups: dict[Any, Floats] = {}
+    best: dict[Any, float] = {}
+    found: pd.DataFrame | None = None
+    if ideal is not None:
+        values = _values_by_topic(ideal, ["strategy", "value"], ["strategy"], "ideal")
+        groups = {qid: group["value"].to_numpy(float) for qid, group in values.groupby("topic")}
+        best = {qid: group.max() for qid, group in groups.items()}
+    if bounds is not None:
+        found = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
+        apart = sorted({str(qid) for qid in set(groups) ^ set(found.index)}, key=natural_key) if groups else []
+        if apart:
+            raise MultiAspectError(
+                f"ideal and bounds have the same topics, but {some(apart)} "
+                f"{'is' if len(apart) == 1 else 'are'} in one of them only "
+                f"({len(groups)} topics in ideal, {len(found)} in bounds)"
+            )
+        best = dict(zip(found.index.tolist(), found["bound"].tolist(), strict=True))
+    topics = sorted(map(str, best), key=natural_key)
+    if sort == "bound":
+        topics.sort(key=lambda qid: -best[qid])
+    place = np.arange(1, len(topics) + 1)
+    ax = axes_or_new(ax, float(np.clip(1.6 + 0.19 * len(topics), 6.4, 24)), 4.2)
+    ax.set_axisbelow(True)
+    ax.grid(axis="y", color="0.93")
+    handles: list[Any] = []
+    if groups:
+        ax.boxplot(
+            [groups[qid] for qid in topics], positions=place.tolist(), widths=0.62, whis=(0, 100),
+            patch_artist=True, showfliers=False, manage_ticks=False,
+            boxprops={"facecolor": "#BFDDF0", "edgecolor": BLUE, "linewidth": 1},
+            medianprops={"color": "black", "linewidth": 1.6},
+            whiskerprops={"color": BLUE}, capprops={"color": BLUE},
+        )  # fmt: skip
+        handles.append(unit_square("ideal rankings of all strategies", facecolor="#BFDDF0", edgecolor=BLUE))
+    if found is not None:
+        value, bound = (found.loc[topics, column].to_numpy(float) for column in ("value", "bound"))
+        handles.append(ax.scatter(place, value, s=20, marker="D", color=ORANGE, zorder=4, label="best value found"))
+        above = bound - value > _VISIBLE
+        if above.any():
+            handles.append(
+                ax.scatter(
+                    place[above], bound[above], s=34, marker="v", facecolors="white", edgecolors="black", lw=1.1,
+                    zorder=3, label="proven bound, where it is greater",
+                )
+            )  # fmt: skip
+    ax.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=len(handles), frameon=False,
+        fontsize=SMALL, handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2,
+    )  # fmt: skip
+    crowded = len(topics) > 12 or max(map(len, topics)) > 5
+    ax.set_xticks(place, topics, rotation=90 if crowded else 0, fontsize=SMALL)
+    ax.set_xlim(0.3, len(topics) + 0.7)
+    ax.set_xlabel("topic" if sort == "name" else "topic, the greatest bound first")
+    ax.set_ylabel("value" if measure is None else wrap(str(measure), 34))
+    return ax
+
+
+def _values_by_topic(frame: object, columns: list[str], keys: list[str], what: str) -> pd.DataFrame:
+    """The columns of a frame, checked, with a column ``topic``; a row per topic and `keys`."""
+    source = {"ideal": "analysis.ideal_values", "bounds": "analysis.upper_bound"}[what]
+    check_columns(frame, columns, what, source)
+    assert isinstance(frame, pd.DataFrame)
+    result = frame[columns].assign(topic=identifiers(id_column(frame, QUERY_COLUMNS[::-1], what), what))
+    for column in (column for column in columns if column not in keys):
+        numbers = pd.to_numeric(result[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        wrong = np.flatnonzero(~np.isfinite(numbers))
+        if len(wrong):
+            raise MultiAspectError(
+                f"{what} has the {column} {result[column].iloc[int(wrong[0])]} on topic "
+                f"{result['topic'].iloc[int(wrong[0])]}, no finite number"
+            )
+        result[column] = numbers
+    twice = result[result.duplicated(["topic", *keys])]
+    if len(twice):
+        raise MultiAspectError(
+            f"{what} has more than one row of topic {twice['topic'].iloc[0]}"
+            + "".join(f" and {key} {twice[key].iloc[0]}" for key in keys)
+        )
+    return result
