@@ -1,4 +1,4 @@
-"""A small test collection judged on three aspects, shipped with the package."""
+"""A small test collection with three aspects, included in the package."""
 
 from __future__ import annotations
 
@@ -12,23 +12,22 @@ __all__ = ["Collection", "load_health"]
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Documents, topics and judgments of several aspects, in PyTerrier's vocabulary.
+    """Documents, topics and multi-aspect qrels, with PyTerrier's column names.
 
-    Two collections are equal only if they are the same object: frames have no
-    single truth value to compare by.
+    Collections are compared by identity: two that are loaded separately are not equal.
 
     Attributes
     ----------
     documents : pandas.DataFrame
-        One row a document: ``docno``, ``text``.
+        One row per document: ``docno``, ``text``.
     topics : pandas.DataFrame
-        One row a query: ``qid``, ``query``.
+        One row per query: ``qid``, ``query``.
     qrels : pandas.DataFrame
-        One row a judged (query, document): ``qid``, ``docno``, ``label`` and one
+        One row per judged document of a query: ``qid``, ``docno``, ``label`` and one
         column for each further aspect.
     grades : dict of str to list of int
-        The grades of every aspect, worst first. The first aspect is called
-        ``relevance``, as the measures call it; its column is ``label``.
+        The grades of each aspect, from lowest to highest. The first aspect is
+        ``relevance``, whose column is ``label``.
     """
 
     documents: pd.DataFrame
@@ -38,16 +37,16 @@ class Collection:
 
 
 def load_health() -> Collection:
-    """Load the health passages, queries and judgments that come with the package.
+    """Load the collection of health passages that the package contains.
 
     54 short passages, 10 questions in plain language and 118 judgments of
-    relevance (0-2), understandability (0-3) and credibility (0-2), all written for
-    this package. Several passages are false on purpose: this is no medical advice.
+    relevance (0-2), understandability (0-3) and credibility (0-2), written for
+    this package. Some passages are deliberately false: this is not medical advice.
 
     Returns
     -------
     Collection
-        Fresh frames on every call, so changing them harms nobody else.
+        New frames on each call, which may be changed freely.
 
     Examples
     --------
@@ -66,7 +65,7 @@ def load_health() -> Collection:
     [0, 1, 2, 3]
     """
     folder = files("pt_multiaspect") / "data" / "health"
-    # Identifiers are read as text: "1" as a number would not join with a run's "1".
+    # Identifiers are read as text: the number 1 would not match "1" in a run.
     with (folder / "documents.jsonl").open(encoding="utf-8") as file:
         documents = pd.read_json(file, lines=True, dtype=False)
     with (folder / "topics.tsv").open(encoding="utf-8") as file:

@@ -138,7 +138,10 @@ def test_orders():
     assert (before.score, after.score) == (1.0, pytest.approx(0.322, abs=1e-3))
     assert "should not score lower" in example.sentence
     signed = found.results[found.results["measure"] == str(HelpfulMinusHarmful(order=HARMFUL))]
-    assert signed.set_index("property").loc["1 attainable", "reason"] == "its values lie between -1 and 1"
+    assert (
+        signed.set_index("property").loc["1 attainable", "reason"]
+        == "the values of the measure are between -1 and 1"
+    )
 
 
 def test_the_order_of_tuples_is_checked_itself():
@@ -484,8 +487,8 @@ def test_three_aspects_and_six_documents():
 
 
 SENTENCE = (
-    "Ranks 1 and 2 are in the wrong order of credibility, in A at a higher relevance than in B, so A should lose "
-    "more; it loses less."
+    "Ranks 1 and 2 are in the wrong order of credibility, in A at a higher relevance than in B. A should lose "
+    "more, but A loses less."
 )
 
 
@@ -516,27 +519,27 @@ def test_printed():
 # -- bad input --------------------------------------------------------------------------------------
 
 BAD = [
-    ({"measures": nDCG}, r"nDCG measures one aspect.*On\(aspect='credibility', base='nDCG'\)"),
-    ({"measures": "map"}, "AP measures one aspect"),
-    ({"measures": nCRP}, "nCRP measures one aspect"),
+    ({"measures": nDCG}, r"multi-aspect measure, got nDCG.*On\(aspect='credibility', base='nDCG'\)"),
+    ({"measures": "map"}, "expected a multi-aspect measure, got AP"),
+    ({"measures": nCRP}, "expected a multi-aspect measure, got nCRP"),
     ({"measures": 3}, "a measure is"),
     ({"measures": "TOMAA"}, "neither"),
     ({"measures": []}, "no measure"),
     ({"measures": CAM(base="P")}, "needs cutoff"),
-    ({"properties": "D9"}, "unknown properties D9; there are D1; D2"),
-    ({"properties": ["D1", 3]}, "unknown properties 3"),
-    ({"properties": []}, "unknown properties"),
-    ({"properties": 7}, "properties are names"),
-    ({"properties": ["D1", "D4"], "aspects": {"relevance": 2}}, "D4 is about 2 aspects"),
+    ({"properties": "D9"}, "properties: expected names from D1; D2.*, got D9"),
+    ({"properties": ["D1", 3]}, "properties: expected names .*, got 3"),
+    ({"properties": []}, "properties: expected names .*, got none"),
+    ({"properties": 7}, "properties: expected names .*, got 7"),
+    ({"properties": ["D1", "D4"], "aspects": {"relevance": 2}}, "aspects: expected 2 for D4, got only relevance"),
     ({"trials": 0}, "trials is a whole number"),
     ({"trials": 10.5}, "trials is a whole number"),
     ({"trials": True}, "trials is a whole number"),
     ({"seed": -1}, "seed"),
     ({"documents": 0}, "documents is a whole number"),
-    ({"documents": 7}, "documents is at most 6"),
-    ({"aspects": "relevance,credibility"}, "aspects declare grades"),
-    ({"aspects": None}, "aspects declare grades"),
-    ({"aspects": {"relevance": None, "credibility": 2}}, "the aspect relevance declares none"),
+    ({"documents": 7}, "documents: expected at most 6, .* got 7"),
+    ({"aspects": "relevance,credibility"}, "aspects: expected declared grades"),
+    ({"aspects": None}, "aspects: expected declared grades"),
+    ({"aspects": {"relevance": None, "credibility": 2}}, "expected declared grades, got none for relevance"),
     ({"aspects": 3}, "aspects are"),
 ]
 
@@ -549,7 +552,7 @@ def test_bad_input(given, message):
 
 def test_bad_names_of_examples():
     found = check(CAM, properties="swap", trials=10)
-    with pytest.raises(MultiAspectError, match="MM was not checked"):
+    with pytest.raises(MultiAspectError, match=r"measure: expected one that was checked \(CAM\), got MM"):
         found.example(MM, "swap")
-    with pytest.raises(MultiAspectError, match="properties checked: swap"):
+    with pytest.raises(MultiAspectError, match=r"property: expected one that was checked \(swap\), got 'D1'"):
         found.example(CAM, "D1")

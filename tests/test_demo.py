@@ -211,20 +211,20 @@ def test_experiment_gives_the_same_under_every_plan(health: Collection, plan: st
 
 def test_bad_input_is_named(health: Collection) -> None:
     documents = health.documents
-    with pytest.raises(MultiAspectError, match=r"lack the column.*text.*they have docno"):
+    with pytest.raises(MultiAspectError, match="expected columns docno and text, got docno"):
         TfidfRetriever(documents[["docno"]])
-    with pytest.raises(MultiAspectError, match=r"repeat the docno.*h01"):
+    with pytest.raises(MultiAspectError, match="unique docnos, got several rows for h01"):
         ReadabilityReranker(pd.concat([documents, documents.head(1)]))
-    with pytest.raises(MultiAspectError, match="analyzer is 'stem'; expected one of word, char"):
+    with pytest.raises(MultiAspectError, match="analyzer: expected one of word, char, got 'stem'"):
         TfidfRetriever(documents, analyzer="stem")  # type: ignore[arg-type]
-    with pytest.raises(MultiAspectError, match="num_results is 0"):
+    with pytest.raises(MultiAspectError, match="num_results: expected at least 1, got 0"):
         TfidfRetriever(documents, num_results=0)
-    with pytest.raises(MultiAspectError, match="nothing to index"):
+    with pytest.raises(MultiAspectError, match="no terms to index"):
         TfidfRetriever(pd.DataFrame({"docno": ["a"], "text": ["the of"]}))
     for weight in (-0.1, 1.1, float("nan")):
-        with pytest.raises(MultiAspectError, match="weight is"):
+        with pytest.raises(MultiAspectError, match="weight: expected"):
             ReadabilityReranker(documents, weight=weight)
-    with pytest.raises(MultiAspectError, match=r"not among the 54 documents.*x9"):
+    with pytest.raises(MultiAspectError, match=r"built with \(54\), got others: x9"):
         ReadabilityReranker(documents).transform(pd.DataFrame({"qid": ["1"], "docno": ["x9"], "score": [1.0]}))
     with pytest.raises(pt.validate.InputValidationError):
         TfidfRetriever(documents).transform(pd.DataFrame({"qid": ["1"]}))

@@ -20,10 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pt_multiaspect import Aspect, Aspects, MultiAspectError
-from pt_multiaspect import readability as module
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
-from pt_multiaspect.readability import fog, readability, understandability, with_readability
+from pt_multiaspect.readability import fog, html, indexes, readability, understandability, with_readability
 
 # Hard words (three syllables or more) are in capitals in the comments.
 
@@ -96,7 +95,7 @@ def test_fog_of_no_words_is_0(text: str) -> None:
     ],
 )
 def test_hard_words(words: str) -> None:
-    assert [word for word in words.replace("-", "").split() if not module._is_hard(word)] == []
+    assert [word for word in words.replace("-", "").split() if not indexes._is_hard(word)] == []
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,7 @@ def test_hard_words(words: str) -> None:
     ],
 )
 def test_words_that_are_not_hard(words: str) -> None:
-    assert [word for word in words.split() if module._is_hard(word)] == []
+    assert [word for word in words.split() if indexes._is_hard(word)] == []
 
 
 @given(st.text())
@@ -213,7 +212,7 @@ def test_readability_of_other_shapes_of_documents() -> None:
 
 
 def test_two_processes_give_the_same_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CHUNK", 7)
+    monkeypatch.setattr(indexes, "_CHUNK", 7)
     docs = pd.DataFrame(
         {"docno": [f"d{row}" for row in range(100)], "text": [FLU * (row % 9) for row in range(100)]}
     )
@@ -253,7 +252,7 @@ def test_html_is_stripped_on_request() -> None:
 )
 @pytest.mark.filterwarnings("error")
 def test_words_of_html(markup: str, words: list[str]) -> None:
-    assert module._WORD.findall(module._strip("d1", markup)) == words
+    assert indexes._WORD.findall(html.text_of("d1", markup)) == words
 
 
 def test_html_that_the_parser_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +260,7 @@ def test_html_that_the_parser_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("unknown status keyword")
 
     monkeypatch.setattr("bs4.BeautifulSoup", refuse)
-    with pytest.raises(MultiAspectError, match="the HTML of document 'd1' cannot be read: unknown status"):
+    with pytest.raises(MultiAspectError, match="cannot parse the HTML of document 'd1': unknown status"):
         quiet(DOCS, html=True)
 
 
@@ -272,7 +271,7 @@ def test_html_that_the_parser_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
 def textstat() -> Any:
     library = pytest.importorskip("textstat")
     try:
-        module._textstat("smog", "smog_index")
+        indexes._textstat("smog", "smog_index")
     except MultiAspectError as error:
         pytest.skip(str(error))
     return library
@@ -314,6 +313,16 @@ def test_the_extra_is_named_where_it_is_missing(index: Any, monkeypatch: pytest.
     assert len(quiet(DOCS, "fog")) == len(DOCS)
 
 
+def test_the_extra_is_named_where_beautiful_soup_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    message = r"html=True requires Beautiful Soup.*pt-multiaspect\[readability\]"
+    with pytest.raises(MultiAspectError, match=message):
+        quiet(DOCS, html=True)
+    with pytest.raises(MultiAspectError, match=message):
+        with_readability(QRELS, DOCS, html=True, progress=False)
+    assert quiet(DOCS)["docno"].tolist() == DOCS["docno"].tolist()
+
+
 def test_no_dictionary_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     def find(name: str) -> None:
         raise LookupError(name)
@@ -325,7 +334,7 @@ def test_no_dictionary_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "requires", lambda name: ["pyphen", "nltk (>=3)"])
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.7.13")
     with pytest.raises(
-        MultiAspectError, match=r"0\.7\.13 lacks its dictionary.*nltk\.downloader cmudict.*readability"
+        MultiAspectError, match=r"textstat 0\.7\.13 would download.*nltk\.downloader cmudict.*readability"
     ):
         quiet(DOCS, "smog")
 
@@ -458,27 +467,33 @@ def text_of(docno: str, text: object) -> pd.DataFrame:
 
 Case = tuple[Callable[[], object], str]
 BAD: dict[str, Case] = {
-    "fog: None": (lambda: fog(None), "a text as a string, not missing (None)"),  # type: ignore[arg-type]
-    "fog: bytes": (lambda: fog(b"x"), "a text as a string, not of type bytes"),  # type: ignore[arg-type]
-    "text: a number": (lambda: quiet(text_of("d3", 5)), "that of document 'd3' is of type int (1 such document in"),
-    "text: None": (lambda: quiet(text_of("d2", None)), "that of document 'd2' is missing ("),
-    "text: NaN": (lambda: quiet(text_of("d2", math.nan)), "that of document 'd2' is missing (nan)"),
-    "text: NA": (lambda: quiet(text_of("d2", pd.NA).astype("string")), "that of document 'd2' is missing (<NA>)"),
-    "text: bytes": (lambda: quiet(text_of("d1", b"x"), html=True), "that of document 'd1' is of type bytes"),
+    "fog: None": (lambda: fog(None), "text: expected a string, got a value missing (None)"),  # type: ignore[arg-type]
+    "fog: bytes": (lambda: fog(b"x"), "text: expected a string, got a value of type bytes"),  # type: ignore[arg-type]
+    "text: a number": (
+        lambda: quiet(text_of("d3", 5)),
+        "the text of document 'd3' is of type int (1 such document in",
+    ),
+    "text: None": (lambda: quiet(text_of("d2", None)), "the text of document 'd2' is missing ("),
+    "text: NaN": (lambda: quiet(text_of("d2", math.nan)), "the text of document 'd2' is missing (nan)"),
+    "text: NA": (
+        lambda: quiet(text_of("d2", pd.NA).astype("string")),
+        "the text of document 'd2' is missing (<NA>)",
+    ),
+    "text: bytes": (lambda: quiet(text_of("d1", b"x"), html=True), "the text of document 'd1' is of type bytes"),
     "text: all": (lambda: quiet(DOCS.assign(text=[["x"]] * 5)), "'d1' is of type list (5 such documents in all)"),
-    "text: missing, judged": (lambda: joined(docs=text_of("d2", None)), "that of document 'd2' is missing ("),
+    "text: missing, judged": (lambda: joined(docs=text_of("d2", None)), "the text of document 'd2' is missing ("),
     "docs: no frame": (
         lambda: quiet({"d1": "x"}),
-        "docs must be a DataFrame with the columns docno and text, not of",
+        "docs: expected a DataFrame with columns docno and text, got of",
     ),
     "docs: None": (
         lambda: joined(docs=None),
-        "docs must be a DataFrame with the columns docno and text, not missing",
+        "docs: expected a DataFrame with columns docno and text, got missing",
     ),
     "docs: no docno": (lambda: quiet(DOCS[["text"]]), "docs must have one column docno or doc_id; there are the"),
     "docs: docid": (lambda: quiet(DOCS.rename(columns={"docno": "docid"})), "columns docid, text"),
     "docs: both": (lambda: quiet(DOCS.assign(doc_id="x")), "there are both docno and doc_id"),
-    "docs: no text": (lambda: quiet(DOCS[["docno"]]), "docs must have a column text; there are the columns docno"),
+    "docs: no text": (lambda: quiet(DOCS[["docno"]]), "docs: expected a column text, got the columns docno"),
     "docs: text twice": (lambda: quiet(DOCS[["docno", "text", "text"]]), "several columns of one name: text"),
     "docs: no name": (
         lambda: quiet(DOCS.assign(docno=["d1", None, "d3", "d4", "d5"])),
@@ -486,17 +501,17 @@ BAD: dict[str, Case] = {
     ),
     "docs: twice": (
         lambda: quiet(pd.concat([DOCS, DOCS.iloc[[1, 2]]])),
-        "each document once; more often are d2, d3 (2 such documents in all)",
+        "one row per document, got several for d2, d3 (2 such documents in all)",
     ),
-    "index": (lambda: quiet(DOCS, "FOG"), "unknown index 'FOG'; choose 'fog', 'smog', 'flesch_kincaid'"),
-    "index: join": (lambda: joined(QRELS, DOCS, "smogg"), "unknown index 'smogg'; choose 'fog', 'smog', 'flesch"),
-    "index: None": (lambda: quiet(DOCS, None), "unknown index None; choose"),
-    "index: list": (lambda: quiet(DOCS, ["fog"]), "unknown index ['fog']; choose"),
-    "model": (lambda: understandability([1], "atan"), "unknown model 'atan'; choose 'arctan', 'step'"),  # type: ignore[arg-type]
-    "model: join": (lambda: joined(model="heaviside"), "unknown model 'heaviside'; choose 'arctan', 'step'"),
-    "missing": (lambda: joined(missing="ignore"), "unknown missing 'ignore'; choose 'error', 'nan'"),
-    "threshold: -1": (lambda: understandability([1], threshold=-1), "threshold must be above 0, not -1"),
-    "threshold: 0": (lambda: understandability([1], threshold=0), "threshold must be above 0, not 0"),
+    "index": (lambda: quiet(DOCS, "FOG"), "index: expected one of 'fog', 'smog', 'flesch_kincaid', got 'FOG'"),
+    "index: join": (lambda: joined(QRELS, DOCS, "smogg"), "'flesch_kincaid', got 'smogg'"),
+    "index: None": (lambda: quiet(DOCS, None), "'flesch_kincaid', got None"),
+    "index: list": (lambda: quiet(DOCS, ["fog"]), "'flesch_kincaid', got ['fog']"),
+    "model": (lambda: understandability([1], "atan"), "model: expected one of 'arctan', 'step', got 'atan'"),  # type: ignore[arg-type]
+    "model: join": (lambda: joined(model="heaviside"), "model: expected one of 'arctan', 'step', got 'heaviside'"),
+    "missing": (lambda: joined(missing="ignore"), "missing: expected one of 'error', 'nan', got 'ignore'"),
+    "threshold: -1": (lambda: understandability([1], threshold=-1), "threshold: expected a number above 0, got -1"),
+    "threshold: 0": (lambda: understandability([1], threshold=0), "threshold: expected a number above 0, got 0"),
     "threshold: nan": (
         lambda: understandability([1], threshold=math.nan),
         "threshold must be a finite number, not",
@@ -506,31 +521,40 @@ BAD: dict[str, Case] = {
         "threshold must be a finite number, not",
     ),
     "threshold: text": (lambda: understandability([1], threshold="15"), "finite number, not '15'"),  # type: ignore[arg-type]
-    "threshold: join": (lambda: joined(threshold=-15), "threshold must be above 0, not -15"),
-    "threshold: model": (lambda: joined(model="step", threshold=-2.5), "threshold must be above 0, not -2.5"),
-    "scores: NaN": (lambda: understandability([1, math.nan, math.nan]), "at position 1 is (2 such scores in all)"),
-    "scores: None": (lambda: understandability([1, None]), "at position 1 is (1 such score in all)"),  # type: ignore[list-item]
-    "scores: NA": (lambda: understandability(pd.Series([pd.NA, 1], dtype="Int64")), "at position 0 is (1 such"),
-    "scores: text": (lambda: understandability(["12"]), "scores must be numbers, not <U2"),
+    "threshold: join": (lambda: joined(threshold=-15), "threshold: expected a number above 0, got -15"),
+    "threshold: model": (
+        lambda: joined(model="step", threshold=-2.5),
+        "threshold: expected a number above 0, got -2.5",
+    ),
+    "scores: NaN": (
+        lambda: understandability([1, math.nan, math.nan]),
+        "got one at position 1 (2 such scores in all)",
+    ),
+    "scores: None": (lambda: understandability([1, None]), "got one at position 1 (1 such score in all)"),  # type: ignore[list-item]
+    "scores: NA": (
+        lambda: understandability(pd.Series([pd.NA, 1], dtype="Int64")),
+        "got one at position 0 (1 such",
+    ),
+    "scores: text": (lambda: understandability(["12"]), "scores: expected numbers, got dtype <U2"),
     "scores: mixed": (
         lambda: understandability(np.array([1, "12"], dtype=object)),
-        "scores must be numbers, not of type str",
+        "scores: expected numbers, got a value of type str",
     ),
-    "scores: ragged": (lambda: understandability([[1], [1, 2]]), "scores must be an array of numbers"),  # type: ignore[list-item]
-    "n_jobs: 0": (lambda: quiet(DOCS, n_jobs=0), "n_jobs must be a whole number other than 0, not 0"),
-    "n_jobs: text": (lambda: quiet(DOCS, n_jobs="2"), "n_jobs must be a whole number other than 0, not '2'"),
+    "scores: ragged": (lambda: understandability([[1], [1, 2]]), "scores: expected an array of numbers"),  # type: ignore[list-item]
+    "n_jobs: 0": (lambda: quiet(DOCS, n_jobs=0), "n_jobs: expected an integer other than 0, got 0"),
+    "n_jobs: text": (lambda: quiet(DOCS, n_jobs="2"), "n_jobs: expected an integer other than 0, got '2'"),
     "qrels: a dict": (
         lambda: joined({"q1": {"d1": 1}}),
-        "qrels must be a DataFrame with the columns qid and docno",
+        "qrels: expected a DataFrame with columns qid and docno",
     ),
     "qrels: no docno": (lambda: joined(QRELS[["qid", "label"]]), "qrels must have one column docno or doc_id"),
     "qrels: no qid": (lambda: joined(QRELS[["docno", "label"]]), "qrels must have one column qid or query_id"),
     "qrels: query": (lambda: joined(QRELS.rename(columns={"docno": "doc"})), "the columns qid, doc, label"),
-    "name: taken": (lambda: joined(joined()), "qrels have a column understandability already (columns: qid, docno"),
-    "name: label": (lambda: joined(name="label"), "qrels have a column label already"),
-    "name: relevance": (lambda: joined(name="relevance"), "qrels have a column label already"),
-    "name: docno": (lambda: joined(name="doc_id"), "'doc_id' has a meaning of its own"),
-    "name: known": (lambda: joined(name="known"), "'known' has a meaning of its own"),
+    "name: taken": (lambda: joined(joined()), "qrels already have a column understandability (columns: qid, docno"),
+    "name: label": (lambda: joined(name="label"), "qrels already have a column label"),
+    "name: relevance": (lambda: joined(name="relevance"), "qrels already have a column label"),
+    "name: docno": (lambda: joined(name="doc_id"), "got 'doc_id', which is reserved"),
+    "name: known": (lambda: joined(name="known"), "got 'known', which is reserved"),
     "name: empty": (lambda: joined(name=" "), "an aspect is named by a non-empty string, not ' '"),
     "name: None": (lambda: joined(name=None), "an aspect is named by a non-empty string, not None"),
 }
@@ -544,7 +568,7 @@ def test_bad_input(case: str) -> None:
 
 
 def test_faults_are_found_before_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_scores", lambda *_: pytest.fail("texts were read"))
+    monkeypatch.setattr(indexes, "_scores", lambda *_: pytest.fail("texts were read"))
     for settings in ({"threshold": -1}, {"model": "x"}, {"name": "label"}, {"missing": "x"}):
         with pytest.raises(MultiAspectError):
             joined(**settings)

@@ -1,4 +1,4 @@
-"""How alike measures rank systems."""
+"""Correlation between the system rankings of measures."""
 
 from __future__ import annotations
 
@@ -32,71 +32,71 @@ def correlation(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Tell how alike measures rank systems.
+    """Correlate the system rankings of measures.
 
     Parameters
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. Measures of which lower is better, such as ESL, are known by
-        their labels and turned round.
+        ``pt.Experiment(perquery=True)`` return. Values of measures where lower is better, such as ESL, are
+        recognised by their labels and negated.
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
         Kendall's τ-b of the scores, Yilmaz's τ_AP, Spearman's ρ with mean ranks for ties, or
         rank-biased overlap. See `tau_ap` and `rank_correlation` on ties and ranges.
     by : {'mean', 'query'}, default 'mean'
-        Whether the systems are ranked by their means over topics, or topic by topic, with the
-        mean of these correlations as the result.
+        Whether systems are ranked by their means over topics, or on each topic, in which case the result
+        is the mean of the correlations over topics.
     p : float in (0, 1), default 0.9
-        The persistence of rank-biased overlap; other methods do not use it.
+        Persistence of rank-biased overlap. Not used by other methods.
     confidence : float in (0, 1), optional
-        The level of bootstrap percentile intervals, such as 0.95. Topics are drawn with replacement.
+        Confidence level of bootstrap percentile intervals, such as 0.95. Topics are resampled.
     n_resamples : int, default 1000
-        How many times topics are drawn.
+        Number of bootstrap samples.
     seed : int, default 0
-        The seed of the draws; the same seed gives the same table.
+        Random seed. The same seed gives the same result.
 
     Returns
     -------
     DataFrame
-        Without `confidence` the matrix of correlations, measures by measures. A row is the
-        *reference* (the true ranking) of its correlations; this matters for τ_AP alone, as the other
-        methods are symmetric. With `confidence` a long frame ``reference measure correlation low
-        high``, a row per ordered pair of different measures.
+        Without `confidence`, the correlation matrix. The measure of a row is the *reference* (the true
+        ranking), which matters for τ_AP only, as the other methods are symmetric. With `confidence`, a
+        frame with columns ``reference measure correlation low high`` and one row per ordered pair of measures.
 
     Raises
     ------
     MultiAspectError
-        If there is one system or one topic only, a value is NaN, a measure is missing for some
-        systems, systems have unequal topics, a row is there twice, a measure of which lower is better has
-        values with the sign changed, or a parameter is out of range.
+        If there are fewer than two systems or topics, a value is NaN, a measure is missing for some
+        systems, systems have different topics, rows are duplicated, values of a lower-is-better measure
+        have been negated, or a parameter is out of range.
 
     Warns
     -----
     MultiAspectWarning
-        If a correlation is not defined because a measure gives all systems the same score: by mean
-        it is NaN, and by query such topics are left out of the mean (NaN if none is left).
+        If a correlation is undefined because a measure gives all systems the same score. By mean, it is
+        NaN. By query, such topics are excluded from the mean (NaN if no topics remain).
 
     Notes
     -----
-    Scores are compared to 12 decimals. Means are arithmetic means of the values, which for GMAP gives
-    the order of GMAP; values of HMAP are better when lower, as those of ESL are, and turned round like these. τ_AP
-    breaks some ties by the names of the systems, compared as strings, so the order of rows in the
-    frame never matters.
+    Scores are rounded to 12 decimals. Means are arithmetic means of the values, which for GMAP gives the order
+    of GMAP. Values of lower-is-better measures, such as HMAP and ESL, are negated. τ_AP breaks some ties by the names
+    of the systems, compared as strings, so results do not depend on the order of rows.
 
-    Percentile intervals of a correlation lean downwards, as drawing topics anew adds noise to the
-    rankings; an interval need not contain the estimate.
+    See [1]_ for ties in Kendall's τ, [2]_ for τ_AP and [3]_ for rank-biased overlap. Bootstrap percentile
+    intervals of correlations are biased downwards, as resampling topics adds noise to the rankings. An interval
+    may not contain the estimate.
 
-    The script that the authors of TOMA published correlates the two lists of run *names by position*,
-    instead of the scores or ranks of each run. That gives about .2 for nearly equal orders of 60 runs,
-    so the correlations in their Table 4 are not to be compared with τ over scores, which is what
-    this function computes.
+    The script published by the authors of TOMA [4]_ correlates two lists of run *names by position* rather than
+    the scores or ranks of each run. For nearly identical orders of 60 runs, this gives about 0.2. The
+    correlations in their Table 4 are therefore not comparable with τ of scores, which this function computes.
 
     References
     ----------
-    Kendall: The Treatment of Ties in Ranking Problems. Biometrika 33 (1945).
-    Yilmaz, Aslam, Robertson: A New Rank Correlation Coefficient for Information Retrieval. SIGIR 2008.
-    Webber, Moffat, Zobel: A Similarity Measure for Indefinite Rankings. TOIS 28 (2010).
-    Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, §4.3.1.
+    .. [1] M. G. Kendall. The Treatment of Ties in Ranking Problems. Biometrika 33, 1945.
+    .. [2] E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
+       SIGIR 2008.
+    .. [3] W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
+    .. [4] M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
+       Rankings. CIKM 2021, §4.3.1.
 
     Examples
     --------
@@ -161,21 +161,21 @@ def rank_correlation(
     Parameters
     ----------
     reference, other : iterable of float
-        Scores of the systems, greater is better, in the same order of systems.
+        Scores of the systems, in the same order. Higher is better.
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
-        See Notes.
+        The correlation coefficient; see Notes.
     p : float in (0, 1), default 0.9
-        The persistence of rank-biased overlap.
+        Persistence of rank-biased overlap.
 
     Returns
     -------
     float
-        NaN if not defined, that is if either gives all systems the same score (not for 'rbo').
+        The correlation. NaN if undefined: if all scores in one of the lists are equal (except for 'rbo').
 
     Raises
     ------
     MultiAspectError
-        If the lists differ in length, have fewer than two scores, or have one that is no finite
+        If the lists differ in length, have fewer than two scores or contain a score that is not a finite
         number, or if a parameter is out of range.
 
     Notes
@@ -183,14 +183,18 @@ def rank_correlation(
     - 'kendall': τ-b in [−1, 1], as ``scipy.stats.kendalltau``.
     - 'tau_ap': in [−1, 1], see `tau_ap`.
     - 'spearman': Pearson's correlation of mean ranks in [−1, 1], as ``scipy.stats.spearmanr``.
-    - 'rbo': extrapolated rank-biased overlap of the two complete rankings, in (0, 1], 1 for equal ones; the
-      first ten ranks have 86 % of the weight at p = 0.9. Tied systems all stand at the first of their
-      ranks, and agreement at depth d is 2 · |A ∩ B| / (|A| + |B|) of the systems down to d (Webber et al.
-      2010). As both rank the same systems, values of unrelated orders lie well above 0.
+    - 'rbo': extrapolated rank-biased overlap [1]_ of the two complete rankings, in (0, 1], 1 for equal
+      rankings. With p = 0.9, the first ten ranks have 86 % of the weight. Tied systems share the first of
+      their ranks, and the agreement at depth d is 2 · |A ∩ B| / (|A| + |B|) for the sets A and B of systems
+      down to d. As both lists rank the same systems, values of unrelated rankings are well above 0.
+
+    References
+    ----------
+    .. [1] W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
 
     Examples
     --------
-    Ten documents in the order 2 3 1 5 4 7 8 10 6 9 against their ideal order:
+    Ten documents in the order 2 3 1 5 4 7 8 10 6 9, compared with their ideal order:
 
     >>> ideal, retrieved = range(10, 0, -1), [8, 10, 9, 6, 7, 2, 5, 4, 1, 3]
     >>> round(rank_correlation(ideal, retrieved, "spearman"), 4)
@@ -202,41 +206,43 @@ def rank_correlation(
 
 
 def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
-    """AP correlation of Yilmaz et al.: Kendall's τ with more weight on the top of the ranking.
+    """Compute the AP correlation of Yilmaz et al. [1]_, Kendall's τ with more weight on the top ranks.
 
-    For each system but the first of the other ranking, take the share of the systems above it that the
-    reference does not put below it; τ_AP is twice the mean of these shares less 1.
+    For each system but the first in the ranking by `other`, compute the fraction of systems above it that
+    `reference` does not rank below it. τ_AP is 2 · (mean of these fractions) − 1.
 
     Parameters
     ----------
     reference : iterable of float
-        Scores by which the true ranking is made, greater is better.
+        Scores that define the true ranking. Higher is better.
     other : iterable of float
-        Scores of the same systems by which the estimated ranking is made.
+        Scores of the same systems that define the estimated ranking.
 
     Returns
     -------
     float
-        In [−1, 1], 1 for equal rankings. Not symmetric. NaN if either gives all systems the same score.
+        The correlation in [−1, 1], 1 for equal rankings. Not symmetric. NaN if all scores in one of the
+        lists are equal.
 
     Raises
     ------
     MultiAspectError
-        As of `rank_correlation`.
+        In the same cases as for `rank_correlation`.
 
     Notes
     -----
-    The paper defines τ_AP without ties. Here, systems tied in `other` stay in the order given (`correlation`
-    gives them by name), and systems tied in `reference` count as correctly ordered either way round.
-    So τ_AP of a ranking with itself is 1 in any case, and ties of the reference raise the value a little.
+    The paper defines τ_AP for rankings without ties. Here, systems tied in `other` keep the order given
+    (`correlation` sorts them by name), and systems tied in `reference` count as correctly ordered in any order.
+    Therefore τ_AP of a ranking with itself is always 1, and ties in the reference slightly increase the value.
 
     References
     ----------
-    Yilmaz, Aslam, Robertson: A New Rank Correlation Coefficient for Information Retrieval. SIGIR 2008.
+    .. [1] E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
+       SIGIR 2008.
 
     Examples
     --------
-    A swap at the top costs more than one at the bottom:
+    A swap at the top costs more than a swap at the bottom:
 
     >>> round(tau_ap([4, 3, 2, 1], [3, 4, 2, 1]), 4), round(tau_ap([4, 3, 2, 1], [4, 3, 1, 2]), 4)
     (0.3333, 0.7778)

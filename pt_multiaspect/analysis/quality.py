@@ -1,4 +1,4 @@
-"""What stands in the rankings that measures call best."""
+"""Labels of the documents in the best run of each measure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIES = ("average", "first")
 
 LABELS = ("values", "gains")
 
-#: Values this close, relative to the greatest of a topic, are equal: what rounding may make of a tie.
+#: Relative to the maximum of a topic, values closer than this are ties that differ by rounding.
 _TOLERANCE = 1e-12
 
 
@@ -36,59 +36,60 @@ def zero_aspect_documents(
     aspects: object = None,
     ties: str = "average",
 ) -> pd.DataFrame:
-    """Count documents of no worth in any aspect at the top of the runs each measure calls best.
+    """Count documents with the lowest grade on every aspect at the top of each measure's best run.
 
-    On every topic a measure has a best run; these are the rankings a user would see if runs were
-    chosen by it. The fewer worthless documents they have, the better.
+    For each topic, a measure selects the run with the best value: the ranking that users would see if the
+    measure chose between the runs. Fewer documents without any merit are better.
 
     Parameters
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. Take measures with the same cutoff as here, as the
-        paper does (``TOMA@5`` for a `cutoff` of 5): deeper ones choose runs by ranks that are not looked at.
+        ``pt.Experiment(perquery=True)`` return. Use measures with the cutoff given here, as in the paper
+        (``TOMA@5`` for a `cutoff` of 5): with other cutoffs, runs are selected by other ranks than are counted.
     runs : mapping of str to run, or sequence of runs
-        The runs in any form that `pt_multiaspect.evaluate` takes, by the names they have in `perquery`.
-        Others may be among them.
+        Runs in any form that `pt_multiaspect.evaluate` accepts, with the names in `perquery`. Additional
+        runs are ignored.
     qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels, a numeric column per aspect; see `pt_multiaspect.Judgments`.
+        Wide qrels with one numeric column per aspect; see `pt_multiaspect.Judgments`.
     cutoff : int, default 5
-        How many ranks are looked at.
+        Number of ranks to count.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Which aspects, and their scales, as in measures; every numeric column by default.
+        The aspects and their scales, as for measures. By default, all numeric columns.
     ties : {'average', 'first'}, default 'average'
-        Which run is the best of a topic if several are: all of them, each in equal part, so that counts
-        may be fractions and the order of the frame does not matter; or the first in the frame.
+        How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
+        counts may be fractions and do not depend on the order of `perquery`. ``'first'``: the first counts.
 
     Returns
     -------
     DataFrame
-        ``measure ranks n_documents n_zero fraction``. For each measure, in the order of the frame, there is a row
-        per rank and one more for all of them (none if `cutoff` is 1). `ranks` is text: ``'1'`` … ``'5'`` and
-        ``'1-5'``. `n_documents` is how many documents the best runs have there, from 0 to the number of
-        topics (times `cutoff`); `n_zero` how many of these have the lowest grade in every aspect, unjudged
-        ones included; `fraction` in [0, 1] is `n_zero` over topics × `cutoff`, in every row, so that the
-        fractions of the ranks add up to the last one. These are the paper's percentages over 100. Ranks that a
-        short run leaves empty hold no document, but count among the topics × `cutoff`.
+        ``measure ranks n_documents n_zero fraction``. Each measure, in the order of `perquery`, has one row per
+        rank and one for all ranks (omitted if `cutoff` is 1). `ranks` is a string: ``'1'`` … ``'5'`` and ``'1-5'``.
+        `n_documents` is the number of documents that the best runs have at these ranks, from 0 to the number
+        of topics (times `cutoff`). `n_zero` is the number of these with the lowest grade on every aspect,
+        including unjudged documents. `fraction` in [0, 1] is `n_zero` divided by topics × `cutoff`, in every row,
+        so that the fractions of the ranks sum to the last row; the paper reports it in percent. Ranks beyond the
+        end of a run have no documents, but are included in topics × `cutoff`.
 
     Raises
     ------
     MultiAspectError
-        If `perquery` is faulty (one system or one topic only, a value that is NaN, a measure or a topic that
-        some systems lack), has runs that `runs` lacks or topics that `qrels` lack, a run or the qrels are
-        faulty, or a parameter is out of range.
+        If `perquery` is invalid (fewer than two systems or topics, NaN values, or measures or topics that
+        some systems lack), names or topics of `perquery` are missing from `runs` or `qrels`, a run or the
+        qrels are invalid, or a parameter is out of range.
 
     Notes
     -----
-    The best value is the least for measures where lower is better, such as ESL. Measures are known by their
-    labels, as by `pt_multiaspect.aggregate`; of others, greater is taken to be better. Values are equal if they
-    differ by less than 1e-12 of the greatest absolute value on the topic. A run that is best nowhere is not read.
+    The best value is the minimum for measures where lower is better, such as ESL. Measures are recognised by their
+    labels, as by `pt_multiaspect.aggregate`; for other labels, higher is better. Values are equal if they differ by
+    less than 1e-12 times the largest absolute value of the topic. Runs that are never best are not read.
 
-    The paper adds up the counts of nDCG and AP as base, and of several collections.
+    The paper sums the counts of nDCG and AP as base, and of several collections.
 
     References
     ----------
-    Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, §4.3.3, Table 5.
+    .. [1] M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
+       Rankings. CIKM 2021, §4.3.3, Table 5.
 
     Examples
     --------
@@ -137,55 +138,58 @@ def document_quality(
     labels: str = "values",
     ties: str = "average",
 ) -> pd.DataFrame:
-    """Average the labels of the documents, down the runs each measure calls best.
+    """Average the labels of the documents at groups of ranks of each measure's best run.
+
+    As in [1]_, the best run is selected for each topic; see `zero_aspect_documents`.
 
     Parameters
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. Take measures with the last rank of `ranges` as cutoff,
-        as the paper does (``TOMA@100``): others choose runs by more or fewer ranks than are looked at.
+        ``pt.Experiment(perquery=True)`` return. Use measures with the last rank of `ranges` as cutoff, as in
+        the paper (``TOMA@100``): with other cutoffs, runs are selected by other ranks than are averaged.
     runs : mapping of str to run, or sequence of runs
-        The runs in any form that `pt_multiaspect.evaluate` takes, by the names they have in `perquery`.
-        Others may be among them.
+        Runs in any form that `pt_multiaspect.evaluate` accepts, with the names in `perquery`. Additional
+        runs are ignored.
     qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels, a numeric column per aspect; see `pt_multiaspect.Judgments`.
+        Wide qrels with one numeric column per aspect; see `pt_multiaspect.Judgments`.
     ranges : sequence of pairs of int, default ((1, 25), (26, 50), (51, 75), (76, 100))
-        First and last rank of each group of ranks, which must not overlap.
+        First and last rank of each group of ranks. Groups must not overlap.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Which aspects, and their scales, as in measures; every numeric column by default.
+        The aspects and their scales, as for measures. By default, all numeric columns.
     labels : {'values', 'gains'}, default 'values'
-        Whether the values of the aspects are added up, which are the labels as they stand unless declared
-        otherwise, as in the paper; or their gains in [0, 1], so that long scales do not outweigh
-        short ones.
+        What is summed over the aspects of a document: the values of the aspects (by default their labels, as
+        in the paper), or their gains in [0, 1], for which long scales do not outweigh short ones.
     ties : {'average', 'first'}, default 'average'
-        Which run is the best of a topic if several are: all of them, each in equal part, so that numbers of
-        documents may be fractions and the order of the frame does not matter; or the first in the frame.
+        How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
+        numbers of documents may be fractions and do not depend on the order of `perquery`. ``'first'``: the
+        first counts.
 
     Returns
     -------
     DataFrame
-        ``measure ranks n_documents quality``, a row per measure, in the order of the frame, and range, as
-        given. `ranks` is text, such as ``'1-25'``. `n_documents` is how many documents the best runs have at
-        these ranks, and `quality` the mean over them of the sum over aspects: with `labels` 'gains' from 0
-        to the number of aspects, with 'values' from the sum of the lowest values to that of the greatest. An
-        unjudged document has the lowest grade in every aspect. Ranks that a short run leaves empty
-        hold no document; where there is none at all, `quality` is NaN.
+        ``measure ranks n_documents quality``, one row per measure, in the order of `perquery`, and range. `ranks`
+        is a string such as ``'1-25'``. `n_documents` is the number of documents that the best runs have at these
+        ranks. `quality` is the mean over these documents of the sum over aspects: from 0 to the number of
+        aspects if `labels` is 'gains', and from the sum of the lowest to the sum of the highest values if it
+        is 'values'. Unjudged documents have the lowest grade on every aspect. If there are no documents at
+        these ranks, `quality` is NaN.
 
     Raises
     ------
     MultiAspectError
-        If `perquery` is faulty (one system or one topic only, a value that is NaN, a measure or a topic that
-        some systems lack), has runs that `runs` lacks or topics that `qrels` lack, a run or the qrels are
-        faulty, ranges overlap or go backwards, or another parameter is out of range.
+        If `perquery` is invalid (fewer than two systems or topics, NaN values, or measures or topics that
+        some systems lack), names or topics of `perquery` are missing from `runs` or `qrels`, a run or the
+        qrels are invalid, ranges overlap or are reversed, or another parameter is out of range.
 
     See Also
     --------
-    zero_aspect_documents : What counts as the best run.
+    zero_aspect_documents : Documents with the lowest grade on every aspect.
 
     References
     ----------
-    Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, §4.3.4, Table 6.
+    .. [1] M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
+       Rankings. CIKM 2021, §4.3.4, Table 6.
 
     Examples
     --------
@@ -231,7 +235,7 @@ def document_quality(
 
 
 class _Best:
-    """Which runs each measure calls best on each topic, and what stands in them."""
+    """The best run of each topic and measure, and the documents in it."""
 
     def __init__(self, perquery: pd.DataFrame, runs: object, qrels: object, ties: str) -> None:
         check_choice("ties", ties, TIES)
@@ -241,8 +245,8 @@ class _Best:
         self.judgments = Judgments.of(qrels)
         queries = _queries(self.judgments, qids)
         parts = _parts(values, directions(perquery, values, self.measures), ties)
-        #: Runs that are best somewhere, in an order that does not depend on the frame, with their part of each
-        #: query, n_queries × measures. Queries of the qrels that are no topics have none.
+        #: The runs that are best for some topic, sorted by name so that sums do not depend on the order of
+        #: `perquery`, with their weights, n_queries × measures (0 for queries that are not topics).
         self._part: dict[str, Floats] = {}
         for system in sorted(range(len(names)), key=lambda system: str(names[system])):
             if parts[system].any():
@@ -251,14 +255,14 @@ class _Best:
                 self._part[str(names[system])] = part
 
     def totals(self, ranges: list[tuple[int, int]], worth: Floats) -> tuple[Floats, Floats]:
-        """Count documents and add up what they are worth.
+        """Count documents and sum their worth.
 
         Parameters
         ----------
         ranges : list of pairs of int
-            First and last rank of each, without overlap.
+            First and last rank of each group, without overlap.
         worth : ndarray, shape (n_pool + 1,)
-            The worth of each judged document and, at the end, of unjudged ones.
+            Worth of each judged document, followed by that of unjudged documents.
 
         Returns
         -------
@@ -282,10 +286,10 @@ class _Best:
 
 
 def _parts(values: Floats, signs: Floats, ties: str) -> Floats:
-    """The part each run has in the best of each topic by each measure, systems × topics × measures."""
+    """The weight of each run among the best runs, systems × topics × measures."""
     upwards = signs * values
     greatest = np.abs(values).max(axis=0)
-    # Rounded values that differ in the last digit only are the same.
+    # Values that differ by rounding errors only are equal.
     is_best: Bools = np.asarray(upwards >= upwards.max(axis=0) - _TOLERANCE * greatest)
     if ties == "average":
         return np.asarray(is_best / is_best.sum(axis=0), dtype=np.float64)
@@ -294,7 +298,7 @@ def _parts(values: Floats, signs: Floats, ties: str) -> Floats:
 
 
 def _place(rank: Ints, ranges: list[tuple[int, int]]) -> Ints:
-    """The range each rank is in, -1 where it is in none."""
+    """The index of the range of each rank, -1 if it is in none."""
     order = np.argsort([low for low, _ in ranges])
     lows, highs = np.array(ranges, dtype=np.intp)[order].T
     index = np.searchsorted(lows, rank, side="right") - 1
@@ -303,68 +307,68 @@ def _place(rank: Ints, ranges: list[tuple[int, int]]) -> Ints:
 
 
 def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
-    """The runs by name, if they cover all names of the frame."""
+    """The runs by name, which must include all names of the frame."""
     named = named_runs(runs)
     missing = [str(name) for name in names if str(name) not in named]
     if missing:
         raise MultiAspectError(
-            f"runs lack {choices(missing[:5])} {counted(len(missing), 'run')}, which the long frame has; there are "
-            f"{choices(list(named)[:10])}{' …' if len(named) > 10 else ''}"
+            f"runs: expected all names in perquery, missing are {choices(missing[:5])} "
+            f"{counted(len(missing), 'run')}; got {choices(list(named)[:10])}{' …' if len(named) > 10 else ''}"
         )
     return named
 
 
 def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
-    """Where the topics stand among the judged queries."""
+    """The positions of the topics among the judged queries."""
     queries = judgments.queries_of(np.array([str(qid) for qid in qids], dtype=object))
     missing = [qids[position] for position in np.flatnonzero(queries < 0)]
     if missing:
         raise MultiAspectError(
-            f"the long frame has topics that the qrels lack: {choices(missing[:5])} "
-            f"{counted(len(missing), 'topic')}; the qrels have such as {choices(judgments.qids[:5])}"
+            f"qrels: expected all topics in perquery, missing are {choices(missing[:5])} "
+            f"{counted(len(missing), 'topic')}; got topics such as {choices(judgments.qids[:5])}"
         )
     return queries
 
 
 def _listed(value: object) -> list[Any]:
-    """The elements of a sequence, none of what is no sequence."""
+    """The elements of a sequence, or none if the value is not a sequence."""
     if isinstance(value, np.ndarray):
         return list(value) if value.ndim else []
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
 
 
 def _check_ranges(ranges: object) -> list[tuple[int, int]]:
-    expected = "ranges are pairs of a first and a last rank, from 1 up and without overlap, as [(1, 10), (11, 20)]"
+    expected = "ranges: expected pairs of a first and a last rank from 1, without overlap, as [(1, 10), (11, 20)]"
     given = _listed(ranges)
     pairs: list[tuple[int, int]] = []
     for one in given:
         pair = _listed(one)
         whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in pair)
         if len(pair) != 2 or not whole or not 1 <= pair[0] <= pair[1]:
-            raise MultiAspectError(f"{expected}; {one!r} is none")
+            raise MultiAspectError(f"{expected}, got {one!r}")
         pairs.append((int(pair[0]), int(pair[1])))
     if not pairs:
-        raise MultiAspectError(f"{expected}; not {ranges!r}")
+        raise MultiAspectError(f"{expected}, got {ranges!r}")
     for (low, high), (next_low, next_high) in pairwise(sorted(pairs)):
         if next_low <= high:
-            raise MultiAspectError(f"{expected}; ({low}, {high}) and ({next_low}, {next_high}) overlap")
+            raise MultiAspectError(f"{expected}, got ({low}, {high}) and ({next_low}, {next_high}), which overlap")
     return pairs
 
 
 def _with_unjudged(grade: Ints) -> Ints:
-    """Grades with the lowest at the end, for unjudged documents."""
+    """Append the lowest grade, for unjudged documents."""
     return np.append(grade, np.intp(0))
 
 
 def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, gains: bool) -> None:
-    """Warn once if the lowest grade, or with `gains` the length of a scale, had to be inferred."""
+    """Warn once if the lowest grade (or, with `gains`, the length) of a scale was inferred."""
     inferred = [
         view for view in views if view.inferred and (not view.scale.identity if gains else view.scale.is_fractional)
     ]
     if inferred:
         scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
         warn_once(
-            f"{function} depends on the scales of the aspects, which were inferred from the judgments at hand: "
-            f"{scales}. Other qrels may give other scales and numbers: declare them by aspects=",
+            f"{function} depends on the label scales, which were inferred from these qrels: {scales}. "
+            "Declare them with aspects= to get comparable values on other qrels",
             key=f"{function}: {','.join(view.name for view in inferred)}",
         )

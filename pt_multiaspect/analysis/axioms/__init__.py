@@ -1,7 +1,6 @@
-"""What a measure promises: properties, searched for counter-examples in thousands of small worlds."""
+"""Axioms: properties of measures, and a search for counterexamples in thousands of small worlds."""
 
-from ._check import check
-from ._properties import PROPERTIES
+from ._check import PROPERTIES, check
 from ._report import AxiomCheck, CounterExample, RankedWorld
 
 __all__ = ["PROPERTIES", "AxiomCheck", "CounterExample", "RankedWorld", "check"]

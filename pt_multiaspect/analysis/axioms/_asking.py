@@ -1,4 +1,4 @@
-"""Measures, with the aspects they are asked on, and their scores of many rankings at once."""
+"""Measures with the aspects they are checked on, and their scores of many rankings at once."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from ...rankings import Rankings
 from .._frames import Floats
 from ._worlds import Asked, Position, Space, Variant, Worlds
 
-#: Label tuples whose order is checked one by one; of more, as many are drawn.
+#: Maximum number of label tuples whose order is checked; if there are more, this many are sampled.
 _MOST_TUPLES = 100_000
 
 
 class Bound:
-    """A measure with the aspects it is asked on."""
+    """A measure with the aspects it is checked on."""
 
     def __init__(self, name: str, given: MultiAspectMeasure, declared: Aspects) -> None:
         self.name = name
         orders = [given[param] for param in ("distance", "order") if param in given.SUPPORTED_PARAMS]
-        #: The explicit order that the measure weighs label tuples by, if it does.
+        #: The explicit order that defines the weights of label tuples, if the measure has one.
         self.order: Order | None = next((order for order in orders if isinstance(order, Order)), None)
         takes_aspects = "aspects" in given.SUPPORTED_PARAMS
         spec = given.spec
@@ -41,7 +41,8 @@ class Bound:
             missing = [each for each in spec or () if each not in declared]
             if missing:
                 raise MultiAspectError(
-                    f"{given} selects {choices(missing)}, but the aspects declared are {choices(declared)}"
+                    f"aspects: expected grades of {choices(missing)}, which {given} selects, "
+                    f"got {choices(declared)}"
                 )
             chosen = declared if spec is None else Aspects({each: declared[each] for each in spec})
             self.aspects, self.measure = chosen, given(aspects=chosen) if takes_aspects else given
@@ -49,27 +50,27 @@ class Bound:
         self.space = Space(self.aspects)
         self.has_scales = takes_aspects or self.order is not None
         low, high = _limits(self.measure)
-        #: Whether small values are good.
+        #: Whether lower values are better.
         self.turned = self.measure.lower_is_better
         finite = math.isfinite(low) and math.isfinite(high)
-        #: The range of values, and of `oriented` ones.
+        #: The range of values, and of `oriented` values.
         self.range = (low, high)
         self.limits = (-high, -low) if self.turned and not finite else (low, high)
         self._turn = low + high if finite else 0.0
         self._variants: dict[Variant, MultiAspectMeasure] = {}
 
     def oriented(self, values: Floats) -> Floats:
-        """Values turned so that great ones are good; turning them again gives them back."""
+        """Reverse values, if lower is better, so that higher is better. Applying it twice changes nothing."""
         return self._turn - values if self.turned else values
 
     @property
     def is_adjustable(self) -> bool:
-        """Whether the importance of aspects is a parameter."""
+        """Whether the measure has a parameter for the importance of aspects."""
         params = self.measure.SUPPORTED_PARAMS
         return "weights" in params or {"mu", "nu"} <= set(params)
 
     def variant(self, variant: Variant) -> MultiAspectMeasure:
-        """The measure in the form in which it is asked."""
+        """The measure with scaled labels or raised importance, as the variant says."""
         if variant not in self._variants:
             measure = self.measure
             if variant.raised >= 0:
@@ -100,7 +101,7 @@ class Bound:
         return self.measure(**{param: order})
 
     def weighed_tuples(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
-        """Label tuples, their places in the order of tuples and their weights; None without such an order."""
+        """Label tuples, their places in the order of tuples and their weights, or None without such an order."""
         if not isinstance(self.measure, type(TOMA)):
             return None
         space, measure = self.space, self.measure
@@ -124,12 +125,13 @@ def check_grades(aspects: Aspects) -> None:
     unknown = [name for name, aspect in aspects.items() if aspect.grades is None]
     if unknown:
         raise MultiAspectError(
-            f"worlds are made of declared grades; the aspect {choices(unknown)} declares none (a number n is 0 … n)"
+            f"aspects: expected declared grades, got none for {choices(unknown)} "
+            "(a number n declares the grades 0 … n)"
         )
 
 
 def _limits(measure: MultiAspectMeasure) -> tuple[float, float]:
-    """The range of a measure's values; that of its bases where it has any with a range of their own."""
+    """The range of a measure's values, which is that of its bases if they have another range."""
     ranges = [measure.RANGE]
     if isinstance(measure, BasedMeasure):
         bases = [base.measure for base in measure.each_base()]
@@ -138,7 +140,7 @@ def _limits(measure: MultiAspectMeasure) -> tuple[float, float]:
 
 
 def _times(label: float, constant: float) -> float:
-    """A product as the decimals say: 0.3 times 3 is 0.9."""
+    """The exact decimal product: 0.3 times 3 is 0.9."""
     return number(float(exact(label) * Fraction(constant)), "a label")
 
 
@@ -159,7 +161,7 @@ def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
 
 
 class Block(NamedTuple):
-    """Trials of one property at one position."""
+    """Trials of a property at one position."""
 
     worlds: Worlds
     position: Position
@@ -167,14 +169,14 @@ class Block(NamedTuple):
 
 
 class Questions:
-    """The distinct rankings that blocks ask for, joined with judgments once for all measures."""
+    """The distinct rankings of blocks, joined with judgments once for all measures."""
 
     def __init__(self, space: Space, blocks: Sequence[Block]) -> None:
         self._space = space
         self._blocks = blocks
-        #: Per block and ranking asked for, the rows of its trials among the distinct rankings.
+        #: Per block and ranking, the rows of its trials among the distinct rankings.
         self._rows: dict[tuple[int, int], npt.NDArray[np.intp]] = {}
-        #: The distinct rankings per scaling of the labels.
+        #: The distinct rankings for each scaling of the labels.
         self._rankings: dict[tuple[float, ...], Rankings] = {}
         for scaled in dict.fromkeys(asked.variant.scaled for block in blocks for asked in block.asked):
             self._rankings[scaled] = self._join(scaled)
@@ -196,7 +198,7 @@ class Questions:
         return self._evaluable(distinct, n_queries, scaled)
 
     def _codes(self, asked: Asked) -> npt.NDArray[np.intp]:
-        """The label tuples by rank, then those of documents not retrieved, marked by an offset."""
+        """The label tuples by rank, followed by those of documents not retrieved, marked by an offset."""
         codes = self._space.encode(asked.worlds)
         rest = [document for document in range(codes.shape[1]) if document not in asked.order]
         retrieved = codes[:, list(asked.order)]
@@ -209,7 +211,7 @@ class Questions:
         sizes = np.concatenate([np.full(len(codes), codes.shape[1]) for codes in distinct])
         code = np.concatenate([codes.ravel() for codes in distinct])
         place = np.concatenate([np.tile(np.arange(codes.shape[1]), len(codes)) for codes in distinct])
-        # Names of one length sort as numbers do, so that values come out in this order.
+        # Names of equal length sort like numbers, so values are in this order.
         qids = np.array([f"{query:08d}" for query in range(n_queries)], dtype=object)
         docnos = np.array([f"d{document}" for document in range(int(sizes.max()))], dtype=object)
         frame = pd.DataFrame({"query_id": np.repeat(qids, sizes), "doc_id": docnos[place]})
@@ -219,11 +221,11 @@ class Questions:
         judged = frame.assign(
             **{name: aspect.scale.grades[grades[:, at]] for at, (name, aspect) in enumerate(aspects.items())}
         )
-        run = frame.assign(score=-place.astype(np.float64))[retrieved]  # no two alike: nothing is tied
+        run = frame.assign(score=-place.astype(np.float64))[retrieved]  # distinct, so there are no ties
         return Rankings(run, Judgments(judged))
 
     def scores(self, bound: Bound) -> list[Floats]:
-        """The oriented values of a measure: per block an array trials × rankings asked for."""
+        """The oriented values of a measure: one array per block, trials × rankings."""
         values: dict[Variant, Floats] = {}
         for variant in dict.fromkeys(asked.variant for block in self._blocks for asked in block.asked):
             raw = bound.variant(variant).evaluate(self._rankings[variant.scaled])
@@ -238,7 +240,7 @@ class Questions:
 
 
 def _unique(codes: npt.NDArray[np.intp], base: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The distinct rows of codes below `base`, and which of them each row is."""
+    """The distinct rows of codes below `base`, and the index of each row among them."""
     n = codes.shape[1]
     if base**n < 2**62:
         keys = codes @ (base ** np.arange(n, dtype=np.int64))

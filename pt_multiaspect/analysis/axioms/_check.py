@@ -1,4 +1,4 @@
-"""The door: measures and properties in, a table of verdicts out."""
+"""The check of measures for properties, with a table of verdicts as its result."""
 
 from __future__ import annotations
 
@@ -15,11 +15,33 @@ from ...integration import parsing
 from ...measures import MultiAspectMeasure, SingleAspectMeasure
 from .._frames import check_count, check_seed
 from ._asking import Bound, check_grades
-from ._properties import ALL, PROPERTIES, Property
 from ._report import AxiomCheck, CounterExample
 from ._search import Search
+from .attainability import OneAttainable, ZeroAttainable
+from .desiderata import (
+    Adjustable,
+    HighErrors,
+    HighRelevance,
+    LargerDifferences,
+    LargerErrors,
+    OneAspectAlike,
+    Scaling,
+    ScalingOne,
+    WellDefined,
+)
+from .monotonicity import InPlace, PartialOrder, Swap
+from .properties import Property
 
-#: All permutations of a world are evaluated.
+#: All properties, in the order of the table.
+_ALL: tuple[Property, ...] = (
+    LargerErrors(), HighErrors(), LargerDifferences(), HighRelevance(), WellDefined(), Scaling(), ScalingOne(),
+    OneAspectAlike(), Adjustable(), PartialOrder(), InPlace(), OneAttainable(), ZeroAttainable(), Swap(),
+)  # fmt: skip
+
+#: The statement of each property, as `check` tests it.
+PROPERTIES: Mapping[str, str] = MappingProxyType({each.name: each.statement for each in _ALL})
+
+#: The limit of `documents`, as all permutations of a world are evaluated.
 MOST_DOCUMENTS = 6
 
 _DEFAULT_ASPECTS: Mapping[str, int] = MappingProxyType({"relevance": 2, "credibility": 2})
@@ -34,54 +56,55 @@ def check(
     seed: int = 0,
     documents: int = 5,
 ) -> AxiomCheck:
-    """Search for counter-examples to the properties that multi-aspect measures are said to have.
+    """Search for counterexamples to properties that multi-aspect measures are expected to have.
 
     Parameters
     ----------
     measures : measure, str, sequence of these or mapping
-        Multi-aspect measures of this package; a mapping is ``{label: measure}``. One with declared aspects of its
-        own, or an `Order`, is asked on these, all others on `aspects`.
+        Multi-aspect measures of this package; a mapping is ``{label: measure}``. A measure with its own
+        declared aspects, or with an `Order`, is checked on those, all other measures on `aspects`.
     aspects : Aspects, mapping or str, default {'relevance': 2, 'credibility': 2}
-        The scales of the labels: as measures take them, with declared grades.
+        The scales of the labels, as for measures. All grades must be declared.
     properties : str or sequence of str, optional
-        Some of `PROPERTIES`; all by default.
+        Names from `PROPERTIES`. All by default.
     trials : int, default 10000
-        How many trials a property gets at the most. Worlds of few documents are tried one and
-        all as far as that allows, then larger ones at random.
+        Maximum number of trials per property. Small worlds are enumerated, larger ones sampled.
     seed : int, default 0
-        The seed of the random worlds; the same seed gives the same result.
+        Random seed of the sampled worlds. The same seed gives the same result.
     documents : int from 1 to 6, default 5
-        How many documents a world has at the most.
+        Maximum number of documents per world.
 
     Returns
     -------
     AxiomCheck
-        Its ``table`` has the verdicts: 'holds' in all trials; 'ties' if the property asks for a
-        difference and scores are never the wrong way round, but sometimes equal; 'fails'; 'n/a' where
-        the measure cannot be asked. ``results`` has the numbers, and ``example(measure, property)``
-        the smallest counter-example, or tie.
+        ``table`` contains the verdicts: 'holds' if no trial violates the property; 'ties' if the property
+        requires a difference and some scores are equal, but none are in the wrong order; 'fails'; 'n/a' if the
+        property does not apply to the measure. ``results`` contains the numbers of trials, and
+        ``example(measure, property)`` returns the smallest counterexample or tie.
 
     Raises
     ------
     MultiAspectError
-        If something is no multi-aspect measure or lacks a required parameter, an aspect declares no grades,
-        a property is not known or needs more aspects than there are, or a number is out of range.
+        If a measure is not a multi-aspect measure or lacks a required parameter, an aspect declares no
+        grades, a property is unknown or requires more aspects, or a number is out of range.
 
     Notes
     -----
-    The desiderata D1–D8 of Lioma et al. are informal. `PROPERTIES` has our reading of each, and
-    other readings are possible. 'holds' says that no counter-example was found, which is no
-    proof; ``results["complete"]`` tells up to how many documents all worlds were tried. Scores that differ
-    by at most 1e-9 are equal. Measures of which small values are good are turned.
+    The desiderata D1–D8 of Lioma et al. [1]_ are informal. `PROPERTIES` states our interpretation of each;
+    others are possible. Equations 1 and 4 are from [2]_, as is the question of which values are attainable
+    (§4.2). 'holds' means that no counterexample was found, which is not a proof. ``results["complete"]`` is
+    the number of documents up to which all worlds were tried. Scores that differ by at most 1e-9 are equal.
+    For measures where lower is better, the expectations are reversed.
 
-    D1–D4 and D8 look at *chains*: documents sorted on every aspect at once, so that nobody can doubt
-    which order is ideal.
+    D1–D4 and D8 are about *chains*, documents that are sorted on all aspects at once, so that their ideal
+    order is not in question.
 
     References
     ----------
-    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
-    ICTIR 2017, §3. Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of
-    Rankings. CIKM 2021, Eq. 1 and 4, §4.2.
+    .. [1] C. Lioma, J. G. Simonsen, B. Larsen. Evaluation Measures for Relevance and Credibility in Ranked
+       Lists. ICTIR 2017, §3.
+    .. [2] M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
+       Rankings. CIKM 2021, Eq. 1 and 4, §4.2.
 
     Examples
     --------
@@ -96,19 +119,19 @@ def check(
     rank   relevance  credibility
     1      0          1
     score  0.5000
-    This is the best order of these documents, so it should score 1; it does not.
+    This is the best order of these documents. It should score 1, but does not.
     """
     declared = parse_aspects(aspects)
     if not isinstance(declared, Aspects):
         raise MultiAspectError(
-            f"aspects declare grades, as {{'relevance': 2, 'credibility': 2}} or the name of a declared set "
-            f"({choices(Aspects.registry)}); not {aspects!r}"
+            "aspects: expected declared grades, as in {'relevance': 2, 'credibility': 2}, or the name of declared "
+            f"aspects ({choices(Aspects.registry)}), got {aspects!r}"
         )
     check_grades(declared)
     trials, seed, documents = check_count("trials", trials), check_seed(seed), check_count("documents", documents)
     if documents > MOST_DOCUMENTS:
         raise MultiAspectError(
-            f"documents is at most {MOST_DOCUMENTS}, as all orders of a world are looked at, not {documents}"
+            f"documents: expected at most {MOST_DOCUMENTS}, as all orders of a world are evaluated, got {documents}"
         )
     rules = _rules(properties, declared)
     rows: list[tuple[object, ...]] = []
@@ -122,7 +145,7 @@ def check(
             continue
         for rule in rules:
             if len(bound.space) < rule.least_aspects:
-                reason = f"it needs {rule.least_aspects} aspects"
+                reason = f"the property requires {rule.least_aspects} aspects"
                 rows.append((name, rule.name, "n/a", 0, 0, 0, 0, reason))
                 continue
             key = (bound.aspects.to_json(), rule.name)
@@ -144,32 +167,32 @@ def check(
 
 def _rules(properties: object, declared: Aspects) -> list[Property]:
     if properties is None:
-        return list(ALL)
+        return list(_ALL)
     given = [properties] if isinstance(properties, str) else properties
     if not isinstance(given, Iterable):
-        raise MultiAspectError(f"properties are names such as {choices(PROPERTIES)}; not {properties!r}")
+        raise MultiAspectError(f"properties: expected names from {'; '.join(PROPERTIES)}, got {properties!r}")
     wanted = list(given)
     unknown = [each for each in wanted if not isinstance(each, str) or each not in PROPERTIES]
     if unknown or not wanted:
-        raise MultiAspectError(f"unknown properties {choices(unknown)}; there are {'; '.join(PROPERTIES)}")
-    rules = [rule for rule in ALL if rule.name in wanted]
+        raise MultiAspectError(f"properties: expected names from {'; '.join(PROPERTIES)}, got {choices(unknown)}")
+    rules = [rule for rule in _ALL if rule.name in wanted]
     for rule in rules:
         if len(declared) < rule.least_aspects:
             raise MultiAspectError(
-                f"{rule.name} is about {rule.least_aspects} aspects, but there is only {choices(declared)}"
+                f"aspects: expected {rule.least_aspects} for {rule.name}, got only {choices(declared)}"
             )
     return rules
 
 
 def _measures(measures: object) -> dict[str, MultiAspectMeasure]:
-    """Measures by the names they go by; strings keep the user's."""
+    """Measures by name; strings keep the user's spelling."""
     result: dict[str, MultiAspectMeasure] = {}
     for label, measure in parsing.parse_all(measures).items():
         if not isinstance(measure, MultiAspectMeasure) or isinstance(measure, SingleAspectMeasure):
             text = str(measure)
             raise MultiAspectError(
-                f"{text} measures one aspect; say which by On(aspect='credibility', base={text!r}), or make it "
-                f"one of several, as by CAM(base={text!r}) or TOMA(base={text!r})"
+                f"expected a multi-aspect measure, got {text}. Use CAM(base={text!r}), TOMA(base={text!r}), or "
+                f"On(aspect='credibility', base={text!r}) for one aspect"
             )
         measure.validate_params()
         result[label] = measure

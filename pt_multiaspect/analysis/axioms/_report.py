@@ -1,4 +1,4 @@
-"""What a check gives back: counter-examples as little rankings, and the table of verdicts."""
+"""Results of a check: the table of verdicts, and counterexamples as small rankings."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def written(score: float) -> str:
 
 @dataclass(frozen=True)
 class RankedWorld:
-    """A ranking of a few judged documents, and its score.
+    """A ranking of a few judged documents and its score.
 
     Attributes
     ----------
     tuples : tuple of tuples of numbers
-        The labels of the ranked documents, from rank 1 on, in the order of the aspects.
+        Labels of the ranked documents, from rank 1, in the order of the aspects.
     unranked : tuple of tuples of numbers
-        The labels of the documents that are judged but not ranked.
+        Labels of the documents that are judged but not ranked.
     score : float
-        The measure's value (where an order of label tuples itself is wrong, the tuple's weight).
+        Value of the measure, or the weight of the tuple if the order of label tuples itself is wrong.
     measure : MultiAspectMeasure
-        The measure with the aspects and weights it was asked with.
+        The measure with the aspects and weights that were checked.
     """
 
     tuples: tuple[tuple[float, ...], ...]
@@ -42,24 +42,24 @@ class RankedWorld:
 
 @dataclass(frozen=True, repr=False)
 class CounterExample:
-    """The smallest trial found that breaks a property, or ties where it asks for a difference.
+    """The smallest trial found that violates a property, or ties if the property requires a difference.
 
     Attributes
     ----------
     measure, property : str
-        Which measure and which property.
+        Names of the measure and the property.
     verdict : {'fails', 'ties'}
-        Whether the scores are the wrong way round or equal.
+        Whether the scores are in the wrong order or equal.
     aspects : tuple of str
         The aspects, in the order of the labels.
     rankings : tuple of RankedWorld
-        All rankings that are compared.
+        All compared rankings.
     shown : tuple of int
-        Which of them are printed, as A and B.
+        Indices of the rankings that are printed as A and B.
     figures : list of (str, tuple of float)
-        The lines of numbers printed below, a number per ranking shown.
+        Lines of numbers printed below the rankings, with one number per ranking shown.
     sentence : str
-        What should have been, and what is.
+        The expected and the actual relation of the scores.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class CounterExample:
     sentence: str
 
     def _grid(self) -> list[list[str]]:
-        """Ranks and labels as cells, the documents that are not ranked last."""
+        """Ranks and labels as cells. Documents that are not ranked are last."""
         sides = [self.rankings[index] for index in self.shown]
         rows = []
         for rank in range(max(len(side.tuples) for side in sides)):
@@ -109,10 +109,10 @@ class CounterExample:
 
     def _repr_html_(self) -> str:
         n_aspects, n_sides = len(self.aspects), len(self.shown)
-        first = ' style="border-left:1px solid #999;padding-left:1em"'  # sets the rankings apart
+        first = ' style="border-left:1px solid #999;padding-left:1em"'  # separates the rankings
 
         def row(name: str, cells: list[str], tag: str, width: int = 1) -> str:
-            """A row with the ranks, or a name, in front of cells that are so many columns wide."""
+            """A row that starts with a name or rank. Each cell spans `width` columns."""
             parts = [
                 f"<{tag} colspan={width}{'' if place * width % n_aspects else first}>{cell}</{tag}>"
                 for place, cell in enumerate(cells)
@@ -133,25 +133,25 @@ class CounterExample:
         )
 
 
-#: The background of a verdict in HTML; the word always stands there too.
+#: Background colours of the verdicts in HTML, in addition to the words.
 _COLOURS = {"holds": "#cfe8d5", "ties": "#fbeec1", "fails": "#f5cfc4", "n/a": "#e6e6e6"}
 
 
 @dataclass(frozen=True, repr=False)
 class AxiomCheck:
-    """What `check` found.
+    """Result of `check`.
 
     Attributes
     ----------
     table : DataFrame
-        A row per measure and a column per property, with the verdicts.
+        The verdicts, with one row per measure and one column per property.
     results : DataFrame
-        A row per measure and property: ``measure property verdict``; ``trials``, how many were
-        made, of which ``violations`` broke the property and ``ties`` had equal scores where it asks for a
-        difference; ``complete``, the number of documents up to which all worlds there are were tried;
-        ``reason``, why there is nothing to search.
+        One row per measure and property, with columns ``measure property verdict``; ``trials``, the number
+        of trials; ``violations``, how many of them violate the property; ``ties``, how many have equal scores
+        where the property requires a difference; ``complete``, the number of documents up to which all
+        worlds were tried; ``reason``, why the property does not apply.
     aspects : Aspects
-        The scales declared.
+        The declared scales.
     trials, seed, documents : int
         As given to `check`.
 
@@ -169,19 +169,20 @@ class AxiomCheck:
     _examples: Mapping[tuple[str, str], CounterExample] = field(hash=False)
 
     def example(self, measure: Measure | str, property: str) -> CounterExample | None:
-        """Return the smallest counter-example found.
+        """Return the smallest counterexample found.
 
         Parameters
         ----------
         measure : measure or str
             As given to `check`, or the name in the table.
         property : str
-            The name of a property.
+            Name of a property.
 
         Returns
         -------
         CounterExample or None
-            None where the property holds or there is nothing to search. It prints as a little ranking.
+            The counterexample, which prints as a small ranking, or None if the property holds or does not
+            apply.
 
         Raises
         ------
@@ -190,10 +191,12 @@ class AxiomCheck:
         """
         name = str(measure)
         if name not in self.table.index:
-            raise MultiAspectError(f"{name} was not checked; measures checked: {choices(self.table.index)}")
+            raise MultiAspectError(
+                f"measure: expected one that was checked ({choices(self.table.index)}), got {name}"
+            )
         if property not in self.table.columns:
             raise MultiAspectError(
-                f"the property {property!r} was not checked; properties checked: {choices(self.table.columns)}"
+                f"property: expected one that was checked ({choices(self.table.columns)}), got {property!r}"
             )
         return self._examples.get((name, property))
 

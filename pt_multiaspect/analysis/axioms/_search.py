@@ -1,4 +1,4 @@
-"""The search for trials that break a property, and for the smallest of them."""
+"""The search for trials that violate a property, and for the smallest of them."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ import numpy as np
 from ...errors import MultiAspectError
 from .._frames import Floats
 from ._asking import Block, Bound, Questions, scaled_aspects
-from ._properties import TOLERANCE, Attainable, OfOrder, Property
 from ._report import CounterExample, RankedWorld
 from ._worlds import Bools, Position, Space, Worlds
+from .attainability import Attainable
+from .properties import TOLERANCE, OfOrder, Property
 
-#: How many rankings per trial may be evaluated where a trial takes all permutations.
+#: Maximum number of rankings per trial, if a trial evaluates all permutations.
 _RANKINGS_PER_TRIAL = 30
-#: How many candidates per trial are looked at for those that meet the conditions of a property.
+#: Maximum number of candidates per trial that are tested for the conditions of a property.
 _CANDIDATES_PER_TRIAL = 40
 
 
 class _Hit(NamedTuple):
-    """One trial that breaks a property, or ties."""
+    """A trial that violates a property, or ties."""
 
     world: Worlds
     position: Position
 
     def key(self) -> tuple[int, int, list[int], Position]:
-        """Small worlds first: fewest documents, then lowest labels."""
+        """Sort key: fewest documents first, then lowest labels."""
         return len(self.world), int(self.world.sum()), self.world.ravel().tolist(), self.position
 
 
 class _Finding(NamedTuple):
-    """What the trials of one property say about one measure."""
+    """Result of the trials of a property for a measure."""
 
     verdict: str
     trials: int = 0
@@ -45,12 +46,12 @@ class _Finding(NamedTuple):
 
 
 class Search:
-    """The trials of one property, made once for all measures on the same aspects."""
+    """The trials of a property, generated once for all measures on the same aspects."""
 
     def __init__(self, rule: Property, space: Space, *, trials: int, seed: int, documents: int) -> None:
         self.rule, self.space, self._trials, self._seed = rule, space, trials, seed
         self.blocks: list[Block] = []
-        #: Up to how many documents all worlds there are were tried.
+        #: Number of documents up to which all worlds were tried.
         self.complete = 0
         left, unbroken = trials, True
         sizes = range(rule.least_documents, documents - rule.surplus + 1)
@@ -64,14 +65,14 @@ class Search:
         self.questions = Questions(space, self.blocks) if self.blocks else None
 
     def _of_size(self, n: int, left: int, sizes_left: int) -> tuple[list[Block], bool]:
-        """Trials with worlds of n documents, and whether these are all there are."""
+        """Trials with worlds of n documents, and whether these are all possible trials."""
         rule, space, source = self.rule, self.space, self.rule.source
         positions = rule.positions(space, n)
         if not positions or not left:
             return [], not positions
-        # Seeded by what is drawn: the same whichever other properties are asked for.
+        # The seed does not depend on which other properties are checked.
         rng = np.random.default_rng([self._seed, crc32(rule.name.encode()), n])
-        # Small worlds are tried one and all, but leave something for the larger ones.
+        # Small worlds are enumerated, but some trials are left for larger worlds.
         most, share = max(left // min(sizes_left, 2), 1), max(left // sizes_left, 1)
         if isinstance(rule, Attainable):
             affordable = max(_RANKINGS_PER_TRIAL * self._trials // math.factorial(n), 1)
@@ -92,7 +93,7 @@ class Search:
         ], whole
 
     def _drawn(self, n: int, positions: list[Position], share: int, rng: np.random.Generator) -> Worlds:
-        """Random worlds, so many that enough of them meet the conditions, if they can be found."""
+        """Draw random worlds until enough of them satisfy the conditions, or ten times."""
         parts: list[Worlds] = []
         found = 0
         for _ in range(10):
@@ -104,13 +105,13 @@ class Search:
         return np.concatenate(parts)
 
     def finding(self, bound: Bound) -> _Finding:
-        """Ask a measure."""
+        """Check a measure."""
         rule = self.rule
         refused = rule.refusal(bound)
         if refused is not None:
             return _Finding(refused[0], reason=refused[1])
         if self.questions is None:
-            return _Finding("n/a", reason="the declared grades and the number of documents make no such worlds")
+            return _Finding("n/a", reason="no such worlds exist with the declared grades and number of documents")
         try:
             scores = self.questions.scores(bound)
             of_order = rule.of_order(bound, np.random.default_rng([self._seed, crc32(rule.name.encode())]))
@@ -130,12 +131,12 @@ class Search:
         return _Finding(verdict, trials, violations, ties, "", example)
 
     def _judge(self, bound: Bound, scores: Sequence[Floats]) -> tuple[list[Bools], list[Bools], int]:
-        """Per block which trials break the property and which tie, and how many trials count."""
+        """Return per block which trials violate the property and which tie, and how many trials count."""
         violated, tied, trials = [], [], 0
         for block_scores in scores:
             margin, counted = self.rule.margin(block_scores, bound.limits)
             with np.errstate(invalid="ignore"):
-                wrong = counted & ~(margin >= -TOLERANCE)  # NaN is wrong
+                wrong = counted & ~(margin >= -TOLERANCE)  # NaN is a violation
                 equal = counted & ~wrong & ~(margin > TOLERANCE)
             violated.append(wrong)
             tied.append(equal if self.rule.strict else np.zeros_like(equal))
@@ -154,7 +155,7 @@ class Search:
         return min(hits, key=_Hit.key, default=None)
 
     def _shrunk(self, bound: Bound, hit: _Hit, verdict: str) -> _Hit:
-        """Drop documents and lower labels as long as the trial still gives the verdict."""
+        """Remove documents and lower labels while the trial still gives the verdict."""
         while True:
             blocks = [block for worlds in self._reductions(hit.world) for block in self._blocks_of(worlds)]
             if not blocks:
@@ -167,7 +168,7 @@ class Search:
             hit = smaller
 
     def _reductions(self, world: Worlds) -> list[Worlds]:
-        """All worlds with a document less; all with a label, or that of all documents, a grade lower."""
+        """All worlds with one document less, or with a label, or that of all documents, one grade lower."""
         n = len(world)
         shorter = [np.delete(world, document, axis=0) for document in range(n)]
         lower = []
@@ -211,7 +212,7 @@ class Search:
         expected, found = rule.expected(space, hit.position, rankings), rule.found(scores, verdict == "ties")
         if bound.turned:
             expected = _turned(expected)
-        sentence = f"{expected[0].upper()}{expected[1:]}; {found}."
+        sentence = f"{expected[0].upper()}{expected[1:]}, but {found}."
         figures = rule.figures(scores, -1 if bound.turned else 1)
         return CounterExample(
             bound.name, rule.name, verdict, space.names, tuple(rankings), rule.shown, figures, sentence
@@ -234,7 +235,7 @@ class Search:
 
 
 def _turned(sentence: str) -> str:
-    """What should be of scores of which small ones are good."""
+    """Adapt the expectation to a measure for which lower is better."""
     pairs = (("score lower", "score higher"), ("score 1", "score 0"))
     for one, other in pairs:
         first, *rest = sentence.split(one)

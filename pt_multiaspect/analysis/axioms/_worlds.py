@@ -1,4 +1,4 @@
-"""Small worlds: judged documents with all the label tuples that scales allow, and rankings of them."""
+"""Small worlds: judged documents with any label tuples of the declared scales, and their rankings."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy.typing as npt
 from ...aspects import Aspects, Scale, number
 
 Bools = npt.NDArray[np.bool_]
-#: Grade indices, 0 the worst: worlds × documents × aspects, the documents in the order of a ranking.
+#: Grade indices (0 is the lowest grade): worlds × documents × aspects, with documents in ranking order.
 Worlds = npt.NDArray[np.intp]
-#: Which documents, aspects or constants a trial is about.
+#: The documents, aspects or constants that a trial compares.
 Position = tuple[int, ...]
 
 
 class Space:
-    """The label tuples that the declared scales make."""
+    """All label tuples of the declared scales."""
 
     def __init__(self, aspects: Aspects) -> None:
         self.aspects = aspects
@@ -34,7 +34,7 @@ class Space:
         return len(self.sizes)
 
     def decode(self, codes: npt.NDArray[np.intp]) -> Worlds:
-        """The label tuples of codes 0 … n_tuples - 1."""
+        """The label tuples with codes 0 … n_tuples - 1."""
         return np.stack(np.unravel_index(codes, self.sizes), axis=-1).astype(np.intp)
 
     def encode(self, grades: Worlds) -> npt.NDArray[np.intp]:
@@ -42,7 +42,7 @@ class Space:
         return np.asarray(np.ravel_multi_index(columns, self.sizes), dtype=np.intp)
 
     def labels(self, grades: npt.NDArray[np.intp]) -> tuple[float, ...]:
-        """One tuple of grade indices as labels."""
+        """The labels of a tuple of grade indices."""
         return tuple(
             number(scale.grades[grade].item(), "a label")
             for scale, grade in zip(self.scales, grades.tolist(), strict=True)
@@ -50,19 +50,19 @@ class Space:
 
 
 class Source(ABC):
-    """Where worlds of one kind come from: all there are, or random ones."""
+    """Worlds of one kind: all of them, or a random sample."""
 
     @abstractmethod
     def count(self, sizes: Sequence[int], n: int) -> int:
-        """How many worlds of n documents there are, at the most."""
+        """An upper bound on the number of worlds of n documents."""
 
     @abstractmethod
     def every(self, sizes: Sequence[int], n: int) -> Worlds:
-        """All of them."""
+        """All worlds of n documents."""
 
     @abstractmethod
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
-        """Draw m of them."""
+        """Draw m random worlds of n documents."""
 
 
 def _integers(sizes: Sequence[int], shape: tuple[int, ...], rng: np.random.Generator) -> Worlds:
@@ -84,7 +84,7 @@ class Sequences(Source):
 
 
 class Multisets(Source):
-    """Any documents, whatever their order."""
+    """Any documents, without regard to order."""
 
     def count(self, sizes: Sequence[int], n: int) -> int:
         return math.comb(math.prod(sizes) + n - 1, n)
@@ -98,7 +98,7 @@ class Multisets(Source):
 
 
 class Chains(Source):
-    """Documents that are sorted on every aspect at once."""
+    """Documents that are sorted on all aspects at once."""
 
     def count(self, sizes: Sequence[int], n: int) -> int:
         return math.prod(math.comb(size + n - 1, n) for size in sizes)
@@ -155,25 +155,25 @@ class OneAlike(Source):
 
 
 class Variant(NamedTuple):
-    """In which form the measure is asked."""
+    """Changes to the measure or the labels."""
 
-    #: The constant that the labels of each aspect are multiplied by; none: as declared.
+    #: The constant by which the labels of each aspect are multiplied. Empty: as declared.
     scaled: tuple[float, ...] = ()
-    #: The aspect whose importance is raised; -1: none.
+    #: The aspect whose importance is doubled. -1: none.
     raised: int = -1
 
 
 class Asked(NamedTuple):
-    """One ranking in each of some worlds."""
+    """One ranking for each of several worlds."""
 
     worlds: Worlds
-    #: The documents from rank 1 on; those left out are judged but not retrieved.
+    #: The documents from rank 1. All others are judged but not retrieved.
     order: tuple[int, ...]
     variant: Variant = Variant()
 
 
 def exchanged(n: int, *pair: int) -> tuple[int, ...]:
-    """The order of n documents with two exchanged."""
+    """The order of n documents with two of them swapped."""
     order = list(range(n))
     if pair:
         i, j = pair
@@ -182,7 +182,7 @@ def exchanged(n: int, *pair: int) -> tuple[int, ...]:
 
 
 def is_better(worlds: Worlds, i: int, j: int) -> Bools:
-    """Where document i is not worse than j on any aspect and better on one."""
+    """Whether document i is better than j on one aspect and worse on none, for each world."""
     first, second = worlds[:, i], worlds[:, j]
     return np.asarray((first >= second).all(axis=1) & (first > second).any(axis=1))
 
@@ -192,7 +192,7 @@ def is_chain(worlds: Worlds) -> Bools:
 
 
 def relabelled(worlds: Worlds, documents: Sequence[int], aspect: int, change: int, *, to: bool = False) -> Worlds:
-    """The worlds with labels of some documents changed by, or set to, a number."""
+    """The worlds with a number added to the labels of some documents, or with the labels set to it."""
     changed = worlds.copy()
     for document in documents:
         changed[:, document, aspect] = change if to else changed[:, document, aspect] + change

@@ -1,0 +1,91 @@
+"""Attainability: the best order of the documents scores 1, the worst scores 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import ClassVar
+
+import numpy as np
+
+from .._frames import Floats
+from ._asking import Bound
+from ._report import RankedWorld
+from ._worlds import (
+    Asked,
+    Bools,
+    Multisets,
+    Position,
+    Space,
+    Worlds,
+)
+from .properties import TOLERANCE, Property
+
+
+class Attainable(Property):
+    """A property for which all permutations of a world are evaluated."""
+
+    source = Multisets()
+    #: Which end of the range is meant: +1 for the best order, -1 for the worst.
+    end: ClassVar[int]
+    shown = (0,)
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return [()]
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        n = worlds.shape[1]
+        return self._meant(worlds), [Asked(worlds, order) for order in permutations(range(n))]
+
+    @staticmethod
+    def _meant(worlds: Worlds) -> Bools:
+        return np.ones(len(worlds), dtype=np.bool_)
+
+    def to_show(self, scores: Floats) -> list[int]:
+        return [int(np.argmax(self.end * scores))]
+
+    def refusal(self, bound: Bound) -> tuple[str, str] | None:
+        low, high = bound.range
+        return (
+            None
+            if (low, high) == (0.0, 1.0)
+            else ("n/a", f"the values of the measure are between {low:g} and {high:g}")
+        )
+
+
+class OneAttainable(Attainable):
+    name = "1 attainable"
+    statement = "In every world in which some order of all documents scores above 0, the best order scores 1."
+    end = 1
+    least_documents = 1
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        best = scores.max(axis=1)
+        return best - 1.0, ~(best <= TOLERANCE)
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        return "this is the best order of these documents. It should score 1"
+
+    def found(self, scores: Sequence[float], tied: bool) -> str:
+        return "does not"
+
+
+class ZeroAttainable(Attainable):
+    name = "0 attainable"
+    statement = (
+        "In every world whose documents do not all have the same labels, the worst order of all documents scores 0."
+    )
+    end = -1
+
+    @staticmethod
+    def _meant(worlds: Worlds) -> Bools:
+        return np.asarray((worlds != worlds[:, :1]).any(axis=(1, 2)))
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        return -scores.min(axis=1), np.ones(len(scores), dtype=np.bool_)
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        return "this is the worst order of these documents. It should score 0"
+
+    def found(self, scores: Sequence[float], tied: bool) -> str:
+        return "does not"

@@ -1,0 +1,358 @@
+"""The desiderata D1 to D8 of Lioma et al. (2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from ...aspects import spell
+from .._frames import Floats
+from ._asking import Bound
+from ._report import RankedWorld
+from ._worlds import (
+    Alike,
+    Asked,
+    Bools,
+    Chains,
+    OneAlike,
+    Position,
+    Sequences,
+    Space,
+    Variant,
+    Worlds,
+    exchanged,
+    is_better,
+    is_chain,
+    relabelled,
+)
+from .properties import TOLERANCE, Property
+
+
+class LargerErrors(Property):
+    name = "D1"
+    statement = (
+        "Larger errors cost more. In the ideal ranking of a chain (documents sorted on all aspects at once), "
+        "swapping ranks i and k scores lower than swapping ranks i and j, for i < j < k, if the document at i is "
+        "better than the one at j, which is better than the one at k."
+    )
+    strict = True
+    least_documents = 3
+    source = Chains()
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return list(combinations(range(n), 3))
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        (i, j, k), n = position, worlds.shape[1]
+        valid = is_chain(worlds) & is_better(worlds, i, j) & is_better(worlds, j, k)
+        return valid, [Asked(worlds, exchanged(n, i, j)), Asked(worlds, exchanged(n, i, k))]
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        i, j, k = (rank + 1 for rank in position)
+        return f"B swaps ranks {i} and {k} of the ideal ranking, A only ranks {i} and {j}. B should score lower"
+
+
+class HighErrors(Property):
+    name = "D2"
+    statement = (
+        "Errors at higher ranks cost more. In the ideal ranking of a chain, swapping ranks i and i + 1 scores "
+        "lower than swapping ranks j and j + 1, for j > i, if both pairs of documents have the same differences "
+        "in grades, values and gains on every aspect, and a difference on at least one aspect."
+    )
+    strict = True
+    least_documents = 3
+    source = Chains()
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return list(combinations(range(n - 1), 2))
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        (i, j), n = position, worlds.shape[1]
+        valid = is_chain(worlds) & is_better(worlds, i, i + 1)
+        for aspect, scale in enumerate(space.scales):
+            gains = scale.grades if scale.identity else scale.gains
+            for numbers in (np.arange(len(scale), dtype=np.float64), scale.values, gains):
+                of = numbers[worlds[:, :, aspect]]
+                valid &= np.isclose(of[:, i] - of[:, i + 1], of[:, j] - of[:, j + 1], rtol=0, atol=1e-12)
+        return valid, [Asked(worlds, exchanged(n, i, i + 1)), Asked(worlds, exchanged(n, j, j + 1))]
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        return scores[:, 1] - scores[:, 0], np.ones(len(scores), dtype=np.bool_)
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        i, j = (rank + 1 for rank in position)
+        return (
+            f"A swaps ranks {i} and {i + 1} of the ideal ranking, B ranks {j} and {j + 1}, which differ by as "
+            "much. A should score lower"
+        )
+
+
+class LargerDifferences(Property):
+    name = "D3"
+    statement = (
+        "Larger differences between labels are larger errors. In the ideal ranking of a chain, two adjacent "
+        "documents are swapped. If the better one is a grade better, or the worse one a grade worse, on an aspect "
+        "on which they differ, and the documents are still a chain, the score is lower."
+    )
+    strict = True
+    source = Chains()
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return [(i, aspect, step) for i in range(n - 1) for aspect in range(len(space)) for step in (1, -1)]
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        (i, aspect, step), n = position, worlds.shape[1]
+        changed = relabelled(worlds, [i if step > 0 else i + 1], aspect, step)
+        valid = is_chain(worlds) & (worlds[:, i, aspect] > worlds[:, i + 1, aspect])
+        valid &= is_chain(changed) & (changed >= 0).all(axis=(1, 2))
+        valid &= (changed < np.array(space.sizes)).all(axis=(1, 2))
+        order = exchanged(n, i, i + 1)
+        return valid, [Asked(worlds, order), Asked(changed, order)]
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        i, aspect, step = position
+        which = f"better one, at rank {i + 2}, is better" if step > 0 else f"worse one, at rank {i + 1}, is worse"
+        return (
+            f"ranks {i + 1} and {i + 2} are in the wrong order. In B the {which} in {space.names[aspect]} than "
+            "in A. B should score lower"
+        )
+
+
+def _losses(scores: Floats, wrong: int) -> Floats:
+    """The score lost by the ranking in column `wrong`, compared to the correct one in the next column."""
+    return np.asarray(scores[:, wrong + 1] - scores[:, wrong])
+
+
+class HighRelevance(Property):
+    name = "D4"
+    statement = (
+        "All else being equal, an error in credibility (the second aspect) costs more for documents of higher "
+        "relevance (the first aspect). In the ideal ranking of a chain, two adjacent documents that differ only in "
+        "credibility are swapped. The loss in score is larger than if both had a lower relevance, with all other "
+        "labels equal and the documents still a chain."
+    )
+    strict = True
+    least_aspects = 2
+    source = Chains()
+    shown = (0, 2)
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return [(i, low) for i in range(n - 1) for low in range(space.sizes[0] - 1)]
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        (i, low), n = position, worlds.shape[1]
+        changed = relabelled(worlds, [i, i + 1], 0, low, to=True)
+        upper, lower = worlds[:, i], worlds[:, i + 1]
+        valid = is_chain(worlds) & is_chain(changed) & (upper[:, 1] > lower[:, 1]) & (upper[:, 0] > low)
+        for aspect in {*range(len(space))} - {1}:
+            valid &= upper[:, aspect] == lower[:, aspect]
+        wrong, right = exchanged(n, i, i + 1), exchanged(n)
+        return valid, [Asked(of, order) for of in (worlds, changed) for order in (wrong, right)]
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        return _losses(scores, 0) - _losses(scores, 2), np.ones(len(scores), dtype=np.bool_)
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        i = position[0]
+        relevance, credibility = space.names[:2]
+        return (
+            f"ranks {i + 1} and {i + 2} are in the wrong order of {credibility}, in A at a higher {relevance} than "
+            "in B. A should lose more"
+        )
+
+    def found(self, scores: Sequence[float], tied: bool) -> str:
+        return "both lose the same" if tied else "A loses less"
+
+    def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
+        right = (scores[1], scores[3])
+        wrong = (scores[0], scores[2])
+        lost = tuple(sign * (a - b) for a, b in zip(right, wrong, strict=True))
+        return [("score", wrong), ("in the right order", right), ("loss", lost)]
+
+
+class WellDefined(Property):
+    name = "D5"
+    statement = (
+        "The measure is defined if all documents have the same labels: its value is a finite number in its "
+        "range, for every label tuple and every number of documents."
+    )
+    least_documents = 1
+    source = Alike()
+    shown = (0,)
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return [()]
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        alike = (worlds == worlds[:, :1]).all(axis=(1, 2))
+        return np.asarray(alike), [Asked(worlds, exchanged(worlds.shape[1]))]
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        low, high = limits
+        with np.errstate(invalid="ignore"):
+            defined = np.isfinite(scores) & (scores >= low - TOLERANCE) & (scores <= high + TOLERANCE)
+        return np.where(defined[:, 0], 0.0, -1.0), np.ones(len(scores), dtype=np.bool_)
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        return "a ranking of documents with the same labels should have a score in the range of the measure"
+
+    def found(self, scores: Sequence[float], tied: bool) -> str:
+        return f"the score is {scores[0]:g}"
+
+
+class Scaling(Property):
+    name = "D6"
+    statement = (
+        "Multiplying the labels of all aspects (grades, values and thresholds) by the same positive constant does "
+        "not change any score."
+    )
+    least_documents = 1
+    source = Sequences()
+
+    def _constants(self, space: Space) -> tuple[float, ...]:
+        # Probabilities must remain probabilities; other labels remain integers, which some bases require.
+        return (0.5,) if any(scale.identity for scale in space.scales) else (2, 3)
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return [(-1, index) for index in range(len(self._constants(space)))]
+
+    def _scaled(self, space: Space, position: Position) -> tuple[float, ...]:
+        aspect, index = position
+        constant = self._constants(space)[index]
+        return tuple(constant if aspect in (-1, other) else 1.0 for other in range(len(space)))
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        order = exchanged(worlds.shape[1])
+        scaled = Variant(scaled=self._scaled(space, position))
+        return np.ones(len(worlds), dtype=np.bool_), [Asked(worlds, order), Asked(worlds, order, scaled)]
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        return -np.abs(scores[:, 0] - scores[:, 1]), np.ones(len(scores), dtype=np.bool_)
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        constants = dict(zip(space.names, self._scaled(space, position), strict=True))
+        which = " and ".join(f"{name} times {spell(c)}" for name, c in constants.items() if c != 1)
+        return f"B is A with the labels of {which}. Both should score the same"
+
+    def found(self, scores: Sequence[float], tied: bool) -> str:
+        return "their scores differ"
+
+    def refusal(self, bound: Bound) -> tuple[str, str] | None:
+        if not bound.has_scales:
+            return "n/a", "the measure has no parameter aspects, so its scales cannot be changed"
+        return None
+
+
+class ScalingOne(Scaling):
+    name = "D6, one aspect"
+    statement = (
+        "Multiplying the labels of a single aspect (grades, values and threshold) by a positive constant does "
+        "not change any score."
+    )
+    least_aspects = 2
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return [(a, index) for a in range(len(space)) for index in range(len(self._constants(space)))]
+
+
+class OneAspectAlike(Property):
+    name = "D7"
+    statement = (
+        "If all documents have the same grade on one aspect, whichever it is, the measure evaluates the other "
+        "aspects: in any ranking, swapping two documents of which the lower one is better (on one of the other "
+        "aspects, and worse on none) raises the score."
+    )
+    strict = True
+    least_aspects = 2
+    source = OneAlike()
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return [(aspect, i, j) for aspect in range(len(space)) for i, j in combinations(range(n), 2)]
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        (aspect, i, j), n = position, worlds.shape[1]
+        alike = (worlds[:, :, aspect] == worlds[:, :1, aspect]).all(axis=1)
+        return alike & is_better(worlds, j, i), [
+            Asked(worlds, exchanged(n)),
+            Asked(worlds, exchanged(n, i, j)),
+        ]
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        return scores[:, 1] - scores[:, 0], np.ones(len(scores), dtype=np.bool_)
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        aspect, i, j = position
+        return (
+            f"all documents have the same {space.names[aspect]}. B swaps ranks {i + 1} and {j + 1} of A and moves "
+            "the better document up. B should score higher"
+        )
+
+
+class Adjustable(Property):
+    name = "D8"
+    statement = (
+        "The importance of an aspect can be adjusted by a parameter (weights; mu and nu of NLRE and NGRE): "
+        "doubling the parameter of an aspect makes an error on this aspect cost more, relative to the same error "
+        "on another aspect. The error: in the ideal ranking of a chain, two adjacent documents that differ on "
+        "this aspect only are swapped. The same error on another aspect has the same ranks, the same worse "
+        "document and the same difference in grades."
+    )
+    strict = True
+    least_aspects = 2
+    least_documents = 1
+    surplus = 1
+    source = Chains()
+    shown = (0, 2)
+
+    def positions(self, space: Space, n: int) -> list[Position]:
+        return [
+            (i, a, b, step)
+            for i in range(n)
+            for a in range(len(space))
+            for b in range(len(space))
+            if a != b
+            for step in range(1, min(space.sizes[a], space.sizes[b]))
+        ]
+
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        i, a, b, step = position
+        n = worlds.shape[1]
+        # Document i is duplicated, and the upper copy is made better on one aspect.
+        doubled = worlds[:, [*range(i + 1), *range(i, n)]]
+        valid = is_chain(worlds)
+        cases = []
+        for aspect in (a, b):
+            case = relabelled(doubled, [i], aspect, step)
+            valid &= is_chain(case) & (case[:, i, aspect] < space.sizes[aspect])
+            cases += [(case, exchanged(n + 1, i, i + 1)), (case, exchanged(n + 1))]
+        return valid, [Asked(*case, variant) for variant in (Variant(), Variant(raised=a)) for case in cases]
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        on_a, on_b, on_a_raised, on_b_raised = (np.maximum(_losses(scores, column), 0.0) for column in (0, 2, 4, 6))
+        # Normalisation changes with the weights, so only the ratio of the losses is compared.
+        return on_a_raised * on_b - on_a * on_b_raised, np.ones(len(scores), dtype=np.bool_)
+
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        i, a, b, _ = position
+        return (
+            f"ranks {i + 1} and {i + 2} are in the wrong order of {space.names[a]} in A and of {space.names[b]} in "
+            f"B. Doubling the importance of {space.names[a]} should increase A's loss relative to B's"
+        )
+
+    def found(self, scores: Sequence[float], tied: bool) -> str:
+        return "their ratio does not change" if tied else "it decreases"
+
+    def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
+        def losses(first: int) -> tuple[float, ...]:
+            return tuple(sign * (scores[column + 1] - scores[column]) for column in (first, first + 2))
+
+        return [*super().figures(scores, sign), ("loss", losses(0)), ("loss, doubled", losses(4))]
+
+    def refusal(self, bound: Bound) -> tuple[str, str] | None:
+        if bound.order is not None:
+            return "n/a", "the measure uses an explicit order, which takes no weights of aspects"
+        if not bound.is_adjustable:
+            return "fails", "the measure has no parameter for the importance of an aspect"
+        return None

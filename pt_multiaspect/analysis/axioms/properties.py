@@ -1,0 +1,90 @@
+"""What a property of measures is: the rankings it compares, and what must be true of their scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .._frames import Floats
+from ._asking import Bound
+from ._report import RankedWorld
+from ._worlds import (
+    Asked,
+    Bools,
+    Position,
+    Source,
+    Space,
+    Worlds,
+)
+
+#: Scores that differ by at most this are equal.
+TOLERANCE = 1e-9
+
+
+class OfOrder(NamedTuple):
+    """Result of checking the order of label tuples itself."""
+
+    trials: int
+    #: Pairs of tuples (as grades): the first should weigh at least as much as the second, but does not.
+    wrong: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]
+    sentence: str
+
+
+class Property(ABC):
+    """A property: its worlds, the rankings compared in them, and the condition on their scores."""
+
+    name: ClassVar[str]
+    statement: ClassVar[str]
+    #: Whether equal scores also violate the property.
+    strict: ClassVar[bool] = False
+    least_aspects: ClassVar[int] = 1
+    least_documents: ClassVar[int] = 2
+    #: Number of documents in a ranking beyond those of its world.
+    surplus: ClassVar[int] = 0
+    source: ClassVar[Source]
+    #: Which of the rankings are shown in an example.
+    shown: ClassVar[tuple[int, ...]] = (0, 1)
+
+    @abstractmethod
+    def positions(self, space: Space, n: int) -> list[Position]:
+        """The possible comparisons in worlds of n documents."""
+
+    @abstractmethod
+    def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Return which worlds satisfy the conditions, and the rankings to score in each world."""
+
+    def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return by how much each trial satisfies the property (negative: violates it), and which trials count.
+
+        `scores` has one row per trial and one column per ranking; higher is better. By default, the
+        first ranking should score higher than the second.
+        """
+        return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
+
+    @abstractmethod
+    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """The expected relation between the rankings A, B, … shown."""
+
+    def found(self, scores: Sequence[float], tied: bool) -> str:
+        """The relation found instead."""
+        return "both score the same" if tied else "the opposite holds"
+
+    def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
+        """The lines of numbers below the rankings shown. The sign is -1 if lower scores are better."""
+        return [("score", tuple(scores[column] for column in self.shown))]
+
+    def to_show(self, scores: Floats) -> list[int]:
+        """The rankings that belong to an example."""
+        return list(range(len(scores)))
+
+    def refusal(self, bound: Bound) -> tuple[str, str] | None:
+        """A verdict and its reason, if there is nothing to search."""
+        return None
+
+    def of_order(self, bound: Bound, rng: np.random.Generator) -> OfOrder | None:
+        """Check the order of label tuples itself, if the measure has one."""
+        return None

@@ -1,0 +1,244 @@
+"""The demonstration: pt.Experiment and pt.GridSearch with one and with several aspects."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import textwrap
+from typing import Any, TextIO
+
+import pyterrier as pt
+
+from ..datasets import Collection, load_health
+from .pipelines import ReadabilityReranker, TfidfRetriever
+
+__all__ = ["run_demo"]
+
+_WIDTH = 98
+
+
+def _write(stream: TextIO, text: str = "", *, indent: str = "") -> None:
+    """Write one paragraph, wrapped."""
+    print(textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent), file=stream)
+
+
+def _title(stream: TextIO, text: str) -> None:
+    """Write a heading."""
+    print(f"\n{text}\n{'-' * len(text)}", file=stream)
+
+
+def _table(stream: TextIO, corner: str, head: list[str], rows: list[tuple[str, list[float]]]) -> None:
+    """Write rows of numbers and mark the maximum of each row (for all measures here, higher is better)."""
+    first = max(len(name) for name in (corner, *(name for name, _ in rows)))
+    widths = [max(len(cell), 4) + 1 for cell in head]
+    titles = " ".join(f"{cell:>{width}}" for cell, width in zip(head, widths, strict=True))
+    print(f"{corner:<{first}}{titles}", file=stream)
+    for name, values in rows:
+        best = max(values)
+        cells = "".join(
+            # Without the leading zero, so that eleven columns fit.
+            f"{f'{value:.3f}'.removeprefix('0'):>{width}}{'*' if value == best else ' '}"
+            for value, width in zip(values, widths, strict=True)
+        )
+        print(f"{name:<{first}}{cells}".rstrip(), file=stream)
+
+
+def _search(
+    pipeline: pt.Transformer,
+    reranker: ReadabilityReranker,
+    weights: list[float],
+    collection: Collection,
+    metric: str,
+) -> float:
+    """Return the weight that pt.GridSearch picks for `metric`. The re-ranker is not changed."""
+    with contextlib.redirect_stdout(io.StringIO()):  # GridSearch prints its result
+        _, setting = pt.GridSearch(
+            pipeline,
+            {reranker: {"weight": weights}},
+            collection.topics,
+            collection.qrels,
+            metric=metric,
+            return_type="best_setting",
+        )
+    return float(setting[0][2])
+
+
+def _example(
+    stream: TextIO,
+    collection: Collection,
+    pipeline: pt.Transformer,
+    reranker: ReadabilityReranker,
+    picked: dict[str, float],
+    measure: Any,
+) -> None:
+    """Show the top three documents, with grades, of the query that gains most from the second setting."""
+    runs = []
+    before = reranker.weight
+    for weight in picked.values():
+        reranker.weight = weight
+        runs.append(pipeline.transform(collection.topics))
+    reranker.weight = before
+    one, other = (pt.Evaluate(run, collection.qrels, [measure], perquery=True) for run in runs)
+    gains = {qid: other[qid][str(measure)] - one[qid][str(measure)] for qid in collection.topics["qid"]}
+    qid = max(gains, key=lambda key: gains[key])
+    query = collection.topics.set_index("qid").loc[qid, "query"]
+    judged = collection.qrels[collection.qrels["qid"] == qid].set_index("docno").drop(columns="qid")
+    texts = collection.documents.set_index("docno")["text"]
+    print(file=stream)
+    _write(
+        stream,
+        f"The query with the largest gain in TOMA: '{query}'. "
+        f"Each passage is preceded by its grades of {', '.join(collection.grades)}.",
+    )
+    for (metric, weight), run in zip(picked.items(), runs, strict=True):
+        print(f"\n  weight {weight:.1f}, picked by {metric}", file=stream)
+        for docno in run.loc[run["qid"] == qid, "docno"].head(3):
+            grades = "/".join(map(str, judged.loc[docno])) if docno in judged.index else "-/-/-"
+            start = textwrap.shorten(str(texts[docno]), _WIDTH - 16, placeholder=" ...")
+            print(f"    {docno}  {grades}  {start}", file=stream)
+
+
+def _experiment(
+    stream: TextIO, collection: Collection, systems: dict[str, pt.Transformer], measures: list[Any]
+) -> None:
+    """Evaluate the systems in one pt.Experiment, and show one row per measure, as their names are long."""
+    _title(stream, "pt.Experiment: multi-aspect measures next to nDCG (* best in row)")
+    table = pt.Experiment(
+        list(systems.values()),
+        collection.topics,
+        collection.qrels,
+        measures,
+        names=list(systems),
+        plan="tree",  # runs the retriever that two systems share only once
+        verbose=False,
+    )
+    rows = [(str(measure), [float(value) for value in table[str(measure)]]) for measure in measures]
+    _table(stream, "", list(table["name"]), rows)
+
+
+def _tuning(
+    stream: TextIO,
+    collection: Collection,
+    pipeline: pt.Transformer,
+    reranker: ReadabilityReranker,
+    metrics: tuple[str, str],
+    aspects: dict[str, str],
+) -> dict[str, float]:
+    """Tune the re-ranker for both metrics and report the effect on each of the `aspects`."""
+    weights = [step / 5 for step in range(6)]
+    _title(stream, "pt.GridSearch: which weight should the re-ranker give to readability?")
+    before = reranker.weight
+    scan = pt.GridScan(
+        pipeline,
+        {reranker: {"weight": weights}},
+        collection.topics,
+        collection.qrels,
+        list(dict.fromkeys([*metrics, *aspects.values()])),
+    )
+    reranker.weight = before  # GridScan does not restore the original setting
+    rows = [(metric, scan[metric].astype(float).tolist()) for metric in metrics]
+    _table(stream, "weight", [f"{weight:.1f}" for weight in weights], rows)
+    picked = {metric: _search(pipeline, reranker, weights, collection, metric) for metric in metrics}
+    print(file=stream)
+    for metric, weight in picked.items():
+        print(f'GridSearch(metric="{metric}") picks weight {weight:.1f}', file=stream)
+
+    one, other = picked.values()
+    print(file=stream)
+    if one == other:
+        _write(stream, "Both measures pick the same weight here.")
+        return picked
+    by_weight = scan.set_index("tran_0_weight")
+    changes = [
+        f"{name} {by_weight.loc[one, column]:.3f} to {by_weight.loc[other, column]:.3f}"
+        for name, column in aspects.items()
+    ]
+    _write(
+        stream,
+        f"{metrics[0]} considers relevance only, TOMA all three aspects, and they pick different settings. "
+        f"Going from {one:.1f} to {other:.1f} changes nDCG@5 of each aspect: {', '.join(changes)}. The "
+        "optimised measure decides which trade-off is made.",
+    )
+    return picked
+
+
+def run_demo(stream: TextIO | None = None) -> None:
+    """Demonstrate the package on the collection that it contains.
+
+    Evaluates three pipelines in one ``pt.Experiment`` with standard and multi-aspect
+    measures, then tunes a parameter with ``pt.GridSearch`` for nDCG and for TOMA. Takes a
+    few seconds. All numbers are computed, none are stored.
+
+    Parameters
+    ----------
+    stream : file object, optional
+        Where to print. Standard output by default.
+    """
+    import ir_measures
+
+    import pt_multiaspect as ma
+
+    stream = sys.stdout if stream is None else stream
+    collection = load_health()
+    documents = collection.documents
+    health = ma.Aspects(collection.grades, name="health-demo")
+
+    _title(stream, "The collection")
+    scales = ", ".join(f"{name} {min(grades)}-{max(grades)}" for name, grades in collection.grades.items())
+    _write(
+        stream,
+        f"{len(documents)} short health passages, {len(collection.topics)} questions, "
+        f"{len(collection.qrels)} judgments of three aspects each: {scales}. Some passages are plain advice, "
+        "some are written for clinicians, and some are catchy but wrong: this is not medical advice.",
+    )
+
+    retriever = TfidfRetriever(documents)
+    reranker = ReadabilityReranker(documents)
+    pipeline = retriever >> reranker
+    on = {name: ma.On(aspect=name, base="nDCG") @ 5 for name in ("understandability", "credibility")}
+    _experiment(
+        stream,
+        collection,
+        {
+            "words": retriever,
+            "characters": TfidfRetriever(documents, analyzer="char"),
+            "readable": pipeline,
+        },
+        [
+            ir_measures.nDCG @ 5,
+            *on.values(),
+            ma.CAM(aspects=health) @ 5,
+            ma.MM(base="nDCG", aspects=health) @ 5,
+            ma.TOMA(distance="chebyshev", aspects=health) @ 5,
+            ma.uRBP(aspects=health),
+        ],
+    )
+    print(file=stream)
+    for name, meaning in (
+        ("words", "TF-IDF over words"),
+        ("characters", "TF-IDF over character n-grams"),
+        ("readable", f"words, re-ranked by readability with weight {reranker.weight:.1f}"),
+        ("nDCG", "relevance only"),
+        ("On", "nDCG of one other aspect"),
+        ("CAM, MM", "arithmetic and harmonic mean of nDCG over the aspects"),
+        ("TOMA", "nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance)"),
+        ("uRBP", "rank-biased precision of documents above the lowest grade on every aspect"),
+    ):
+        print(f"  {name:<12}{meaning}", file=stream)
+
+    picked = _tuning(
+        stream,
+        collection,
+        pipeline,
+        reranker,
+        ("nDCG@5", "TOMA(distance='chebyshev',aspects='health-demo')@5"),
+        {"relevance": "nDCG@5"} | {name: str(measure) for name, measure in on.items()},
+    )
+    _example(stream, collection, pipeline, reranker, picked, ma.TOMA(distance="chebyshev", aspects=health) @ 5)
+    print(file=stream)
+    _write(
+        stream,
+        "By Chebyshev distance, a passage is as good as its weakest aspect: a relevant one that only clinicians "
+        "understand (2/0/2) counts as little as a plain and credible one that does not answer the question (0/3/2).",
+    )

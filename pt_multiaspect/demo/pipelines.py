@@ -1,0 +1,287 @@
+"""PyTerrier transformers that work in memory: a TF-IDF retriever and a readability re-ranker."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from ..errors import MultiAspectError, choices, counted
+
+__all__ = ["ReadabilityReranker", "TfidfRetriever", "readability"]
+
+Analyzer = Literal["word", "char"]
+
+_VECTORIZER: dict[str, dict[str, Any]] = {
+    "word": {"analyzer": "word", "stop_words": "english"},
+    "char": {"analyzer": "char_wb", "ngram_range": (3, 5)},
+}
+_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+_SENTENCE_END = re.compile(r"[.!?:;]+(?=\s|$)")
+_VOWEL_GROUP = re.compile(r"[aeiouy]+", re.IGNORECASE)
+
+
+def readability(text: str) -> float:
+    """Estimate how easy a text is to read, from 0 (hard) to 1 (easy).
+
+    The estimate is 1 − (words per sentence + percentage of long words) / 100, but at
+    least 0. A word is long if it has more than two groups of vowels, an approximation
+    of syllables. The Gunning fog index has the same two components. Sentences
+    also end at colons and semicolons.
+
+    Parameters
+    ----------
+    text : str
+        Plain text.
+
+    Returns
+    -------
+    float
+        The readability, 0 for a text without words.
+
+    Examples
+    --------
+    >>> from pt_multiaspect.demo import readability
+    >>> round(readability("Drink plenty. Rest in bed."), 3)
+    0.975
+    >>> round(readability("Antipyretic administration ameliorates symptomatology."), 3)
+    0.0
+    """
+    words = _WORD.findall(text)
+    if not words:
+        return 0.0
+    sentences = max(1, len(_SENTENCE_END.findall(text)))
+    long_words = sum(len(_VOWEL_GROUP.findall(word)) > 2 for word in words)
+    return max(0.0, 1.0 - (len(words) / sentences + 100.0 * long_words / len(words)) / 100.0)
+
+
+def _check_documents(documents: pd.DataFrame) -> None:
+    """Refuse documents without ``docno`` or ``text``, or with a repeated ``docno``."""
+    missing = [column for column in ("docno", "text") if column not in documents.columns]
+    if missing:
+        raise MultiAspectError(f"documents: expected columns docno and text, got {choices(documents.columns)}")
+    repeated = documents.loc[documents["docno"].duplicated(), "docno"].tolist()
+    if repeated:
+        raise MultiAspectError(f"documents: expected unique docnos, got several rows for {choices(repeated[:5])}")
+
+
+def _rank(results: pd.DataFrame) -> pd.DataFrame:
+    """Sort by query and score and add ranks, with ties broken as in the evaluation."""
+    order = pd.Series(pd.factorize(results["qid"])[0], index=results.index)
+    results = (
+        results.assign(_order=order)
+        .sort_values(["_order", "score", "docno"], ascending=[True, False, False], ignore_index=True)
+        .drop(columns="_order")
+    )
+    ranks = results.groupby("qid", sort=False).cumcount() + pt.model.FIRST_RANK
+    return results.assign(rank=ranks.astype("int64"))
+
+
+def _as_evaluated(scores: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Round scores to 32 bits, as trec_eval does, so that ``rank`` and the evaluation agree on ties."""
+    return np.asarray(scores, dtype=np.float32).astype(np.float64)
+
+
+class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no types
+    """Rank documents by the cosine similarity of TF-IDF vectors, in memory.
+
+    The documents are indexed once, with scikit-learn's
+    ``TfidfVectorizer(sublinear_tf=True)``. Only documents that share a term with the
+    query are retrieved; a query without matches has no rows.
+
+    Parameters
+    ----------
+    documents : pandas.DataFrame
+        One row per document, with columns ``docno`` and ``text``.
+    analyzer : {"word", "char"}, default "word"
+        Terms are words without English stop words, or character 3- to 5-grams within words.
+    num_results : int, default 10
+        Maximum number of documents to return per query.
+
+    Examples
+    --------
+    >>> from pt_multiaspect.datasets import load_health
+    >>> from pt_multiaspect.demo import TfidfRetriever
+    >>> TfidfRetriever(load_health().documents, num_results=2).search("measles vaccine")[["docno", "rank"]]
+      docno  rank
+    0   h31     0
+    1   h33     1
+    """
+
+    def __init__(self, documents: pd.DataFrame, *, analyzer: Analyzer = "word", num_results: int = 10) -> None:
+        _check_documents(documents)
+        if analyzer not in _VECTORIZER:
+            raise MultiAspectError(f"analyzer: expected one of {choices(get_args(Analyzer))}, got {analyzer!r}")
+        self._documents = documents
+        self._analyzer = analyzer
+        self.num_results = num_results
+        # In descending order, so that a stable sort by score breaks ties as the evaluation does.
+        indexed = documents.assign(docno=documents["docno"].astype(str)).sort_values("docno", ascending=False)
+        self._docnos = indexed["docno"].to_numpy(dtype=object)
+        self._vectorizer = TfidfVectorizer(sublinear_tf=True, **_VECTORIZER[analyzer])
+        try:
+            self._vectors = self._vectorizer.fit_transform(indexed["text"].astype(str))
+        except ValueError as error:
+            raise MultiAspectError(
+                f"documents: no terms to index in {len(documents)} documents: {error}"
+            ) from error
+
+    @property
+    def num_results(self) -> int:
+        """Maximum number of documents to return per query."""
+        return self._num_results
+
+    @num_results.setter
+    def num_results(self, value: int) -> None:
+        if value < 1:
+            raise MultiAspectError(f"num_results: expected at least 1, got {value}")
+        self._num_results = int(value)
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """Retrieve documents for each query.
+
+        Parameters
+        ----------
+        inp : pandas.DataFrame
+            Queries with columns ``qid`` and ``query``. Other columns are kept.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of `inp` with ``docno``, ``score`` and ``rank``.
+        """
+        pt.validate.query_frame(inp, extra_columns=["query"], context=self)
+        inp = inp.drop(columns=["score", "rank"], errors="ignore")
+        if len(inp):
+            cosines = self._vectorizer.transform(inp["query"].astype(str)) @ self._vectors.T
+            scores = _as_evaluated(cosines.toarray())
+        else:
+            scores = np.empty((0, len(self._docnos)))
+        best = np.argsort(-scores, axis=1, kind="stable")[:, : self.num_results]
+        found = np.take_along_axis(scores, best, axis=1)
+        query, place = np.nonzero(found > 0)
+        results = inp.iloc[query].reset_index(drop=True)
+        results = results.assign(
+            docno=pd.Series(self._docnos[best[query, place]], dtype=object), score=found[query, place]
+        )
+        return _rank(results)
+
+    def __repr__(self) -> str:
+        return (
+            f"TfidfRetriever({len(self._documents)} documents, analyzer={self._analyzer!r}, "
+            f"num_results={self.num_results})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        # pt.Experiment(plan="tree") runs equal prefixes of pipelines once.
+        if not isinstance(other, TfidfRetriever):
+            return NotImplemented
+        return (
+            self._analyzer == other._analyzer
+            and self.num_results == other.num_results
+            and (self._documents is other._documents or self._documents.equals(other._documents))
+        )
+
+    def __hash__(self) -> int:
+        # Not of num_results, which GridSearch changes while the transformer is a dictionary key.
+        return hash((TfidfRetriever, self._analyzer, len(self._documents)))
+
+
+class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no types
+    """Re-rank results by a linear combination of their score and the readability of the documents.
+
+    The new score is (1 − weight) · s + weight · readability, where s is the score scaled to [0, 1]
+    within each query (1 if all scores of the query are equal). The readability of the documents is
+    computed once, by `readability`.
+
+    Parameters
+    ----------
+    documents : pandas.DataFrame
+        One row per document, with columns ``docno`` and ``text``.
+    weight : float, default 0.5
+        Weight of readability, from 0 (the ranking is unchanged) to 1 (rank by readability only).
+        Tune it in ``pt.GridSearch`` with ``{reranker: {"weight": [0.0, 0.5, 1.0]}}``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pt_multiaspect.demo import ReadabilityReranker
+    >>> documents = pd.DataFrame({
+    ...     "docno": ["hard", "easy"],
+    ...     "text": ["Antipyretic administration ameliorates symptomatology.", "Rest and drink a lot."],
+    ... })
+    >>> results = pd.DataFrame({"qid": "1", "docno": ["hard", "easy"], "score": [2.0, 1.0]})
+    >>> ReadabilityReranker(documents, weight=0.6).transform(results)
+      qid docno  score  rank
+    0   1  easy   0.57     0
+    1   1  hard   0.40     1
+    """
+
+    def __init__(self, documents: pd.DataFrame, *, weight: float = 0.5) -> None:
+        _check_documents(documents)
+        self._documents = documents
+        self.weight = weight
+        self._readability = pd.Series(
+            [readability(text) for text in documents["text"].astype(str)],
+            index=documents["docno"].astype(str),
+            dtype=float,
+        )
+
+    @property
+    def weight(self) -> float:
+        """Weight of readability in the score, from 0 to 1."""
+        return self._weight
+
+    @weight.setter
+    def weight(self, value: float) -> None:
+        if not 0.0 <= value <= 1.0:
+            raise MultiAspectError(f"weight: expected a number from 0 to 1, got {value}")
+        self._weight = float(value)
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        """Compute the new scores and ranks.
+
+        Parameters
+        ----------
+        inp : pandas.DataFrame
+            Results with columns ``qid``, ``docno`` and ``score``. Other columns are kept.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The same rows with new ``score`` and ``rank``, sorted by query and rank.
+        """
+        pt.validate.result_frame(inp, extra_columns=["score"], context=self)
+        docnos = inp["docno"].astype(str)
+        unknown = docnos[~docnos.isin(self._readability.index)].unique().tolist()
+        if unknown:
+            raise MultiAspectError(
+                f"inp: expected documents the re-ranker was built with ({len(self._readability)}), "
+                f"got others: {choices(unknown[:5])} {counted(len(unknown), 'document')}"
+            )
+        score = inp["score"].astype(float)
+        by_query = score.groupby(inp["qid"], sort=False)
+        lowest = by_query.transform("min")
+        spread = by_query.transform("max") - lowest
+        scaled = ((score - lowest) / spread.where(spread > 0, 1.0)).where(spread > 0, 1.0)
+        easy = self._readability.reindex(docnos).to_numpy()
+        mixed = (1.0 - self.weight) * scaled.to_numpy() + self.weight * easy
+        return _rank(inp.drop(columns="rank", errors="ignore").assign(score=_as_evaluated(mixed)))
+
+    def __repr__(self) -> str:
+        return f"ReadabilityReranker({len(self._documents)} documents, weight={self.weight:g})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ReadabilityReranker):
+            return NotImplemented
+        return self.weight == other.weight and (
+            self._documents is other._documents or self._documents.equals(other._documents)
+        )
+
+    def __hash__(self) -> int:
+        # Not of weight, which GridSearch changes while the transformer is a dictionary key.
+        return hash((ReadabilityReranker, len(self._documents)))

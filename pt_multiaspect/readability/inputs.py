@@ -1,0 +1,61 @@
+"""Checks of the arguments that the functions of this package have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ..errors import MultiAspectError, choices, counted
+from ..judgments import DOCUMENT_COLUMNS, check_distinct_columns, id_column
+from ..judgments import identifiers as id_strings
+
+
+def checked_documents(docs: object) -> pd.DataFrame:
+    """Return the columns docno and text of `docs`, in which each document must occur once."""
+    if not isinstance(docs, pd.DataFrame):
+        raise MultiAspectError(f"docs: expected a DataFrame with columns docno and text, got {kind(docs)}")
+    check_distinct_columns(docs, "docs")
+    docnos = id_strings(id_column(docs, DOCUMENT_COLUMNS, "docs"), "docs")
+    if "text" not in docs.columns:
+        raise MultiAspectError(f"docs: expected a column text, got the columns {choices(docs.columns)}")
+    found = pd.DataFrame({"docno": docnos, "text": docs["text"].to_numpy(dtype=object)}, dtype=object)
+    if (twice := found["docno"].duplicated()).any():
+        repeated = found["docno"][twice].unique()
+        raise MultiAspectError(
+            f"docs: expected one row per document, got several for {first_few(repeated, 'document')}"
+        )
+    return found
+
+
+def check_texts(docs: pd.DataFrame) -> None:
+    """Refuse texts that are not strings."""
+    wrong = [row for row, text in enumerate(docs["text"].tolist()) if not isinstance(text, str)]
+    if wrong:
+        docno, text = docs["docno"].iat[wrong[0]], docs["text"].iat[wrong[0]]
+        raise MultiAspectError(
+            f"docs: expected texts as strings, but the text of document {docno!r} is {kind(text)} "
+            f"{counted(len(wrong), 'document')}. If these documents are empty, use docs['text'].fillna('')"
+        )
+
+
+def check_option(name: str, given: object, options: Iterable[str]) -> None:
+    """Refuse an argument that is not one of the options."""
+    options = list(options)
+    if not isinstance(given, str) or given not in options:
+        raise MultiAspectError(f"{name}: expected one of {choices(map(repr, options))}, got {given!r}")
+
+
+def first_few(names: Sequence[object] | npt.NDArray[Any] | pd.Index[Any], noun: str, shown: int = 5) -> str:
+    """Write out the first few names, with the number of all."""
+    return f"{choices(names[:shown])}{', …' if len(names) > shown else ''} {counted(len(names), noun)}"
+
+
+def kind(value: object) -> str:
+    """Name the type of a value, or say that the value is missing."""
+    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+        return f"missing ({value!r})"
+    return f"of type {type(value).__name__}"
