@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 import warnings
@@ -76,6 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0, or 2 for faulty input.
     """
     arguments = _parser().parse_args(argv)
+    # A cp1252 console cannot show τ: print a question mark instead of failing (stderr never fails).
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", MultiAspectWarning)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -154,3 +155,16 @@ def test_json_is_not_rounded(files, capsys, perquery):
     assert any(
         value != float(f"{value:.15g}") for row in rows for value in row.values() if isinstance(value, float)
     )
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_a_console_that_lacks_a_character_shows_a_question_mark(files, encoding):
+    run = (files / "a.run").rename(files / "τ.run")
+    command = [sys.executable, "-m", "pt_multiaspect", "evaluate", "--measure", "nDCG@10", "--qrels"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "COLUMNS": "100"}
+    done = subprocess.run(
+        [*command, f"relevance={files / 'qrels.txt'}", "--", str(run)],
+        env=environment, capture_output=True, encoding=encoding, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].split()[0] == "?.run"

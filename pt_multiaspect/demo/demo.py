@@ -239,6 +239,6 @@ def run_demo(stream: TextIO | None = None) -> None:
     print(file=stream)
     _write(
         stream,
-        "By Chebyshev distance, a passage is as good as its weakest aspect: a relevant one that only clinicians "
-        "understand (2/0/2) counts as little as a plain and credible one that does not answer the question (0/3/2).",
+        "By Chebyshev distance, a passage is as good as its weakest aspect: a relevant one that only "
+        "clinicians understand (2/0/2) counts as little as a plain and credible one that is off the question (0/3/2).",
     )

@@ -1,0 +1,105 @@
+"""What is declared about the package: its lowest dependencies, the smoke set, and what importing it costs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+#: What an import of the package may add to an import of PyTerrier, in CPU time, which load changes little.
+SECONDS = 0.3
+HEAVY = ("sklearn", "matplotlib", "scipy", "bs4", "polars", "joblib", "textstat", "lightgbm", "xgboost")
+
+
+def requirements(extra: str | None = None) -> dict[str, str]:
+    """The lowest version of each package that is required on Linux, own extras followed."""
+    result = {}
+    for line in PROJECT["dependencies"] if extra is None else PROJECT["optional-dependencies"][extra]:
+        own = re.fullmatch(r"pt-multiaspect\[(.*)\]", line)
+        if own:
+            for other in own[1].split(","):
+                result.update(requirements(other))
+        elif "== 'darwin'" not in line:
+            name, version = re.match(r"([\w-]+)>=([\d.]+)", line).groups()
+            result[name] = version
+    return result
+
+
+def parts(version: str) -> tuple[int, ...]:
+    numbers = [int(part) for part in version.split(".")]
+    return tuple([*numbers, 0, 0][:3])
+
+
+def test_every_dependency_is_tested_at_its_lower_bound():
+    lines = (ROOT / ".ci" / "lowest.txt").read_text(encoding="utf-8").split()
+    pinned = dict(line.split("==") for line in lines)
+    declared = requirements() | requirements("test")
+    assert {name: parts(version) for name, version in pinned.items()} == {
+        name: parts(version) for name, version in declared.items()
+    }
+
+
+def test_optional_dependencies_of_users_are_tested():
+    tested = requirements("test")
+    assert requirements("plots").items() <= tested.items()
+    assert requirements("readability").items() <= tested.items()
+    users = requirements("ltr")
+    assert parts(users["lightgbm"]) == parts(tested["lightgbm"])
+    assert parts(users["xgboost"]) == parts(tested["xgboost-cpu"])
+
+
+def test_the_smoke_set_exists_and_contains_the_demo():
+    files = (ROOT / ".ci" / "smoke.txt").read_text(encoding="utf-8").split()
+    assert "tests/test_demo.py" in files
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+
+
+def printed(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+#: PyTerrier imports the package by its entry point, which would hide what importing the package costs.
+PYTERRIER_ALONE = """
+import importlib.metadata
+EntryPoint = importlib.metadata.EntryPoint
+load, EntryPoint.load = EntryPoint.load, lambda self: None
+import pyterrier
+EntryPoint.load = load
+assert "pt_multiaspect" not in sys.modules
+"""
+
+
+def test_import_is_fast():
+    code = f"""
+import sys, time
+{PYTERRIER_ALONE}
+start = time.process_time()
+import pt_multiaspect
+print(time.process_time() - start)"""
+    seconds = []
+    for _ in range(7):  # the best of several, as the machine may be busy
+        seconds.append(float(printed(code)))
+        if min(seconds) < SECONDS:
+            break
+    assert min(seconds) < SECONDS, f"import pt_multiaspect adds {min(seconds):.2f} s to import pyterrier"
+
+
+def test_import_loads_no_heavy_package():
+    code = f"""
+import sys
+{PYTERRIER_ALONE}
+before = set(sys.modules)
+import pt_multiaspect
+new = set(sys.modules) - before
+print("pt_multiaspect" in new, *sorted(set({HEAVY!r}) & new))"""
+    assert printed(code) == "True"
