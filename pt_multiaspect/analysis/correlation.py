@@ -78,8 +78,8 @@ def correlation(
     Notes
     -----
     Scores are rounded to 12 decimals. Means are arithmetic means of the values, which for GMAP gives the
-    order of GMAP. Values of lower-is-better measures, such as HMAP and ESL, are negated. τ_AP breaks some ties by the
-    names of the systems, compared as strings, so results do not depend on the order of rows.
+    order of GMAP. Values of lower-is-better measures, such as HMAP and ESL, are negated. τ_AP breaks some ties
+    by the names of the systems, compared as strings, so results do not depend on the order of rows.
 
     See [1]_ for ties in Kendall's τ, [2]_ for τ_AP and [3]_ for rank-biased overlap. Bootstrap percentile
     intervals of correlations are biased downwards, as resampling topics adds noise to the rankings. An interval

@@ -240,5 +240,5 @@ def run_demo(stream: TextIO | None = None) -> None:
     _write(
         stream,
         "By Chebyshev distance, a passage is as good as its weakest aspect: a relevant one that only "
-        "clinicians understand (2/0/2) counts as little as a plain and credible one that is off the question (0/3/2).",
+        "clinicians understand (2/0/2) counts as little as a plain and credible one that is off topic (0/3/2).",
     )
