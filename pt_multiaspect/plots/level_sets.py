@@ -37,7 +37,7 @@ def level_sets(
 
     Every tuple of labels is a point where the order embeds it: at the values of its grades, on axes of
     equal length if the order has ``axes='equal'``, stretched by the weights. The best is at the top right.
-    Axes are drawn to scale, unless one is more than three times as long as the other. Lines connect
+    Axes are drawn to scale, unless one is more than five times as long as the other. Lines connect
     tuples that are equally good. The number in a point is its class, 0 the farthest from the best, or the
     weight that an explicit order gives it. Crosses are tuples that the gate, or an explicit order, excludes.
 
@@ -99,7 +99,7 @@ def level_sets(
     is_new = ax is None
     spans = [max(float(np.ptp(axis)), 1e-9) for axis in coordinates]
     ax = _axes(ax, *(float(np.clip(1.8 + 0.6 * len(scale), 4.4, 9.5)) for scale in ordering.scales))
-    equal = max(spans) <= 3 * min(spans)
+    equal = max(spans) <= 5 * min(spans)
     if equal:  # distances are to be seen
         ax.set_aspect("equal", adjustable="box" if is_new else "datalim")
     corners = ax.get_window_extent()
