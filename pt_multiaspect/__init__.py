@@ -48,7 +48,7 @@ from .measures import (
     uRBP,
     uRBPgr,
 )
-from .order import DistanceOrder, Order
+from .orders import DistanceOrder, Order, register_distance
 from .readability import with_readability
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ __all__ = [
     "ranking_scorer",
     "read_qrels",
     "read_run",
+    "register_distance",
     "uERR",
     "uRBP",
     "uRBPgr",

@@ -272,8 +272,10 @@ def measures(draw: st.DrawFn) -> ma.MultiAspectMeasure:
     per_aspect = measure.NAME in ("CAM", "MM", "WHAM", "GAM")
     maybe("base", base | st.fixed_dictionaries(dict.fromkeys(names, base)) if per_aspect else base)
     number = st.sampled_from([1, 2, 3, 0.5, 2.5, float("inf")])
-    maybe("distance", st.sampled_from(["manhattan", "euclidean", "chebyshev"]) | number | orders())
-    explicit = isinstance(params.get("distance"), ma.Order)
+    maybe("distance", st.sampled_from(["manhattan", "euclidean", "chebyshev"]) | number)
+    explicit = measure.NAME == "TOMA" and draw(st.booleans())
+    if explicit:
+        params = {"order": draw(orders())} | {name: given for name, given in params.items() if name != "distance"}
     if not explicit:
         maybe("axes", st.sampled_from(["equal", "gains"]))
         maybe("weights", weights(names))
@@ -288,7 +290,8 @@ def measures(draw: st.DrawFn) -> ma.MultiAspectMeasure:
     maybe("p", st.sampled_from([0, 0.3, 0.8, 0.95]))
     maybe("s", st.sampled_from([0.1, 1, 3, 40]))
     maybe("aspect", st.sampled_from(names))
-    maybe("order", orders())
+    if measure.NAME != "TOMA":
+        maybe("order", orders())
     maybe("rel", st.integers(0, 3))
     maybe("dcg", st.sampled_from(["log2", "exp-log2", "jarvelin"]))
     maybe("expected", st.integers(1, 5))

@@ -129,8 +129,8 @@ def test_results(result):
 
 
 def test_orders():
-    found = check([TOMA(distance=HARMFUL), HarmfulCompat(order=HARMFUL), HelpfulMinusHarmful(order=HARMFUL)])
-    toma = found.table.loc[str(TOMA(distance=HARMFUL))]
+    found = check([TOMA(order=HARMFUL), HarmfulCompat(order=HARMFUL), HelpfulMinusHarmful(order=HARMFUL)])
+    toma = found.table.loc[str(TOMA(order=HARMFUL))]
     assert toma[["Eq. 1", "Eq. 4", "swap", "D6", "D8"]].tolist() == ["fails", "holds", "fails", "holds", "n/a"]
     # Lower is better: harm that comes up is a fault, shown with the value as it is.
     example = found.example(HarmfulCompat(order=HARMFUL), "swap")
@@ -148,9 +148,9 @@ def test_the_order_of_tuples_is_checked_itself():
     # Only weights below 0 are the wrong way round, and to nDCG they are all worth nothing.
     order = Order({(0, 0): 0, (0, 1): -1, (1, 0): -1, (1, 1): -3}, ["relevance", "credibility"],
                   allow_violations=True)  # fmt: skip
-    found = check(TOMA(distance=order), properties=["Eq. 1", "Eq. 4", "swap"], documents=3)
+    found = check(TOMA(order=order), properties=["Eq. 1", "Eq. 4", "swap"], documents=3)
     assert found.table.iloc[0].tolist() == ["fails", "holds", "holds"]
-    example = found.example(TOMA(distance=order), "Eq. 1")
+    example = found.example(TOMA(order=order), "Eq. 1")
     assert [(each.tuples, each.score) for each in example.rankings] == [(((0, 1),), -1), (((0, 0),), 0)]
     assert "weight" in repr(example)
 

@@ -118,7 +118,7 @@ MISSING = ["no column for the aspect readability", "the aspects there are: relev
     ("uRBP", lambda: evaluate(URBP(aspects=("readability",))), MISSING),
     ("NLRE", lambda: evaluate(NLRE(aspects=["readability", "relevance"])), MISSING),
     ("NWCS", lambda: evaluate(NWCS(aspects="readability")), MISSING),
-    ("order", lambda: evaluate(TOMA(distance=Order({(0, 0): 0}, ["relevance", "readability"]))), MISSING),
+    ("order", lambda: evaluate(TOMA(order=Order({(0, 0): 0}, ["relevance", "readability"]))), MISSING),
     ("several", lambda: evaluate(CAM(aspects="trust,readability,label")), ["trust, readability", "relevance, credibility"]),
     ("relevance", lambda: evaluate(URBP(aspects="label"), QRELS.drop(columns="label")), ["aspect relevance", "are: credibility"]),
     ("On by default", lambda: evaluate(On, QRELS.drop(columns="label")), ["aspect relevance", "are: credibility"]),
@@ -176,7 +176,7 @@ BETWEEN = ["document d1 of query q1", "credibility label 1", "between two grades
     ("uRBP above", lambda: evaluate(URBP(aspects={"relevance": 1, "credibility": 2})), ABOVE),
     ("On above", lambda: evaluate(On(aspects={"relevance": 1})), ABOVE),
     ("NLRE above", lambda: evaluate(NLRE(aspects={"relevance": 1})), ABOVE),
-    ("order above", lambda: evaluate(TOMA(distance=Order({(0,): 0, (1,): 1}, ["relevance"]))), ABOVE),
+    ("order above", lambda: evaluate(TOMA(order=Order({(0,): 0, (1,): 1}, ["relevance"]))), ABOVE),
     ("between", lambda: evaluate(TOMA(aspects={"relevance": 2, "credibility": [0, 2]})), BETWEEN),
     ("counted", lambda: evaluate(TOMA(aspects={"relevance": 2, "credibility": [0, 2]})), ["(2 such labels in all)"]),
     ("fraction", lambda: evaluate(CAM(aspects=BOTH), with_label("credibility", 0.5)), ["credibility label 0.5", "between two grades"]),
@@ -368,7 +368,7 @@ WRONG_PARAMETERS: tuple[Case, ...] = (
     ("distance True", lambda: TOMA(distance=True), ["unknown distance True", *DISTANCES]),
     ("distance None", lambda: TOMA(distance=None), ["unknown distance None", *DISTANCES]),
     ("distance '3'", lambda: TOMA(distance="3"), ["unknown distance '3'", *DISTANCES]),
-    ("distance, a function", lambda: TOMA(distance=lambda gaps: sum(gaps)), ["Order.from_distance(aspects, function)"]),
+    ("distance, a function", lambda: TOMA(distance=lambda gaps: sum(gaps)), ["register_distance(name)", "Order.from_distance(aspects, function)"]),
     ("distance of an order", lambda: DistanceOrder(BOTH, "cosine"), ["unknown distance 'cosine'", *DISTANCES]),
     ("base", lambda: TOMA(base="nDGC"), ["TOMA", "unknown base 'nDGC'", *BASES]),
     ("base of CAM", lambda: CAM(base={"relevance": "nDCG", "credibility": "nDGC@3"}), ["CAM", "'nDGC@3'", *BASES]),
@@ -392,7 +392,7 @@ WRONG_PARAMETERS: tuple[Case, ...] = (
     ("empty", lambda: GAM(empty="skip"), ["GAM", "unknown empty 'skip'", "'zero', 'drop'"]),
     ("ideal", lambda: NWCS(ideal="both"), ["NWCS", "unknown ideal 'both'", "'joint', 'separate'"]),
     ("normalized", lambda: CAM(normalized="yes"), ["CAM", "normalized", "True or False", "'yes'"]),
-    ("parameter of TOMA", lambda: TOMA(distances="euclidean"), ["TOMA has no parameter distances", "base, distance, axes, weights, weighting, positives, gate, aspects, cutoff"]),
+    ("parameter of TOMA", lambda: TOMA(distances="euclidean"), ["TOMA has no parameter distances", "base, distance, order, axes, weights, weighting, positives, gate, aspects, cutoff"]),
     ("parameter of MM", lambda: MM(normalized=True), ["MM has no parameter normalized", "base, weights, empty, aspects"]),
     ("parameter of uRBP", lambda: URBP(weights={"relevance": 1}), ["uRBP has no parameter weights", "p, aspects, cutoff"]),
     ("parameter in a string", lambda: ir_measures.parse_measure("NLRE(lambda_=1)"), ["NLRE has no parameter lambda_", "mu, nu"]),
@@ -708,10 +708,10 @@ NAMES = ["relevance", "credibility"]
     ("weight NaN", lambda: Order({(0,): math.nan}, ["relevance"]), ["weight of (0,)", "finite number", "nan"]),
     ("a label that is no grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["relevance has no grade 3", "0, 1, 2"]),
     ("a string for aspects", lambda: Order({(0,): 0}, "relevance"), ["sequence of names", "'relevance'"]),
-    ("with weights", lambda: TOMA(distance=Order({(0,): 0}, ["relevance"]), weights={"relevance": 1}), ["Order", "leave out weights"]),
-    ("with a gate", lambda: TOMA(distance=Order({(0,): 0}, ["relevance"]), gate="relevance"), ["Order", "leave out gate"]),
-    ("with other aspects", lambda: TOMA(distance=Order({(0,): 0}, ["relevance"]), aspects="credibility"), ["relevance", "credibility"]),
-    ("broken JSON", lambda: TOMA(distance='{"weights": []}'), ["TOMA", '"aspects"', '"weights"']),
+    ("with weights", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), weights={"relevance": 1}), ["Order", "leave out weights"]),
+    ("with a gate", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), gate="relevance"), ["Order", "leave out gate"]),
+    ("with other aspects", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), aspects="credibility"), ["relevance", "credibility"]),
+    ("broken JSON", lambda: TOMA(order='{"weights": []}'), ["TOMA", '"aspects"', '"weights"']),
     ("a distance that decreases", lambda: Order.from_distance(BOTH, lambda gaps: abs(gaps[0] - 1) + gaps[1]), ["decreases although a gap grows", "at least as good in every aspect"]),
     ("a negative distance", lambda: Order.from_distance(BOTH, lambda gaps: -gaps[0]), ["negative", "-1"]),
     ("axes of an order", lambda: DistanceOrder(BOTH, axes="same"), ["axes", "equal, gains", "'same'"]),
@@ -736,8 +736,8 @@ def test_a_tuple_that_an_order_leaves_out() -> None:
     shown = ["(1, 1)", "relevance, credibility", "(0, 0), (0, 1), (1, 0), (1, 2), (2, 1)"]
     refusal(lambda: order.weigh([(1, 1)]), *shown)
     missing = QRELS.assign(label=[2, 0, 1, 0], credibility=[1, 0, 1, 1])
-    refusal(lambda: evaluate(TOMA(distance=order), missing), *shown)
-    assert set(values(TOMA(distance=order), missing.assign(credibility=[1, 0, 2, 1]))) == {"q1", "q2"}
+    refusal(lambda: evaluate(TOMA(order=order), missing), *shown)
+    assert set(values(TOMA(order=order), missing.assign(credibility=[1, 0, 2, 1]))) == {"q1", "q2"}
 
 
 def test_from_distance_names_no_parameter_it_lacks() -> None:

@@ -918,8 +918,8 @@ def test_pickled_measures_carry_the_names_they_print() -> None:
     assert {tuple(key): value for key, value in values} == per_query(measures)
 
     binary = IR_QRELS.assign(relevance=(IR_QRELS["relevance"] > 0) * 1, credibility=IR_QRELS["readability"] % 2)
-    with_order = [TOMA(distance=order) @ 10]
-    assert str(with_order[0]) == "TOMA(distance='pickled-order')@10"
+    with_order = [TOMA(order=order) @ 10]
+    assert str(with_order[0]) == "TOMA(order='pickled-order')@10"
     content = base64.b64encode(pickle.dumps((with_order, binary, RUN))).decode()
     printed, parsed, values = in_python(UNPICKLE, stdin=content)
     assert printed == list(map(str, with_order))

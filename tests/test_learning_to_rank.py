@@ -47,7 +47,7 @@ LABELS: dict[str, tuple[Any, list[float]]] = {
     "TOMA, normalized": (MANHATTAN(weighting="normalized"), [2 / 3, 2 / 3, 0, 1, 1 / 3]),
     "TOMA, exponential": (MANHATTAN(weighting="exponential"), [3, 3, 0, 7, 1]),
     "TOMA over another base": (MANHATTAN(base="AP"), [2, 2, 0, 3, 1]),
-    "TOMA over an order": (TOMA(distance=ORDER), [3, 4, 0, 9, 0]),
+    "TOMA over an order": (TOMA(order=ORDER), [3, 4, 0, 9, 0]),
     "CAM": (CAM(aspects=GRADES), [2, 2, 0, 3, 1]),
     "CAM, weights": (CAM(aspects=GRADES, weights={"relevance": 1, "credibility": 0.5}), [2, 1.5, 0, 2.5, 0.5]),
     "On": (On(aspect="credibility"), [0, 1, 0, 1, 1]),

@@ -26,6 +26,7 @@ from pt_multiaspect import (
     MultiAspectError,
     Order,
     aggregate_labels,
+    register_distance,
 )
 from pt_multiaspect.orders import correctness, trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022
 
@@ -130,10 +131,10 @@ def test_round_trips(track):
     assert Order(codes, order.aspects, name=name, allow_violations=True) == order  # made twice
     assert Order.from_json(order.to_json(), name=name) == order
     assert pickle.loads(pickle.dumps(order)) == order
-    for measure in (TOMA(distance=order) @ 10, HelpfulMinusHarmful(order=order)):
+    for measure in (TOMA(order=order) @ 10, HelpfulMinusHarmful(order=order)):
         assert f"'{name}'" in str(measure)
         assert ir_measures.parse_measure(str(measure)) == measure
-    assert TOMA(distance=name) == TOMA(distance=order)
+    assert TOMA(order=name) == TOMA(order=order)
     assert HelpfulCompat(order=name) == HelpfulCompat(order=order)
 
 
@@ -157,7 +158,7 @@ def test_toma_takes_helpful_codes_as_classes(track):
     helpful = {"q": {doc: max(code, 0) for doc, code in zip(qrels["docno"], codes.values(), strict=True)}}
     run = ranked(np.random.default_rng(5).permutation(qrels["docno"]))
     for base in (nDCG, nDCG @ 5, AP):
-        value = TOMA(base=base, distance=order).calc_aggregate(qrels, run)
+        value = TOMA(base=base, order=order).calc_aggregate(qrels, run)
         assert value == pytest.approx(base.calc_aggregate(helpful, run), abs=1e-9)
 
 
@@ -169,7 +170,7 @@ def test_what_is_not_judged_weighs_nothing(track):
     run = ranked(["d01", "d02", "not in the qrels", "d00"])
     assert HarmfulCompat(order=order).calc_aggregate(qrels, run) == 0
     alone = qrels[:1]
-    for measure in (HelpfulCompat(order=order), TOMA(distance=order), TOMA(base=AP, distance=order)):
+    for measure in (HelpfulCompat(order=order), TOMA(order=order), TOMA(base=AP, order=order)):
         assert measure.calc_aggregate(qrels, run) == measure.calc_aggregate(alone, run)
 
 
@@ -178,7 +179,7 @@ def test_useful_documents_not_judged_further_are_not_harmful(track):
     missing = (np.nan,) * (len(order.names) - 1)
     for skipped in (missing, (-1,) * len(missing), (-2,) * len(missing)):
         qrels = as_qrels(order, [(1, *skipped)])
-        labels = aggregate_labels(qrels, TOMA(distance=order))["label"]
+        labels = aggregate_labels(qrels, TOMA(order=order))["label"]
         assert labels.tolist() == [codes[(1, *(-1,) * len(missing))]] == [1]
         assert HarmfulCompat(order=order).calc_aggregate(qrels, ranked(["d00"])) == 0
 
@@ -367,3 +368,108 @@ def test_applying_an_order_refuses_what_it_cannot_weigh() -> None:
         with pytest.raises(MultiAspectError) as caught:
             order.apply(frame)
         assert [part for part in shown if part not in str(caught.value)] == []
+
+
+# -- one protocol: by distance, registered, explicit -------------------------------------------------------
+
+
+TWO = {"relevance": 2, "credibility": 3}
+
+
+@pytest.fixture
+def halved() -> str:
+    """A distance registered for the length of a test: half the Manhattan distance."""
+
+    @register_distance("halved-manhattan")
+    def half(gaps: np.ndarray) -> np.ndarray:
+        return gaps.sum(axis=1) / 2
+
+    return "halved-manhattan"
+
+
+@pytest.mark.parametrize("axes", ["equal", "gains"])
+@pytest.mark.parametrize("gate", [None, "relevance"])
+def test_a_registered_distance_is_the_built_in_one(halved: str, axes: str, gate: str | None) -> None:
+    weights = {"relevance": 2, "credibility": 1}
+    ours = DistanceOrder(TWO, halved, axes=axes, weights=weights, gate=gate)
+    built_in = DistanceOrder(TWO, "manhattan", axes=axes, weights=weights, gate=gate)
+    assert ours.to_list() == built_in.to_list()
+    pd.testing.assert_frame_equal(ours.to_frame(), built_in.to_frame())
+    grades = np.array(list(itertools.product(range(3), range(4))))
+    assert ours.closeness(grades) == pytest.approx(built_in.closeness(grades), abs=1e-12)
+    assert ours.above_worst(grades).tolist() == built_in.above_worst(grades).tolist()
+
+
+def test_a_registered_distance_in_measures(halved: str) -> None:
+    measure = TOMA(distance=halved, aspects=TWO) @ 5
+    assert str(measure) == "TOMA(distance='halved-manhattan',aspects={'relevance': 2, 'credibility': 3})@5"
+    assert ir_measures.parse_measure(str(measure)) == measure
+    qrels = pd.DataFrame({"qid": "q", "docno": ["a", "b", "c"], "label": [2, 1, 0], "credibility": [0, 2, 3]})
+    run = pd.DataFrame({"qid": "q", "docno": ["c", "a", "b"], "score": [3.0, 2.0, 1.0]})
+    value = measure.calc_aggregate(qrels, run)
+    assert value == (TOMA(distance="manhattan", aspects=TWO) @ 5).calc_aggregate(qrels, run) < 1
+    # Registered again, the name stands for the new function, also where judgments were seen before.
+    judgments = Judgments(qrels)
+    before = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
+    register_distance(halved)(lambda gaps: gaps[:, 0] * 100 + gaps[:, 1])
+    after = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
+    assert before == value != after
+
+
+@pytest.mark.parametrize(
+    ("function", "shown"),
+    [
+        (lambda gaps: -gaps.sum(axis=1), "from 0 up"),
+        (lambda gaps: gaps[:, 0] * np.nan, "from 0 up"),
+        (lambda gaps: 5 - gaps[:, 0], "decreases although the gap of relevance grows"),
+        (lambda gaps: np.abs(gaps[:, 1] - 0.5), "decreases although the gap of credibility grows"),
+        (lambda gaps: gaps, "one number per tuple"),
+    ],
+)
+def test_registered_distances_are_checked(function, shown: str) -> None:
+    register_distance("faulty")(function)
+    with pytest.raises(MultiAspectError, match=shown):
+        DistanceOrder(TWO, "faulty")
+    for name in ("euclidean", "no name", ""):
+        with pytest.raises(MultiAspectError, match=r"built-in|expected letters"):
+            register_distance(name)
+
+
+def test_distances_and_orders_are_told_apart() -> None:
+    order = Order({(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="told-apart")
+    for given in (order, "told-apart", order.to_json()):
+        assert TOMA(order=given)["order"].to_dict() == order.to_dict()
+        with pytest.raises(MultiAspectError, match="order="):
+            TOMA(distance=given)
+    assert str(TOMA(order=order) @ 5) == "TOMA(order='told-apart')@5"
+    for measure in (TOMA, HelpfulCompat):
+        with pytest.raises(MultiAspectError, match="distance="):
+            measure(order="manhattan")
+        with pytest.raises(MultiAspectError, match="axes, weights and gate"):
+            measure(order=DistanceOrder(TWO))
+    for given in ({"distance": "manhattan"}, {"axes": "gains"}, {"gate": "relevance"}):
+        with pytest.raises(MultiAspectError, match=f"leave out {next(iter(given))}"):
+            TOMA(order=order, **given)
+
+
+def test_both_orders_answer_alike() -> None:
+    by_distance = DistanceOrder(TWO, "manhattan", axes="gains", gate="relevance")
+    frame = by_distance.to_frame()
+    assert list(frame.columns) == ["relevance", "credibility", "class", "weight"]
+    assert len(frame) == 12 - 3  # the gate
+    assert frame.iloc[0].tolist() == [2, 3, 5, 5]
+    tuples = frame[["relevance", "credibility"]].itertuples(index=False, name=None)
+    explicit = Order(dict(zip(tuples, frame["weight"].tolist(), strict=True)), TWO)
+    pd.testing.assert_frame_equal(explicit.to_frame(), frame)
+    grades = frame[["relevance", "credibility"]].to_numpy(dtype=np.intp)
+    for ask in ("class_index", "weights", "closeness", "above_worst", "is_possible"):
+        one, other = (getattr(order, ask)(grades).tolist() for order in (by_distance, explicit))
+        assert one == pytest.approx(other), ask
+    assert not explicit.is_possible(np.array([[0, 1]])).any()
+    assert (by_distance.top_weight, by_distance.n_classes) == (explicit.top_weight, explicit.n_classes) == (5, 6)
+    for order in (by_distance, explicit):
+        doubled = order.rescaled((2, 1))
+        assert doubled.scales[0].grades.tolist() == [0, 2, 4]
+        assert type(doubled) is type(order)
+    scaled = DistanceOrder(TWO).rescaled((2, 3))
+    assert scaled.weights(grades).tolist() == DistanceOrder(TWO).weights(grades).tolist()

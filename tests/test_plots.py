@@ -242,7 +242,7 @@ def test_level_sets_of_orders_and_measures():
     assert "gate relevance" in ax.get_title()
     plots.level_sets(ma.TOMA(distance="chebyshev"), TWO)
     order = ma.Order({(0, 0): 0, (1, 0): -1.5, (1, 1): 3}, ["use", "harm"], allow_violations=True)
-    for drawn in (plots.level_sets(order), plots.level_sets(ma.TOMA(distance=order))):
+    for drawn in (plots.level_sets(order), plots.level_sets(ma.TOMA(order=order))):
         assert sorted(text.get_text() for text in drawn.texts) == ["-1.5", "0", "3"]
         assert rows_of(drawn.collections[-1].get_offsets()) == [(0, 1)]
 

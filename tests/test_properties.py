@@ -293,7 +293,7 @@ def test_the_order_of_a_distance_given_outright_is_the_distance(
         measure = TOMA(base=base, weighting=weighting, positives=positives)
         one, other = (
             value_by_query(each, collection.qrels, collection.run)
-            for each in (measure(distance=distance, axes=axes, aspects=aspects), measure(distance=order))
+            for each in (measure(distance=distance, axes=axes, aspects=aspects), measure(order=order))
         )
         assert one == pytest.approx(other, abs=1e-12), measure
 

@@ -14,7 +14,7 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..judgments import AspectView, Judgments
 from ..kernels.layout import Floats
 from ..kernels.target import Target
-from ..order import check_weights, weights_of
+from ..orders.order import check_weights, weights_of
 from ..rankings import Rankings
 
 if TYPE_CHECKING:

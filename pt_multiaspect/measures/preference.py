@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..aspects import AspectSpec
-from ..errors import MultiAspectError
 from ..judgments import Judgments
 from ..kernels.layout import Floats
 from ..kernels.overlap import compatibility
-from ..order import Order, parse_order
+from ..orders.parameter import parse_order, spell_order
 from ..rankings import Rankings
 from .base import MultiAspectMeasure, Param, real
 
 __all__ = ["HarmfulCompat", "HelpfulCompat", "HelpfulMinusHarmful"]
-
-
-def _parse_preference(order: Any) -> Order | None:
-    if order is None:
-        return None
-    parsed = parse_order(order)
-    if isinstance(parsed, Order):
-        return parsed
-    raise MultiAspectError(f"order is an Order or the name of one, not the distance {order!r}")
 
 
 class _PreferenceCompat(MultiAspectMeasure):
@@ -33,10 +21,10 @@ class _PreferenceCompat(MultiAspectMeasure):
     CITATION = "Clarke et al. 2021 (compatibility)"
     SUPPORTED_PARAMS = {
         "order": Param(
-            _parse_preference,
+            parse_order,
             None,
             "an Order with negative weights for harmful documents; by default the relevance labels themselves",
-            spell=lambda order: None if order is None else order.spelled(),
+            spell=spell_order,
         ),
         "p": Param(real("p", low=0, high=1), 0.95, "persistence"),
     }
@@ -52,7 +40,7 @@ class _PreferenceCompat(MultiAspectMeasure):
         if order is None:
             return np.nan_to_num(judgments.labels("relevance"))
         grades = np.stack([view.grade for view in self.views(judgments)], axis=1)
-        return np.asarray(order.weigh_grades(grades), dtype=np.float64)
+        return np.asarray(order.weights(grades), dtype=np.float64)
 
     def _compatibility(self, rankings: Rankings, sign: int) -> Floats:
         preferences = rankings.judgments.cached(

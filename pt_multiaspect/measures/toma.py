@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..aspects import Aspects, AspectSpec, aspect_name
 from ..errors import MultiAspectError, choices
-from ..judgments import AspectView, Judgments
-from ..kernels.layout import Bools, Floats
+from ..judgments import Judgments
+from ..kernels.layout import Floats
 from ..kernels.target import Target
-from ..order import AXES, DistanceOrder, Order, check_gate, parse_order
+from ..orders import DistanceOrder, TupleOrder
+from ..orders.distance import function_of
+from ..orders.order import AXES, check_gate
+from ..orders.parameter import parse_distance, parse_order, spell_order
 from ..rankings import Rankings
 from .base import ASPECTS, CUTOFF, Param, choice, weights_param
 from .single import BasedMeasure, Term, base_param
@@ -36,9 +39,12 @@ class _TOMA(BasedMeasure):
     ----------
     base : ir_measures.Measure or str, default 'nDCG'
         The single-aspect measure. An explicit ``rel`` counts class indices.
-    distance : {'euclidean', 'manhattan', 'chebyshev'}, float > 0 or Order, default 'euclidean'
-        A number is the exponent of a Minkowski distance. An `Order`, or its name, weighs
-        label tuples outright and takes the place of distances.
+    distance : {'euclidean', 'manhattan', 'chebyshev'}, float > 0 or str, default 'euclidean'
+        A number is the exponent of a Minkowski distance, another name a distance registered by
+        `register_distance`.
+    order : Order or str, optional
+        An `Order`, or its name, that weighs label tuples outright, instead of `distance`, `axes`,
+        `weights` and `gate`.
     axes : {'equal', 'gains'}, default 'equal'
         With ``'equal'`` the values of each aspect are stretched to the span 0 to 1, so that
         aspects are equally important unless `weights` say otherwise. With ``'gains'`` the
@@ -93,8 +99,8 @@ class _TOMA(BasedMeasure):
     >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> measure = TOMA(distance="manhattan", aspects={"relevance": 2, "credibility": 1}) @ 10
-    >>> measure.calc_aggregate(qrels, run)
-    1.0
+    >>> round(measure.calc_aggregate(qrels, run), 3)
+    0.913
     >>> print(measure)
     TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 1})@10
     """
@@ -107,10 +113,15 @@ class _TOMA(BasedMeasure):
     SUPPORTED_PARAMS = {
         "base": base_param("the measure computed on the classes"),
         "distance": Param(
-            parse_order,
+            parse_distance,
             "euclidean",
-            "euclidean, manhattan, chebyshev, a Minkowski exponent, or an Order",
-            spell=lambda distance: distance.spelled() if isinstance(distance, Order) else distance,
+            "euclidean, manhattan, chebyshev, a Minkowski exponent, or a registered name",
+        ),
+        "order": Param(
+            parse_order,
+            None,
+            "an Order, or its name, instead of distance, axes, weights and gate",
+            spell=spell_order,
         ),
         "axes": Param(
             choice("axes", *AXES),
@@ -137,13 +148,14 @@ class _TOMA(BasedMeasure):
         super()._check()
         (base,) = self.each_base()
         base.check_on_classes(exponential=self["weighting"] == "exponential")
-        order = self["distance"]
-        if isinstance(order, Order):
-            given = [
-                name for name in ("axes", "weights", "gate") if self[name] != self.SUPPORTED_PARAMS[name].default
-            ]
+        order = self["order"]
+        if order is not None:
+            embedding = ("distance", "axes", "weights", "gate")
+            given = [name for name in embedding if self[name] != self.SUPPORTED_PARAMS[name].default]
             if given:
-                raise MultiAspectError(f"TOMA: an Order has weights of its own; leave out {choices(given)}")
+                raise MultiAspectError(
+                    f"TOMA: an Order takes the place of {choices(embedding)}; leave out {choices(given)}"
+                )
             named = self["aspects"]
             if named is not None and sorted(named) != sorted(order.names):
                 raise MultiAspectError(
@@ -157,10 +169,29 @@ class _TOMA(BasedMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """The aspects evaluated: those of an Order, if there is one."""
-        order = self["distance"]
-        spec: AspectSpec = order.aspects if isinstance(order, Order) else self["aspects"]
+        """The aspects evaluated: those of an explicit order, if there is one."""
+        spec: AspectSpec = self["aspects"] if self["order"] is None else self["order"].aspects
         return spec
+
+    def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder:
+        """Return the order of label tuples.
+
+        Parameters
+        ----------
+        aspects : Aspects or mapping
+            Scales with declared grades, for orders by distance.
+
+        Returns
+        -------
+        TupleOrder
+            The explicit order, or that by distance.
+        """
+        explicit: TupleOrder | None = self["order"]
+        if explicit is not None:
+            return explicit
+        return DistanceOrder(
+            aspects, self["distance"], axes=self["axes"], weights=self["weights"], gate=self["gate"]
+        )
 
     def compute(self, rankings: Rankings) -> Floats:
         judgments = rankings.judgments
@@ -186,79 +217,42 @@ class _TOMA(BasedMeasure):
         Target
             Gains and positive documents per judged pair; shared by all bases.
         """
-        names = ("distance", "axes", "weights", "weighting", "positives", "gate")
-        key = ("TOMA", self.spec, *(str(self[name]) for name in names))
+        names = ("distance", "order", "axes", "weights", "weighting", "positives", "gate")
+        # A name registered again stands for another function.
+        key = ("TOMA", self.spec, function_of(self["distance"]), *(str(self[name]) for name in names))
         return judgments.cached(key, lambda: self._make_target(judgments))
 
     def _make_target(self, judgments: Judgments) -> Target:
         views = self.views(judgments)
         grades = np.stack([view.grade for view in views], axis=1)
-        order = self["distance"]
-        if isinstance(order, Order):
-            weights = order.weigh_grades(grades)
-            index = order.class_of(weights)
-            gain = np.maximum(weights, 0.0)
-            return self._target(
-                views,
-                gain,
-                max(order.top_weight, 0.0),
-                lambda: index,
-                lambda: order.n_classes,
-                index > 0,
-                weights,
-            )
-        distances = DistanceOrder(
-            Aspects({view.name: view.aspect for view in views}),
-            order,
-            axes=self["axes"],
-            weights=self["weights"],
-            gate=self["gate"],
-        )
-
-        def class_index() -> NDArray[np.intp]:
-            return distances.class_index(grades)
-
-        if self["weighting"] == "normalized":
-            closeness, positive = distances.closeness(grades), distances.above_worst(grades)
-            return self._target(
-                views, closeness, 1.0, class_index, lambda: distances.n_classes, positive, closeness
-            )
-        index = class_index()
-        gain = index.astype(np.float64)
-        top = float(distances.n_classes - 1)
-        return self._target(views, gain, top, lambda: index, lambda: distances.n_classes, index > 0, gain)
-
-    def _target(
-        self,
-        views: tuple[AspectView, ...],
-        gain: Floats,
-        top: float,
-        class_index: Callable[[], NDArray[np.intp]],
-        n_classes: Callable[[], int],
-        nonzero: Bools,
-        labels: Floats,
-    ) -> Target:
-        exponential = self["weighting"] == "exponential"
-        if self["weighting"] == "normalized" and isinstance(self["distance"], Order):
-            gain, labels, top = (gain / top, labels / top, 1.0) if top else (gain, labels, top)
+        order = self.order(Aspects({view.name: view.aspect for view in views}))
+        weighting = self["weighting"]
+        if weighting == "normalized":
+            weights, top = order.closeness(grades), 1.0
+        else:
+            weights, top = order.weights(grades), max(order.top_weight, 0.0)
+        class_index = cache(lambda: order.class_index(grades))
         if self["positives"] == "top-half":
-            nonzero = class_index() >= max(1, n_classes() // 2)
+            positive = np.asarray(class_index() >= max(1, order.n_classes // 2), dtype=np.bool_)
+        else:
+            positive = order.above_worst(grades)
         given = np.stack([view.label for view in views])
         # Junk or unjudged in every aspect: the best of what the labels say, NaN for nothing.
         junk = ~(given >= 0).any(axis=0)
         raw = np.max(np.where(np.isnan(given), -np.inf, given), axis=0)
         raw = np.where(np.isneginf(raw), np.nan, raw)
+        exponential = weighting == "exponential"
         with np.errstate(over="ignore"):
-            plain = np.exp2(labels) - 1.0 if exponential else labels
+            plain = np.exp2(weights) - 1.0 if exponential else weights
         return Target(
             n_queries=views[0].n_queries,
             pool_query=views[0].pool_query,
-            gain=gain,
-            positive=nonzero,
+            gain=np.maximum(weights, 0.0),
+            positive=positive,
             top=top,
             reaches=lambda rel: np.asarray(class_index() >= rel, dtype=np.bool_),
             labels=np.where(junk & (plain <= 0), raw, plain),
-            signs=np.where(junk & ~nonzero, raw, nonzero.astype(np.float64)),
+            signs=np.where(junk & ~positive, raw, positive.astype(np.float64)),
             exponential=exponential,
         )
 

@@ -16,7 +16,8 @@ from ..integration import parsing
 from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, Judgments, identifiers
 from ..kernels.layout import Floats
 from ..measures import CAM, TOMA, MultiAspectMeasure, On
-from ..order import DistanceOrder, Order, weights_of
+from ..orders import DistanceOrder, Order
+from ..orders.order import weights_of
 from ..rankings import Rankings
 
 __all__ = ["LabelledRows", "aggregate_labels"]
@@ -27,10 +28,10 @@ Target = MultiAspectMeasure | Order | DistanceOrder | str
 def read_target(target: object) -> MultiAspectMeasure:
     """Return the measure a training target is given by: a measure, its name, an order or an aspect."""
     if isinstance(target, Order):
-        return TOMA(distance=target)
+        return TOMA(order=target)
     if isinstance(target, DistanceOrder):
-        same = {name: getattr(target, name) for name in ("distance", "axes", "weights", "gate")}
-        return TOMA(**same, aspects=target.aspects)
+        same = {name: getattr(target, name) for name in ("distance", "axes", "gate", "aspects")}
+        return TOMA(**same, weights=target.aspect_weights)
     if isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry:
         return On(aspect=target)
     measure = parsing.parse(target)[0] if isinstance(target, str) else target

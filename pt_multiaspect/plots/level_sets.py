@@ -12,7 +12,7 @@ from ir_measures import Measure
 from ..aspects import Aspects, spell
 from ..errors import MultiAspectError, choices
 from ..measures import TOMA
-from ..order import DistanceOrder, Order, gaps_to_best, parse_order
+from ..orders import Order, TupleOrder
 from .style import GREY as _GREY
 from .style import SMALL as _SMALL
 from .style import axes_or_new as _axes
@@ -28,7 +28,7 @@ _MOST_TUPLES = 441
 
 
 def level_sets(
-    order: DistanceOrder | Order | Measure | str | float,
+    order: TupleOrder | Measure | str | float,
     aspects: Aspects | Mapping[str, Any] | None = None,
     *,
     ax: Axes | None = None,
@@ -44,7 +44,7 @@ def level_sets(
     Parameters
     ----------
     order : DistanceOrder, Order, TOMA measure, str or float
-        What orders tuples. A str or a float is a distance as TOMA takes it.
+        What orders tuples. A str or a float is a distance as TOMA takes it, or the name of an order.
     aspects : Aspects or mapping, optional
         Two aspects with declared grades, for a distance, or for a measure that has no scales declared.
     ax : Axes, optional
@@ -87,13 +87,8 @@ def level_sets(
             f"{ordering.n_tuples} label tuples are too many to be drawn (at most {_MOST_TUPLES}); "
             f"the scales have {choices(len(scale) for scale in ordering.scales)} grades"
         )
-    weights = (getattr(ordering, "weights", None) or {}).copy()
-    stretch = [weights.get(name, 1.0) or 1.0 for name in ordering.names]
-    gaps = gaps_to_best(ordering.scales, getattr(ordering, "axes", "gains"))
-    coordinates = [
-        np.array([float(per_grade[0] - gap) * by for gap in per_grade])
-        for per_grade, by in zip(gaps, stretch, strict=True)
-    ]
+    stretch = [(ordering.aspect_weights or {}).get(name, 1.0) for name in ordering.names]
+    coordinates = ordering.coordinates()
     level, excluded = _levels(ordering)
     distinct = sorted(set(level.values()))
     is_new = ax is None
@@ -141,56 +136,43 @@ def level_sets(
     return ax
 
 
-def _ordering(order: object, aspects: Aspects | Mapping[str, Any] | None) -> DistanceOrder | Order:
+def _ordering(order: object, aspects: Aspects | Mapping[str, Any] | None) -> TupleOrder:
     """What orders tuples, in any form `level_sets` takes."""
-    if isinstance(order, DistanceOrder | Order):
+    if isinstance(order, TupleOrder):
         if aspects is not None:
             raise MultiAspectError(f"the order has its aspects already, {choices(order.names)}; leave out aspects")
         return order
-    given: dict[str, Any] = {"distance": order}
+    if isinstance(order, Measure) and not isinstance(order, type(TOMA)):
+        raise MultiAspectError(f"level sets are those of TOMA or of an order; {order} orders no label tuples")
     if isinstance(order, Measure):
-        if not isinstance(order, type(TOMA)):
-            raise MultiAspectError(f"level sets are those of TOMA or of an order; {order} orders no label tuples")
-        given = {name: order[name] for name in ("distance", "axes", "weights", "gate")}
-        declared = order["aspects"]
-        if isinstance(declared, Aspects):
-            if aspects is not None:
-                raise MultiAspectError(
-                    f"the measure has its aspects already, {choices(declared)}; leave out aspects"
-                )
-            aspects = declared
-    parsed = given["distance"] = parse_order(given["distance"])
-    if isinstance(parsed, Order):
-        return parsed
+        measure = order
+    elif isinstance(order, str) and (order in Order.registry or order.lstrip().startswith("{")):
+        measure = TOMA(order=order)
+    else:
+        measure = TOMA(distance=order)
+    if isinstance(measure.spec, Aspects):
+        if aspects is not None:
+            raise MultiAspectError(
+                f"the measure has its aspects already, {choices(measure.spec)}; leave out aspects"
+            )
+        aspects = measure.spec
     if not isinstance(aspects, Mapping):
         raise MultiAspectError(
-            f"level sets of the distance {parsed} need two aspects with their grades, such as "
+            f"level sets of the distance {measure['distance']} need two aspects with their grades, such as "
             f"aspects={{'relevance': 3, 'credibility': 2}}, not {aspects!r}"
         )
-    return DistanceOrder(aspects, **given)
+    result: TupleOrder = measure.order(aspects)
+    return result
 
 
-def _levels(ordering: DistanceOrder | Order) -> tuple[dict[tuple[int, ...], float], list[tuple[int, ...]]]:
-    """The class, or weight, of every possible tuple of grade indices, and the impossible tuples."""
-    tuples = list(product(*(range(len(scale)) for scale in ordering.scales)))
-    if isinstance(ordering, DistanceOrder):
-        classes = ordering.class_index(np.array(tuples)).tolist()
-        gate = None if ordering.gate is None else ordering.names.index(ordering.gate)
-        possible = [gate is None or grades[gate] > 0 or not any(grades) for grades in tuples]
-        level = {grades: float(of) for grades, of, is_in in zip(tuples, classes, possible, strict=True) if is_in}
-    else:
-        weighed = ordering.to_dict()
-        label_of = [scale.grades.tolist() for scale in ordering.scales]
-        labels = {grades: tuple(of[grade] for of, grade in zip(label_of, grades, strict=True)) for grades in tuples}
-        level = {grades: weighed[labels[grades]] for grades in tuples if labels[grades] in weighed}
-    return level, [grades for grades in tuples if grades not in level]
+def _levels(ordering: TupleOrder) -> tuple[dict[tuple[int, ...], float], list[tuple[int, ...]]]:
+    """The weight of every possible tuple of grade indices, and the impossible tuples."""
+    tuples = np.array(list(product(*(range(len(scale)) for scale in ordering.scales))), dtype=np.intp)
+    possible = ordering.is_possible(tuples)
+    weights = ordering.weights(tuples[possible]).tolist()
+    level = dict(zip(map(tuple, tuples[possible].tolist()), weights, strict=True))
+    return level, [tuple(grades) for grades in tuples[~possible].tolist()]
 
 
-def _order_title(ordering: DistanceOrder | Order, n_levels: int) -> str:
-    classes = f"{n_levels} class{'' if n_levels == 1 else 'es'}"
-    if isinstance(ordering, Order):
-        return f"{classes} by {ordering.name or 'an explicit order'}, with their weights"
-    name = ordering.distance if isinstance(ordering.distance, str) else f"Minkowski (p = {ordering.distance:g})"
-    axes = ", equal axes" if ordering.axes == "equal" else ""
-    gated = f", gate {ordering.gate}" if ordering.gate else ""
-    return f"{classes} by {name.capitalize()} distance{axes}{gated}"
+def _order_title(ordering: TupleOrder, n_levels: int) -> str:
+    return f"{n_levels} class{'' if n_levels == 1 else 'es'} by {ordering}"

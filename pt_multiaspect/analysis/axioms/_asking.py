@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...aspects import Aspect, Aspects, exact, number
+from ...aspects import Aspects
 from ...errors import MultiAspectError, choices
 from ...judgments import Judgments
 from ...measures import TOMA, MultiAspectMeasure
 from ...measures.single import BasedMeasure
-from ...order import DistanceOrder, Order
+from ...orders import Order
+from ...orders.order import scaled_aspects
 from ...rankings import Rankings
 from .._frames import Floats
 from ._worlds import Asked, Position, Space, Variant, Worlds
@@ -30,9 +30,8 @@ class Bound:
 
     def __init__(self, name: str, given: MultiAspectMeasure, declared: Aspects) -> None:
         self.name = name
-        orders = [given[param] for param in ("distance", "order") if param in given.SUPPORTED_PARAMS]
         #: The explicit order that defines the weights of label tuples, if the measure has one.
-        self.order: Order | None = next((order for order in orders if isinstance(order, Order)), None)
+        self.order: Order | None = given["order"] if "order" in given.SUPPORTED_PARAMS else None
         takes_aspects = "aspects" in given.SUPPORTED_PARAMS
         spec = given.spec
         if isinstance(spec, Aspects):
@@ -92,13 +91,9 @@ class Bound:
         return measure(mu={**constants, of: 2 * constants[of] or 1}, nu=measure.SUPPORTED_PARAMS["nu"].default)
 
     def _scaled(self, constants: tuple[float, ...]) -> MultiAspectMeasure:
-        aspects = scaled_aspects(self.aspects, constants)
         if self.order is None:
-            return self.measure(aspects=aspects)
-        weights = {tuple(map(_times, labels, constants)): weight for labels, weight in self.order.to_dict().items()}
-        order = Order(weights, aspects, allow_violations=self.order.allow_violations)
-        param = "distance" if "distance" in self.measure.SUPPORTED_PARAMS else "order"
-        return self.measure(**{param: order})
+            return self.measure(aspects=scaled_aspects(self.aspects, constants))
+        return self.measure(order=self.order.rescaled(constants))
 
     def weighed_tuples(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
         """Label tuples, their places in the order of tuples and their weights, or None without such an order."""
@@ -110,10 +105,9 @@ class Bound:
             codes = np.unique(rng.integers(space.n_tuples, size=_MOST_TUPLES))
         grades = space.decode(codes)
         if self.order is not None:
-            weights = self.order.weigh_grades(grades)
+            weights = self.order.weights(grades)
             return grades, np.unique(weights, return_inverse=True)[1].astype(np.intp), weights
-        given = {name: measure[name] for name in ("distance", "axes", "weights", "gate")}
-        order = DistanceOrder(self.aspects, **given)
+        order = measure.order(self.aspects)
         frame = pd.DataFrame({"query_id": "q", "doc_id": [f"{code:09d}" for code in codes.tolist()]})
         for aspect, scale in enumerate(space.scales):
             frame[space.names[aspect]] = scale.grades[grades[:, aspect]]
@@ -137,27 +131,6 @@ def _limits(measure: MultiAspectMeasure) -> tuple[float, float]:
         bases = [base.measure for base in measure.each_base()]
         ranges = [base.RANGE if isinstance(base, MultiAspectMeasure) else measure.RANGE for base in bases]
     return min(low for low, _ in ranges), max(high for _, high in ranges)
-
-
-def _times(label: float, constant: float) -> float:
-    """The exact decimal product: 0.3 times 3 is 0.9."""
-    return number(float(exact(label) * Fraction(constant)), "a label")
-
-
-def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
-    """Aspects with the grades, values and threshold of each multiplied by its constant."""
-    scaled = {}
-    for (name, aspect), constant in zip(aspects.items(), constants, strict=True):
-        scale = aspect.scale
-        grades = [_times(grade, constant) for grade in scale.grades.tolist()]
-        scaled[name] = Aspect(
-            grades,
-            values=[_times(value, constant) for value in scale.values.tolist()],
-            gains="identity" if scale.identity else scale.gains.tolist(),
-            threshold=grades[scale.threshold] if scale.threshold < len(grades) else None,
-            greater_is_better=scale.greater_is_better,
-        )
-    return Aspects(scaled)
 
 
 class Block(NamedTuple):

@@ -10,8 +10,9 @@ from zlib import crc32
 import numpy as np
 
 from ...errors import MultiAspectError
+from ...orders.order import scaled_aspects
 from .._frames import Floats
-from ._asking import Block, Bound, Questions, scaled_aspects
+from ._asking import Block, Bound, Questions
 from ._report import CounterExample, RankedWorld
 from ._worlds import Bools, Position, Space, Worlds
 from .attainability import Attainable

@@ -63,10 +63,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from .aspects import Aspect, Aspects, spell
-from .errors import MultiAspectError, choices
-from .judgments import QUERY_COLUMNS, id_column, identifiers
-from .order import Order, numeric
+from ..aspects import Aspect, Aspects, spell
+from ..errors import MultiAspectError, choices
+from ..judgments import QUERY_COLUMNS, id_column, identifiers
+from .explicit import Order
+from .order import numeric
 
 __all__ = ["correctness", "trec_misinfo_2020", "trec_misinfo_2021", "trec_misinfo_2022"]
 

@@ -1,0 +1,17 @@
+"""Total orders of label tuples: by distance, given outright, and those of published tracks."""
+
+from .distance import DistanceOrder, register_distance
+from .explicit import Order
+from .order import TupleOrder
+from .tracks import correctness, trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022
+
+__all__ = [
+    "DistanceOrder",
+    "Order",
+    "TupleOrder",
+    "correctness",
+    "register_distance",
+    "trec_misinfo_2020",
+    "trec_misinfo_2021",
+    "trec_misinfo_2022",
+]

@@ -1,0 +1,412 @@
+"""Orders of label tuples by their distance to the best tuple (TOMA, steps 1-3), and the distances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aspects import Aspects, exact
+from ..errors import MultiAspectError, choices
+from .order import (
+    MAX_TUPLES,
+    TOLERANCE,
+    Grades,
+    TupleOrder,
+    check_axes,
+    check_gate,
+    check_weights,
+    gaps_to_best,
+    scaled_aspects,
+    weights_of,
+)
+
+__all__ = ["DistanceOrder", "register_distance"]
+
+#: More classes than this cannot be told apart by any judgment set; see `DistanceOrder.n_classes`.
+MAX_CLASSES = 10**6
+
+_NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
+_EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
+
+Distance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
+
+_FUNCTIONS: dict[str, Distance] = {}
+
+
+def is_distance(name: str) -> bool:
+    """Tell whether there is a distance of this name."""
+    return name in _EXPONENTS or name in _FUNCTIONS
+
+
+def function_of(distance: str | float) -> Distance | None:
+    """Return the function registered under a name; None for the built-in distances."""
+    return _FUNCTIONS.get(distance) if isinstance(distance, str) else None
+
+
+def register_distance(name: str) -> Callable[[Distance], Distance]:
+    """Register a distance of your own, for ``TOMA(distance=name)``; use it as a decorator.
+
+    Parameters
+    ----------
+    name : str
+        An identifier. A name that is registered already follows the new function; the built-in
+        names are taken.
+
+    Returns
+    -------
+    callable
+        A decorator of a function that takes the gaps to the best tuple, a float array of shape
+        (n_tuples, n_aspects) with values at least 0 (from 0 to 1 on equal axes, times the weights), and
+        returns the distances, a float array of shape (n_tuples,). A distance must not decrease when a
+        gap grows: this is checked on all tuples (a million at most) when the scales are known.
+        Distances within 1e-13 of the maximum are equal.
+
+    Raises
+    ------
+    MultiAspectError
+        If the name is no identifier or that of a built-in distance.
+
+    References
+    ----------
+    Maistro et al., CIKM 2021, Eq. 1 (respecting the partial order).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pt_multiaspect import TOMA, DistanceOrder, register_distance
+    >>> @register_distance("relevance-first")
+    ... def relevance_first(gaps):
+    ...     return 10 * gaps[:, 0] + gaps[:, 1:].sum(axis=1)
+    >>> print(TOMA(distance="relevance-first") @ 10)
+    TOMA(distance='relevance-first')@10
+    >>> DistanceOrder({"relevance": 1, "credibility": 2}, "relevance-first").classes([(1, 0), (0, 2)])
+    array([3, 2])
+    """
+    if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
+        raise MultiAspectError(f"name of a distance: expected letters, digits, _ and -, got {name!r}")
+    if name in _EXPONENTS:
+        raise MultiAspectError(f"{name!r} is a built-in distance; take another name")
+
+    def register(function: Distance) -> Distance:
+        if not callable(function):
+            raise MultiAspectError(f"distance {name!r}: expected a function of the gaps, got {function!r}")
+        _FUNCTIONS[name] = function
+        return function
+
+    return register
+
+
+def _distances(
+    function: Distance, name: object, gaps: Sequence[Sequence[Fraction]], names: Sequence[str]
+) -> NDArray[np.float64]:
+    """The distance of every tuple, with one axis per aspect, after checking that none decreases with a gap."""
+    shape = tuple(map(len, gaps))
+    if math.prod(shape) > MAX_TUPLES:
+        raise MultiAspectError(
+            f"distance {name!r}, a function: expected at most {MAX_TUPLES} label tuples, got {math.prod(shape)}"
+        )
+    axes = [np.array([float(gap) for gap in per_grade]) for per_grade in gaps]
+    rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    found = np.asarray(function(rows.copy()), dtype=np.float64)
+    if found.shape != (len(rows),):
+        raise MultiAspectError(
+            f"distance {name!r}: expected one number per tuple, of shape ({len(rows)},), got {found.shape}"
+        )
+    wrong = np.flatnonzero(~np.isfinite(found) | (found < 0))
+    if len(wrong):
+        raise MultiAspectError(
+            f"distance {name!r}: expected numbers from 0 up, got {found[wrong[0]]} for the gaps {rows[wrong[0]]}"
+        )
+    table = found.reshape(shape)
+    for axis, aspect in enumerate(names):
+        # A higher grade has a smaller gap, so that distances must not grow along the grades.
+        grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * found.max())
+        if len(grows):
+            near = tuple(grows[0].tolist())
+            far = tuple(at + (position == axis) for position, at in enumerate(near))
+            raise MultiAspectError(
+                f"distance {name!r} decreases although the gap of {aspect} grows: {table[far]:g} for the gaps "
+                f"{rows[np.ravel_multi_index(far, shape)]}, {table[near]:g} for "
+                f"{rows[np.ravel_multi_index(near, shape)]}; such an order puts worse documents above better ones"
+            )
+    return table
+
+
+def check_distance(distance: object) -> str | float:
+    """Return the canonical form of a distance: a name, or the exponent of any other Minkowski distance."""
+    if isinstance(distance, str):
+        if is_distance(distance):
+            return distance
+    elif not isinstance(distance, bool) and isinstance(distance, int | float | np.number):
+        exponent = float(distance)
+        if exponent > 0:
+            if exponent in _NAMED_DISTANCES:
+                return _NAMED_DISTANCES[exponent]
+            return int(exponent) if exponent.is_integer() else exponent
+    raise MultiAspectError(
+        f"unknown distance {distance!r}; choose {choices([*sorted(_EXPONENTS), *_FUNCTIONS])}, or a number p > 0 "
+        "(Minkowski); an Order, or the name of one, is given as order="
+    )
+
+
+class DistanceOrder(TupleOrder):
+    """The weak order of label tuples by their distance to the best tuple.
+
+    A tuple is embedded at the values of its grades; tuples at the same distance from the tuple of
+    all top grades form a class. Classes are found over *all* tuples of the scales and numbered
+    from 0, the farthest. Equal distances are recognised exactly.
+
+    Parameters
+    ----------
+    aspects : Aspects or mapping
+        Scales with declared grades.
+    distance : {'euclidean', 'manhattan', 'chebyshev'}, float > 0 or str
+        A number is the exponent of a Minkowski distance; another name is that of a distance
+        registered by `register_distance`.
+    axes : {'equal', 'gains'}, default 'equal'
+        With ``'equal'`` the values of each aspect are first stretched to the span 0 to 1: the
+        aspects are equally important whatever the lengths of their scales. With ``'gains'``
+        they are used as they are: an aspect with a longer scale is more important.
+    weights : mapping of str to float, optional
+        Stretches the axis of each aspect; 1 by default.
+    gate : str, optional
+        An aspect without which the others cannot be: tuples with its worst grade but a
+        better one elsewhere are impossible, and a document labelled so counts as the worst
+        tuple.
+
+    References
+    ----------
+    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of
+    Rankings. CIKM 2021, Eq. 2-4 and §3.4 (the gate).
+
+    Examples
+    --------
+    >>> order = DistanceOrder({"relevance": 3, "correctness": 2}, "manhattan", gate="relevance")
+    >>> order.n_classes
+    10
+    >>> order.classes([(3, 2), (3, 0), (0, 2)])
+    array([9, 4, 0])
+    >>> order = DistanceOrder({"relevance": 3, "correctness": 2}, "manhattan", axes="gains", gate="relevance")
+    >>> order.n_classes
+    6
+    """
+
+    def __init__(
+        self,
+        aspects: Aspects | Mapping[str, Any],
+        distance: str | float = "euclidean",
+        *,
+        axes: str = "equal",
+        weights: Mapping[str, float] | None = None,
+        gate: str | None = None,
+    ) -> None:
+        self.aspects = aspects if isinstance(aspects, Aspects) else Aspects(aspects)
+        self.names = tuple(self.aspects)
+        self.scales = tuple(aspect.scale for aspect in self.aspects.values())
+        self.distance = check_distance(distance)
+        self.axes = check_axes(axes)
+        self.aspect_weights = check_weights(weights)
+        self.gate = gate
+        self._gate = None if gate is None else check_gate(gate, self.names)
+        stretch = [exact(weight) for weight in weights_of(self.aspect_weights, self.names)]
+        gaps = [
+            [weight * gap for gap in per_grade]
+            for weight, per_grade in zip(stretch, gaps_to_best(self.scales, self.axes), strict=True)
+        ]
+        self._gaps = gaps
+        self._function = _FUNCTIONS.get(cast(str, self.distance))
+        if self._function is not None:
+            self._exponent = 1.0
+            self._table = _distances(self._function, self.distance, gaps, self.names)
+            self._tolerance: float = TOLERANCE * float(self._table.max())
+            self._worst = self._table.flat[0]
+            return
+        self._exponent = float(_EXPONENTS.get(cast(str, self.distance), cast(float, self.distance)))
+        # Per aspect, what each grade adds to a tuple's key: exact integers, but for
+        # exponents that leave the rationals. Keys order and equate tuples as distances do.
+        self._parts: list[NDArray[Any]]
+        widest = max(gap for per_grade in gaps for gap in per_grade)
+        if self._chebyshev or self._exponent.is_integer():
+            unit = math.lcm(*(gap.denominator for per_grade in gaps for gap in per_grade))
+            power = 1 if self._chebyshev else int(self._exponent)
+            parts = [[int(gap * unit) ** power for gap in per_grade] for per_grade in gaps]
+            total = sum(max(part) for part in parts)
+            dtype: type = np.int64 if total < 2**62 else object
+            self._parts = [np.array(part, dtype=dtype) for part in parts]
+            self._tolerance = 0
+        else:
+            self._parts = [
+                np.array([float(gap / widest) ** self._exponent if widest else 0.0 for gap in per_grade])
+                for per_grade in gaps
+            ]
+            self._tolerance = TOLERANCE * float(sum(part.max() for part in self._parts))
+        self._worst = self._combine([part[:1] for part in self._parts])[0]
+
+    @property
+    def _chebyshev(self) -> bool:
+        return math.isinf(self._exponent)
+
+    def _combine(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        result = columns[0]
+        for column in columns[1:]:
+            result = np.maximum(result, column) if self._chebyshev else result + column
+        return result
+
+    def _keys(self, grades: Grades) -> NDArray[Any]:
+        """The key of each row of grade indices; a greater key is farther from the best."""
+        if self._function is not None:
+            keys: NDArray[Any] = self._table[tuple(grades.T)]
+        else:
+            keys = self._combine([part[column] for part, column in zip(self._parts, grades.T, strict=True)])
+        if self._gate is not None:
+            keys = np.where(grades[:, self._gate] == 0, self._worst, keys)
+        return keys
+
+    def _distinct(self, keys: NDArray[Any]) -> NDArray[Any]:
+        keys = np.unique(keys)
+        if self._tolerance:
+            keys = keys[np.diff(keys, prepend=-1.0) > self._tolerance]
+        if len(keys) > MAX_CLASSES:
+            in_units = "" if self.axes == "gains" else "; axes='gains' makes fewer on scales of different lengths"
+            raise MultiAspectError(
+                f"the {len(self.names)} scales make more than {MAX_CLASSES} classes of equal distance; "
+                f"weighting='normalized' with positives='nonzero' needs no classes{in_units}"
+            )
+        return keys
+
+    def _sums(self, keys: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
+        """The distinct sums of an element of each, laid out a block at a time."""
+        block = max(1, 4 * MAX_CLASSES // len(keys))
+        sums = self._distinct(np.add.outer(keys, part[:block]).ravel())
+        for start in range(block, len(part), block):
+            more = np.add.outer(keys, part[start : start + block]).ravel()
+            sums = self._distinct(np.concatenate([sums, more]))
+        return sums
+
+    @cached_property
+    def _class_keys(self) -> NDArray[Any]:
+        """The attainable keys, nearest first, built aspect by aspect and never tuple by tuple."""
+        if self._function is not None:
+            return self._distinct(np.unique(self._keys(self._all_tuples())))
+        parts = list(self._parts)
+        if self._gate is not None:
+            parts[self._gate] = parts[self._gate][1:]
+        worst = np.array([self._worst], dtype=parts[0].dtype)
+        if not all(map(len, parts)):
+            return worst  # a gate that never opens
+        if self._chebyshev:
+            keys = np.concatenate(parts)
+        else:
+            keys = np.zeros(1, dtype=parts[0].dtype)
+            for part in parts:
+                keys = self._sums(keys, np.unique(part))
+        return self._distinct(np.append(keys, worst))
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes of equally distant tuples there are.
+
+        Raises
+        ------
+        MultiAspectError
+            If there are more than a million.
+        """
+        return len(self._class_keys)
+
+    def class_index(self, grades: Grades) -> NDArray[np.intp]:
+        """Return the class of each row of grade indices, 0 the farthest from the best."""
+        keys = self._keys(grades)
+        if self._tolerance:
+            keys = keys + self._tolerance
+        found = np.searchsorted(self._class_keys, keys, side="right") - 1
+        return (self.n_classes - 1 - found).astype(np.intp)
+
+    def weights(self, grades: Grades) -> NDArray[np.float64]:
+        """Return the class of each row of grade indices, as a number."""
+        return self.class_index(grades).astype(np.float64)
+
+    @property
+    def top_weight(self) -> float:
+        """The number of the best class."""
+        return float(self.n_classes - 1)
+
+    def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
+        """Tell which rows of grade indices the gate admits."""
+        if self._gate is None:
+            return np.ones(len(grades), dtype=np.bool_)
+        return np.asarray((grades[:, self._gate] > 0) | ~grades.any(axis=1), dtype=np.bool_)
+
+    def coordinates(self) -> list[NDArray[np.float64]]:
+        """Return the position of each grade on its (stretched) axis; 0 is the lowest grade."""
+        return [np.array([float(gaps[0] - gap) for gap in gaps]) for gaps in self._gaps]
+
+    def rescaled(self, constants: Sequence[float]) -> DistanceOrder:
+        """Return the order of the same kind with the labels of each aspect multiplied by its constant."""
+        return DistanceOrder(
+            scaled_aspects(self.aspects, constants),
+            self.distance,
+            axes=self.axes,
+            weights=self.aspect_weights,
+            gate=self.gate,
+        )
+
+    def closeness(self, grades: Grades) -> NDArray[np.float64]:
+        """Return 1 - distance / greatest distance of each row of grade indices, in [0, 1]."""
+        if not self._worst:
+            return np.zeros(len(grades))
+        shares = (self._keys(grades) / self._worst).astype(np.float64)
+        distances = shares if self._chebyshev else shares ** (1.0 / self._exponent)
+        return np.asarray(1.0 - distances, dtype=np.float64)
+
+    def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
+        """Tell which rows are in a class above the farthest, without building the classes."""
+        return np.asarray(self._keys(grades) < self._worst - self._tolerance, dtype=np.bool_)
+
+    def classes(self, labels: object) -> NDArray[np.intp]:
+        """Return the class of label tuples.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_tuples, n_aspects)
+            Grades in the order of the aspects.
+
+        Returns
+        -------
+        ndarray of int, shape (n_tuples,)
+            0 for the farthest class up to ``n_classes - 1`` for the best tuple.
+        """
+        return self.class_index(self._grades(labels))
+
+    def to_list(self) -> list[list[tuple[float, ...]]]:
+        """Return all possible label tuples, class by class, best first."""
+        grades = self._all_tuples()
+        grades = grades[self.is_possible(grades)]
+        result: list[list[tuple[float, ...]]] = [[] for _ in range(self.n_classes)]
+        labels = np.stack([scale.grades[column] for scale, column in zip(self.scales, grades.T, strict=True)])
+        for index, tuple_ in zip(self.class_index(grades).tolist(), labels.T.tolist(), strict=True):
+            result[self.n_classes - 1 - index].append(tuple(tuple_))
+        return result
+
+    def __repr__(self) -> str:
+        given = {
+            "axes": self.axes if self.axes != "equal" else None,
+            "weights": self.aspect_weights,
+            "gate": self.gate,
+        }
+        optional = [f"{key}={value!r}" for key, value in given.items() if value]
+        return f"DistanceOrder({', '.join([str(self.aspects), repr(self.distance), *optional])})"
+
+    def __str__(self) -> str:
+        name = (
+            self.distance.capitalize() if isinstance(self.distance, str) else f"Minkowski (p = {self.distance:g})"
+        )
+        axes = ", equal axes" if self.axes == "equal" else ""
+        gated = f", gate {self.gate}" if self.gate else ""
+        return f"{name} distance{axes}{gated}"

@@ -1,0 +1,423 @@
+"""Orders of label tuples given outright, a weight per tuple."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..aspects import Aspect, Aspects, NameRegistry, number, spell
+from ..errors import MultiAspectError, choices
+from .distance import is_distance
+from .order import (
+    MAX_TUPLES,
+    TOLERANCE,
+    Grades,
+    TupleOrder,
+    check_axes,
+    gaps_to_best,
+    numeric,
+    scaled_aspects,
+    times,
+)
+
+__all__ = ["Order"]
+
+_ALLOWING = " allow_violations=True accepts that"
+
+
+def _column_of(qrels: pd.DataFrame, name: str) -> str:
+    found = [column for column in ((name, "label") if name == "relevance" else (name,)) if column in qrels.columns]
+    if not found:
+        raise MultiAspectError(f"expected a column for the aspect {name}, got {choices(qrels.columns)}")
+    if len(found) > 1:
+        raise MultiAspectError("qrels have both a column label and a column relevance; drop or rename one")
+    return found[0]
+
+
+class Order(TupleOrder):
+    """An order of label tuples given outright, a weight per tuple.
+
+    Parameters
+    ----------
+    weights : mapping of tuple to number, or iterable of (tuple, number)
+        The weight of each label tuple. Tuples that are left out are impossible: a document
+        labelled so is an error.
+    aspects : Aspects, mapping or sequence of str
+        The aspects in the order of the tuples. Names alone take the labels that occur in
+        the tuples as grades, in increasing order.
+    name : str, optional
+        A name for measure strings, ``TOMA(order='my-order')``.
+    allow_violations : bool, default False
+        Accept negative weights, and weights that put a tuple above one that is at least as
+        good in every aspect, as preference orders that punish harmful documents do.
+
+    Raises
+    ------
+    MultiAspectError
+        If the order violates the partial order of tuples (the violations are listed), a
+        tuple has the wrong length or an unknown grade, or a weight is no number.
+
+    References
+    ----------
+    Maistro et al., CIKM 2021, Eq. 1 (respecting the partial order) and Eq. 4 (weights).
+
+    Examples
+    --------
+    >>> order = Order({(0, 0): 0, (1, 0): 1, (1, 1): 3}, aspects=["relevance", "credibility"])
+    >>> order.weigh([(1, 1), (0, 0)])
+    array([3., 0.])
+    """
+
+    registry: ClassVar[NameRegistry[Order]]
+
+    def __init__(
+        self,
+        weights: Mapping[tuple[float, ...], float] | Iterable[tuple[Sequence[float], float]],
+        aspects: Aspects | Mapping[str, Any] | Sequence[str],
+        *,
+        name: str | None = None,
+        allow_violations: bool = False,
+    ) -> None:
+        pairs = list(weights.items() if isinstance(weights, Mapping) else weights)
+        if not pairs:
+            raise MultiAspectError("an order needs at least one label tuple")
+        tuples = [
+            tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
+            for key, _ in pairs
+        ]
+        if len(set(tuples)) < len(tuples):
+            twice = sorted({key for key in tuples if tuples.count(key) > 1})
+            raise MultiAspectError(f"an order weighs every tuple once; given twice: {choices(twice)}")
+        lengths = {len(key) for key in tuples}
+        if isinstance(aspects, str):
+            raise MultiAspectError(f"aspects of an order are a sequence of names, not {aspects!r}")
+        n_aspects = len(aspects)
+        if lengths != {n_aspects}:
+            raise MultiAspectError(
+                f"tuples of {choices(sorted(lengths))} labels for {n_aspects} aspects {choices(aspects)}"
+            )
+        if isinstance(aspects, Mapping):
+            self.aspects = aspects if isinstance(aspects, Aspects) else Aspects(aspects)
+        else:
+            columns = zip(*tuples, strict=True)
+            self.aspects = Aspects(
+                {key: Aspect(sorted(set(column))) for key, column in zip(aspects, columns, strict=True)}
+            )
+        self.names = tuple(self.aspects)
+        self.scales = tuple(aspect.scale for aspect in self.aspects.values())
+        self.name = name
+        self.allow_violations = bool(allow_violations)
+        grades = self._grades(tuples)
+        self._values = np.array(
+            [number(value, f"the weight of {key}") for key, (_, value) in zip(tuples, pairs, strict=True)],
+            dtype=np.float64,
+        )
+        self._codes = self._code(grades)
+        by_code = np.argsort(self._codes)
+        self._codes, self._values = self._codes[by_code], self._values[by_code]
+        self._tuples = [tuples[index] for index in by_code]
+        if not self.allow_violations:
+            self._refuse_violations(grades[by_code])
+        if name is not None and is_distance(name):
+            raise MultiAspectError(f"the name {name!r} is that of a distance; take another name for the order")
+        self._json = json.dumps(
+            {
+                "aspects": json.loads(self.aspects.to_json()),
+                "weights": [
+                    [*key, number(weight, "a weight")]
+                    for key, weight in zip(self._tuples, self._values.tolist(), strict=True)
+                ],
+                **({"allow_violations": True} if self.allow_violations else {}),
+            },
+            separators=(",", ":"),
+            ensure_ascii=False,
+        )
+        Order.registry.add(self)
+
+    @classmethod
+    def from_distance(
+        cls,
+        aspects: Aspects | Mapping[str, Any],
+        distance: Callable[[tuple[float, ...]], float],
+        *,
+        axes: str = "equal",
+        name: str | None = None,
+    ) -> Order:
+        """Make an order from a distance of one's own.
+
+        Parameters
+        ----------
+        aspects : Aspects or mapping
+            Scales with declared grades, a million tuples in all at the most.
+        distance : callable
+            Takes the tuple of gaps, per aspect the value of the top grade less that of the
+            tuple's grade, all at least 0, and returns the distance to the best tuple. It
+            must not decrease when a gap grows: that, not being a metric, is what makes
+            the order respect the partial order.
+        axes : {'equal', 'gains'}, default 'equal'
+            Whether gaps are on axes of the same length (0 to 1), or in the units of the values.
+        name : str, optional
+            A name for measure strings.
+
+        Returns
+        -------
+        Order
+            Tuples weighted by the index of their class, 0 the farthest; distances within
+            1e-13 of the greatest are equal.
+
+        Raises
+        ------
+        MultiAspectError
+            If the distance is negative, no number, or decreases when a gap grows.
+
+        Examples
+        --------
+        >>> order = Order.from_distance({"relevance": 2, "credibility": 1}, lambda gaps: 3 * gaps[0] + gaps[1])
+        >>> order.weigh([(2, 0), (1, 1)])
+        array([4., 3.])
+        """
+        declared = aspects if isinstance(aspects, Aspects) else Aspects(aspects)
+        scales = [aspect.scale for aspect in declared.values()]
+        n_tuples = math.prod(map(len, scales))
+        if n_tuples > MAX_TUPLES:
+            raise MultiAspectError(
+                f"{n_tuples} label tuples are too many for a distance given as a function (at most {MAX_TUPLES})"
+            )
+        gaps = [[float(gap) for gap in per_grade] for per_grade in gaps_to_best(scales, check_axes(axes))]
+        distances = np.array(
+            [number(distance(gap), f"the distance at the gaps {gap}") for gap in product(*gaps)],
+            dtype=np.float64,
+        )
+        if distances.min() < 0:
+            raise MultiAspectError(f"a distance must not be negative, as {distances.min()} is")
+        tolerance = TOLERANCE * distances.max()
+        ordered = np.unique(distances)
+        firsts = ordered[np.diff(ordered, prepend=-np.inf) > tolerance]
+        index = len(firsts) - np.searchsorted(firsts, distances + tolerance, side="right")
+        labels = product(*(scale.grades.tolist() for scale in scales))
+        try:
+            return cls(zip(labels, index.tolist(), strict=True), declared, name=name)
+        except MultiAspectError as error:
+            reason = str(error).removesuffix(_ALLOWING)
+            raise MultiAspectError(f"the distance decreases although a gap grows: {reason}") from None
+
+    def _code(self, grades: Grades) -> NDArray[np.intp]:
+        codes = np.ravel_multi_index(tuple(grades.T), tuple(map(len, self.scales)))
+        return np.asarray(codes, dtype=np.intp)
+
+    def _refuse_violations(self, grades: Grades) -> None:
+        if self._values.min() < 0:
+            negative = [key for key, weight in zip(self._tuples, self._values.tolist(), strict=True) if weight < 0]
+            raise MultiAspectError(
+                f"negative weights put documents below worthless ones: those of {choices(negative)}.{_ALLOWING}"
+            )
+        found: list[str] = []
+        total = 0
+        for worse, grade in enumerate(grades):
+            better = np.flatnonzero((grades >= grade).all(axis=1) & (self._values < self._values[worse])).tolist()
+            total += len(better)
+            found += [
+                f"{self._tuples[worse]} weighs {spell(self._values[worse].item())} but {self._tuples[other]}, "
+                f"at least as good in every aspect, {spell(self._values[other].item())}"
+                for other in better[: max(0, 5 - len(found))]
+            ]
+        if total:
+            more = f"; and {total - len(found)} more" if total > len(found) else ""
+            raise MultiAspectError(
+                f"the order violates the partial order of tuples (Eq. 1): {'; '.join(found)}{more}.{_ALLOWING}"
+            )
+
+    def _found(self, grades: Grades) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        codes = self._code(grades)
+        found = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+        return found, np.asarray(self._codes[found] == codes, dtype=np.bool_)
+
+    def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
+        """Tell which rows of grade indices have a weight."""
+        return self._found(grades)[1]
+
+    def weights(self, grades: Grades) -> NDArray[np.float64]:
+        """Return the weight of each row of grade indices."""
+        found, known = self._found(grades)
+        missing = np.flatnonzero(~known)
+        if len(missing):
+            labels = tuple(
+                number(scale.grades[grade].item(), "a label")
+                for scale, grade in zip(self.scales, grades[missing[0]], strict=True)
+            )
+            raise MultiAspectError(
+                f"the order gives no weight to the labels {labels} of {choices(self.names)}; "
+                f"it has {choices(self._tuples)}"
+            )
+        return self._values[found]
+
+    @cached_property
+    def worst_weight(self) -> float:
+        """The weight of a document that has every worst grade, 0 where the order leaves that out."""
+        has_bottom = self._codes[0] == 0
+        return float(self._values[0]) if has_bottom else 0.0
+
+    @cached_property
+    def _levels(self) -> NDArray[np.float64]:
+        floor = max(self.worst_weight, 0.0)
+        return np.unique(np.append(self._values[self._values > floor], floor))
+
+    @property
+    def n_classes(self) -> int:
+        """How many distinct weights there are from that of the worst tuple (or 0) up."""
+        return len(self._levels)
+
+    def class_index(self, grades: Grades) -> NDArray[np.intp]:
+        """Return the index among the distinct weights, 0 for that of the worst tuple and below."""
+        return np.maximum(np.searchsorted(self._levels, self.weights(grades), side="right") - 1, 0)
+
+    def closeness(self, grades: Grades) -> NDArray[np.float64]:
+        """Return the weight over the highest one; harmful tuples have negative values."""
+        weights = self.weights(grades)
+        return weights / self.top_weight if self.top_weight > 0 else weights
+
+    def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
+        """Tell which rows are in a class above that of the worst tuple."""
+        return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
+
+    def rescaled(self, constants: Sequence[float]) -> Order:
+        """Return the same order with the labels of each aspect multiplied by its constant."""
+        weights = {tuple(map(times, labels, constants)): weight for labels, weight in self.to_dict().items()}
+        return Order(weights, scaled_aspects(self.aspects, constants), allow_violations=self.allow_violations)
+
+    def __str__(self) -> str:
+        return f"{self.name or 'an explicit order'}, with their weights"
+
+    @property
+    def top_weight(self) -> float:
+        """The greatest weight."""
+        return float(self._values.max())
+
+    def weigh(self, labels: object) -> NDArray[np.float64]:
+        """Return the weights of label tuples.
+
+        Parameters
+        ----------
+        labels : array-like of shape (n_tuples, n_aspects)
+            Grades in the order of the aspects.
+
+        Returns
+        -------
+        ndarray of float, shape (n_tuples,)
+        """
+        return self.weights(self._grades(labels))
+
+    def apply(self, qrels: pd.DataFrame, column: str = "code") -> pd.DataFrame:
+        """Return the qrels with one more column, the weight of each row's labels.
+
+        Parameters
+        ----------
+        qrels : DataFrame
+            One numeric column per aspect of the order; ``label`` is read for the aspect ``relevance``. As
+            in evaluation, NaN and labels below the lowest grade count as the lowest grade.
+        column : str, default 'code'
+            The name of the new column.
+
+        Returns
+        -------
+        DataFrame
+            A copy with the same rows, order and index. The weights are integers if all weights of
+            the order are whole numbers.
+
+        Raises
+        ------
+        MultiAspectError
+            If a column is missing or exists already, or labels are no grades of an aspect, or the
+            order gives no weight to them; the message names them.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> weights = {(0, 0): 0, (0, 1): 0, (1, 0): -1, (1, 1): 2}
+        >>> order = Order(weights, ["relevance", "correct"], allow_violations=True)
+        >>> qrels = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "label": [1, 1], "correct": [1, 0]})
+        >>> order.apply(qrels)["code"].tolist()
+        [2, -1]
+        """
+        if column in qrels.columns:
+            raise MultiAspectError(f"qrels have a column {column!r} already; pass another name as column=")
+        columns = [_column_of(qrels, name) for name in self.names]
+        grades = []
+        for name, source, scale in zip(self.names, columns, self.scales, strict=True):
+            labels = numeric(qrels[source], source)
+            index, wrong = scale.positions(labels)
+            if len(wrong):
+                raise MultiAspectError(
+                    f"column {source!r}: expected grades of {name} ({scale}), got "
+                    f"{choices(spell(label) for label in np.unique(labels[wrong]).tolist())}"
+                )
+            grades.append(index)
+        weights = self.weights(np.stack(grades, axis=1))
+        whole = bool((self._values == np.rint(self._values)).all())
+        return qrels.assign(**{column: weights.astype(np.int64) if whole else weights})
+
+    def to_dict(self) -> dict[tuple[float, ...], float]:
+        """Return the label tuples with their weights, worst grades first.
+
+        Returns
+        -------
+        dict of tuple to float
+
+        Examples
+        --------
+        >>> Order({(1, 0): 1, (0, 0): 0}, aspects=["relevance", "credibility"]).to_dict()
+        {(0, 0): 0.0, (1, 0): 1.0}
+        """
+        return dict(zip(self._tuples, self._values.tolist(), strict=True))
+
+    def to_json(self) -> str:
+        """Return the content as one compact JSON object."""
+        return self._json
+
+    @classmethod
+    def from_json(cls, text: str, *, name: str | None = None) -> Order:
+        """Build an order from what `to_json` gives."""
+        try:
+            content = json.loads(text)
+            pairs = [(tuple(row[:-1]), row[-1]) for row in content["weights"]]
+            aspects, allowed = content["aspects"], content.get("allow_violations", False)
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError, IndexError) as error:
+            raise MultiAspectError(
+                'an order in JSON is {"aspects": {name: scale, …}, "weights": [[label, …, weight], …]}; '
+                f"{text!r} is not: {error!r}"
+            ) from None
+        return cls(pairs, aspects, name=name, allow_violations=allowed)
+
+    def spelled(self) -> str:
+        """What stands in a measure's printed form: the name, or JSON."""
+        return self._json if self.name is None else self.name
+
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{key}: {spell(weight)}" for key, weight in self.to_dict().items())
+        named = "" if self.name is None else f", name={self.name!r}"
+        violating = ", allow_violations=True" if self.allow_violations else ""
+        return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{violating})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Order) and (self._json, self.name) == (other._json, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self._json, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._json, self.name)
+
+
+def _restore(content: str, name: str | None) -> Order:
+    return Order.from_json(content, name=name)
+
+
+Order.registry = NameRegistry("an order")

@@ -1,0 +1,48 @@
+"""The parameters `distance=` and `order=` of measures: read and printed."""
+
+from __future__ import annotations
+
+from ..errors import MultiAspectError, choices
+from .distance import check_distance, is_distance
+from .explicit import Order
+from .order import TupleOrder
+
+__all__ = ["parse_distance", "parse_order", "spell_order"]
+
+
+def parse_distance(distance: object) -> str | float:
+    """Read a distance: a name, or the exponent of a Minkowski distance."""
+    if isinstance(distance, TupleOrder):
+        raise MultiAspectError(f"distance: expected a distance, got {distance!r}; pass it as order=")
+    if isinstance(distance, str) and (distance in Order.registry or distance.lstrip().startswith("{")):
+        raise MultiAspectError(f"distance: expected a distance, got the order {distance!r}; pass it as order=")
+    if callable(distance):
+        raise MultiAspectError(
+            "distance: expected a name or a number, got a function; register it by register_distance(name), or "
+            "make an order of it: order=Order.from_distance(aspects, function)"
+        )
+    return check_distance(distance)
+
+
+def parse_order(order: object) -> Order | None:
+    """Read an order: an `Order`, its name or its JSON; None stays None."""
+    if order is None or isinstance(order, Order):
+        return order
+    remedy = ""
+    if isinstance(order, str):
+        if order.lstrip().startswith("{"):
+            return Order.from_json(order)
+        registered = Order.registry.get(order)
+        if registered is not None:
+            return registered
+        remedy = "; pass a distance as distance=" if is_distance(order) else ""
+    elif isinstance(order, TupleOrder):
+        remedy = "; pass its distance, axes, weights and gate to TOMA"
+    raise MultiAspectError(
+        f"order: expected an Order or the name of one ({choices(Order.registry)}), got {order!r}{remedy}"
+    )
+
+
+def spell_order(order: Order | None) -> str | None:
+    """Return what stands in a measure's printed form."""
+    return None if order is None else order.spelled()
