@@ -97,7 +97,7 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
     --------
     >>> import pt_multiaspect as ma
     >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
-    >>> order = ma.TOMA(distance="manhattan", aspects={"relevance": 2, "credibility": 1})
+    >>> order = ma.TOMA(distance="manhattan", axes="gains", aspects={"relevance": 2, "credibility": 1})
     >>> ma.aggregate_labels(qrels, order)
       qid docno  label
     0  q1    d1      2
