@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -150,11 +151,10 @@ def test_json_is_not_rounded(files, capsys, perquery):
     rows = json.loads(capsys.readouterr().out)
     arguments[arguments.index("json")] = "csv"
     assert main(arguments) == 0
-    table = pd.read_csv(io.StringIO(capsys.readouterr().out), float_precision="round_trip", dtype={"qid": str})
-    assert rows == table.to_dict("records")
-    assert any(
-        value != float(f"{value:.15g}") for row in rows for value in row.values() if isinstance(value, float)
-    )
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [{key: str(value) for key, value in row.items()} for row in rows] == lines
+    values = [value for row in rows for value in row.values() if isinstance(value, float)]
+    assert any(value != float(f"{value:.15g}") for value in values)
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import pickle
+import sys
 import warnings
 from typing import Any
 
@@ -46,7 +46,7 @@ def test_reads_what_measures_print(measure: Measure) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.skipif(not hasattr(ast, "Num"), reason="ir-measures reads strings by ast.Num")
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir-measures reads strings by ast.Num")
 def test_equals_ir_measures() -> None:
     texts = [*map(str, VARIANTS), *ir_measures.measures.registry]
     texts += ["nDCG@10", "AP(rel=2)", "nDCG(gains={0:0,1:5})@5", "Judged@10", "RBP(p=0.9)@7", "SetF(beta=0.5)"]
@@ -71,6 +71,15 @@ def test_equals_ir_measures() -> None:
         }, text
         compared += 1
     assert compared > 150
+
+
+def test_trec_names_stay() -> None:
+    """What follows a trec_eval name was ignored: ndcg_cut_10@5 was nDCG@10."""
+    texts = ["map", "P.5,10", "ndcg_cut_10", "iprec_at_recall_0.10", "set_F_0.5", "recip_rank", "P", "11pt_avg"]
+    for text in texts[:-1]:
+        assert parse(text) == ir_measures.util.parse_trec_measure(text)
+    with pytest.raises(MultiAspectError, match="does not support"):
+        parse(texts[-1])
 
 
 def test_reads_without_deprecated_parts_of_python() -> None:
@@ -115,6 +124,8 @@ def test_reads_lists_and_negative_numbers() -> None:
         ("x" * 5000, "unknown measure 'xxx"),
         ("(" * 5000, "cannot read the measure '((("),
         (f"TOMA(aspects={'relevance.' * 5000}x)", "cannot read the measure 'TOMA(aspects=rel"),
+        ("ndcg_cut_10@5", "cannot read the measure 'ndcg_cut_10@5': '@5' follows trec_eval's name 'ndcg_cut_10'"),
+        ("P_5abc", "cannot read the measure 'P_5abc': 'abc' follows"),
         ("", "cannot read the measure ''"),
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from ir_measures import ERR, RBP, Measure
 
 from ..errors import MultiAspectError, choices
 from ..measures import CAM, NLRE, NWCS, MultiAspectMeasure, On
-from ..measures.strings import UnknownMeasureError, check_params, read_measure
+from ..measures.strings import check_params, read_measure
 
 __all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all", "trec_names"]
 
@@ -64,18 +65,30 @@ def parse(measure: Measure | str) -> list[Measure]:
         )
     if measure in TRACK_NAMES:
         return [TRACK_NAMES[measure]]
+    _check_trec_name(measure)
     try:
         return trec_names(measure)
     except ValueError as error:
         unsupported = "not yet supported" in str(error)
     try:
         return [read_measure(measure)]
-    except UnknownMeasureError as error:
+    except MultiAspectError:
         if unsupported:
-            raise MultiAspectError(
-                f"ir-measures does not support trec_eval's measure {measure!r}; as a name of ir-measures: {error}"
-            ) from None
+            raise MultiAspectError(f"ir-measures does not support trec_eval's measure {measure!r}") from None
         raise
+
+
+def _check_trec_name(text: str) -> None:
+    """Refuse a trec_eval name with something after it, such as ``ndcg_cut_10@5``, which ir-measures ignores."""
+    import pytrec_eval
+
+    known = sorted(pytrec_eval.supported_measures, key=len, reverse=True)
+    start = re.match(rf"(?:{'|'.join(map(re.escape, known))})[._]\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*", text)
+    if start is not None and start.end() < len(text):
+        raise MultiAspectError(
+            f"cannot read the measure {text[:80]!r}: {text[start.end() :][:20]!r} follows trec_eval's name "
+            f"{start.group()[:80]!r}"
+        )
 
 
 def parse_all(measures: object) -> dict[str, Measure]:
