@@ -496,6 +496,8 @@ BAD = [
     (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
     (lambda: plots.asl_curves(POWER, n_pairs=0), ["n_pairs", "0"]),
     (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),
+    (lambda: plots.correlation_heatmap(MATRIX, limits=(1, 0)), ["limits", "lower one first", "got (1, 0)"]),
+    (lambda: plots.correlation_heatmap(MATRIX, limits=0.5), ["limits", "got 0.5"]),
     (lambda: plots.correlation_heatmap(MATRIX.to_numpy()), ["DataFrame", "ndarray"]),
     (lambda: plots.correlation_heatmap(MATRIX.iloc[:0]), ["no correlations"]),
     (lambda: plots.correlation_heatmap(MATRIX.iloc[:2]), ["square", "AP, RR, P"]),
@@ -556,6 +558,10 @@ def test_upper_bounds_of_bounds_alone():
 def test_colours_span_the_values(values, span):
     ax = plots.correlation_heatmap(pd.DataFrame(values, index=["a", "b"], columns=["a", "b"]))
     assert ax.images[0].get_clim() == span
+    compared = plots.correlation_heatmap(
+        pd.DataFrame(values, index=["a", "b"], columns=["a", "b"]), limits=(0, 0.9)
+    )
+    assert compared.images[0].get_clim() == (0, 0.9)
     labels = [tick.get_text().replace("−", "-") for tick in ax.figure.axes[1].get_yticklabels()]
     assert (float(labels[0]), float(labels[-1])) == span
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def correlation_heatmap(correlations: pd.DataFrame, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+def correlation_heatmap(
+    correlations: pd.DataFrame,
+    *,
+    title: str | None = None,
+    limits: tuple[float, float] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw a matrix of correlations between measures, values written in.
 
     Parameters
@@ -25,6 +32,8 @@ def correlation_heatmap(correlations: pd.DataFrame, *, title: str | None = None,
         long frame, whose intervals are then written in too.
     title : str, optional
         The title of the axes, such as "Kendall's τ-b".
+    limits : pair of float, optional
+        The values in [−1, 1] that the colours span, so that figures can be compared; see Returns for the default.
     ax : Axes, optional
         Where to draw; a new figure by default, the larger the more measures there are.
 
@@ -32,8 +41,8 @@ def correlation_heatmap(correlations: pd.DataFrame, *, title: str | None = None,
     -------
     Axes
         Colours span what the values span, so that near values differ in colour: from the lowest to the highest
-        value if none is negative, else as far below 0 as above it, with 0 white. Figures of other values have
-        other colours. Correlations that are not defined are grey.
+        value if none is negative, else as far below 0 as above it, with 0 white. Correlations that are not
+        defined are grey.
 
     Raises
     ------
@@ -59,13 +68,13 @@ def correlation_heatmap(correlations: pd.DataFrame, *, title: str | None = None,
     ['1.00', '0.67', '0.67', '1.00']
     """
     values, names, intervals = _square(correlations)
+    cmap, low, high = _span(values) if limits is None else _given(limits)
     texts = distinct(names, 30)
     side = float(np.clip((0.95 if intervals else 0.62) * len(names), 2.4, 16))
     ax = axes_or_new(ax, side + 3.2, side + 1.4)
-    cmap, low, high = _span(values)
     image = ax.imshow(np.ma.masked_invalid(values), cmap=cmap, vmin=low, vmax=high, aspect="equal")
     ax.set_facecolor(LIGHT)
-    colours = colours_of(cmap, (np.nan_to_num(values) - low) / (high - low))
+    colours = colours_of(cmap, ((np.nan_to_num(values) - low) / (high - low)).clip(0, 1))
     room = min(ax.get_window_extent().size) * 72 / ax.figure.dpi / len(names)
     # The five signs of −0.50 are three times as wide as their size; two numbers in brackets twice as wide as one.
     size = float(np.clip(room / (6.5 if intervals else 3.3), 4.5, 10))
@@ -101,6 +110,17 @@ def _span(values: Floats) -> tuple[str, float, float]:
         most = max(-low, high)
         return "RdBu", -most, most
     return ("Blues", low, high) if low < high else ("Blues", low - 1, high)
+
+
+def _given(limits: object) -> tuple[str, float, float]:
+    """The colour map between given limits, which are checked."""
+    try:
+        low, high = map(float, limits)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not -1 <= low < high <= 1:
+        raise MultiAspectError(f"expected limits as two numbers in [−1, 1], the lower one first, got {limits!r}")
+    return "RdBu" if low < 0 else "Blues", low, high
 
 
 def _square(correlations: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
