@@ -488,9 +488,9 @@ def test_unnamed_columns_are_refused() -> None:
     ("make", "message"),
     [
         (lambda: ma.ranking_scorer("P"), "a scorer has one measure; 'P' names"),
-        (lambda: ma.ranking_scorer("nix@3"), "'nix@3' is neither a trec_eval name"),
+        (lambda: ma.ranking_scorer("nix@3"), "unknown measure 'nix'; the nearest names are"),
         (lambda: ma.ranking_scorer(P), "P"),
-        (lambda: ma.ranking_scorer(3), "a measure is an ir-measures measure or a string, not 3"),
+        (lambda: ma.ranking_scorer(3), "expected a measure or a string such as 'nDCG@10' or 'map', got 3 (int)"),
         (lambda: ma.ranking_scorer(TOMA, response_method="nix"), "unknown response_method 'nix'; choose predict"),
     ],
 )
