@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from .aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name, infer_grades, spell
 from .errors import MultiAspectError, choices, counted
+from .frames import to_pandas
 from .kernels.layout import Bools, Floats, Ints
 from .kernels.target import Target
 
@@ -177,8 +178,8 @@ class Judgments:
     Parameters
     ----------
     qrels : DataFrame, dict or iterable of namedtuples
-        One row a judged (query, document) with a numeric column per aspect: a DataFrame with
-        ``qid docno label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno:
+        One row a judged (query, document) with a numeric column per aspect: a DataFrame (of pandas,
+        Polars, PyArrow) with ``qid docno label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno:
         label}}`` whose labels are numbers, tuples, namedtuples or dicts; or namedtuples such
         as those of ir_datasets. A missing label is NaN or None.
 
@@ -439,8 +440,9 @@ class Judgments:
 
 def _as_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
     """Turn qrels into a frame; also tell whether its label columns have positions but no names."""
-    if isinstance(qrels, pd.DataFrame):
-        return qrels, False
+    frame = to_pandas(qrels)
+    if frame is not None:
+        return frame, False
     if isinstance(qrels, Mapping):
         return _frame_of_mapping(qrels)
     if isinstance(qrels, Iterable) and not isinstance(qrels, str | bytes):

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .errors import MultiAspectError, choices, counted, warn_once
+from .frames import to_pandas
 from .judgments import (
     DOCUMENT_COLUMNS,
     QUERY_COLUMNS,
@@ -35,8 +36,8 @@ class Rankings:
     Parameters
     ----------
     run : DataFrame, dict or iterable of namedtuples
-        A DataFrame with ``qid docno score`` or ``query_id doc_id score``, a dict ``{qid:
-        {docno: score}}``, or namedtuples with these fields.
+        A DataFrame (of pandas, Polars, PyArrow) with ``qid docno score`` or ``query_id doc_id
+        score``, a dict ``{qid: {docno: score}}``, or namedtuples with these fields.
     judgments : Judgments
         The judged pairs; queries of the run that have none are left out.
 
@@ -141,8 +142,9 @@ def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
 
 
 def _as_frame(run: object) -> pd.DataFrame:
-    if isinstance(run, pd.DataFrame):
-        return run
+    frame = to_pandas(run)
+    if frame is not None:
+        return frame
     if isinstance(run, Mapping):
         for qid, documents in run.items():
             if not isinstance(documents, Mapping):
