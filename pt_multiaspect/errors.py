@@ -23,18 +23,30 @@ class MultiAspectWarning(UserWarning):
     """Something was assumed that may change the numbers; the message names the remedy."""
 
 
-_given: set[str] = set()
+_given: set[str | tuple[str, str]] = set()
+#: How many causes of one group are reported, before a last warning says that there are more.
+_PER_GROUP = 3
 
 
-def warn_once(message: str, *, key: str | None = None) -> None:
+def warn_once(message: str, *, key: str | None = None, group: str | None = None) -> None:
     """Warn with `message` the first time it, or its `key`, is given in this process.
 
     PyTerrier evaluates batches, folds and systems one by one: without this, one
-    cause would be reported dozens of times.
+    cause would be reported dozens of times. Where batches give many keys for one cause, a
+    `group` limits them: after three the next one is the last.
     """
-    if (key or message) not in _given:
-        _given.add(key or message)
-        warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
+    cause = key or message
+    entry = cause if group is None else (group, cause)
+    if entry in _given:
+        return
+    if group is not None:
+        earlier = sum(isinstance(other, tuple) and other[0] == group for other in _given)
+        if earlier > _PER_GROUP:
+            return
+        if earlier == _PER_GROUP:
+            message += ". Parts of the qrels (batches, folds) differ in this; further ones are not reported"
+    _given.add(entry)
+    warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
 
 
 #: Whose frames a warning is not shown at: they call each other on behalf of the user.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import logging
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .errors import MultiAspectError, choices
+from .errors import MultiAspectError, choices, warn_once
 from .judgments import IDENTIFIERS
 
 __all__ = ["read_qrels", "read_run"]
-
-logger = logging.getLogger("pt_multiaspect")
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -27,7 +24,9 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 _BLOCK = 1 << 22  # bytes split at once: bounds the memory that the short-lived pieces take
 
 
-def read_qrels(source: Source | Mapping[str, Source], aspects: Sequence[str] | None = None) -> pd.DataFrame:
+def read_qrels(
+    source: Source | Mapping[str, Source], aspects: Sequence[str] | None = None, *, check: bool = True
+) -> pd.DataFrame:
     """Read judgments of one or several aspects into one wide frame.
 
     Parameters
@@ -42,6 +41,9 @@ def read_qrels(source: Source | Mapping[str, Source], aspects: Sequence[str] | N
         The label columns of a single file, from left to right; by default the
         one column ``relevance``. Not to be given with a mapping, which names
         the aspects itself.
+    check : bool, default True
+        Whether to check that the files of a mapping belong together. Each file is compared with that of
+        relevance, or else with the first one.
 
     Returns
     -------
@@ -51,15 +53,23 @@ def read_qrels(source: Source | Mapping[str, Source], aspects: Sequence[str] | N
         keep their names. Ids are strings. A label column is int64 when it is
         complete and all whole numbers, otherwise float64. Rows stand in the
         order in which their pairs first appear. Files may judge different
-        pairs: what is missing is NaN, and is counted in a log message at
-        level INFO. A judgment given twice with equal labels counts once.
+        pairs: what is missing is NaN. A judgment given twice with equal
+        labels counts once.
 
     Raises
     ------
     MultiAspectError
         For a file that is missing, empty or not text; for a malformed line,
         a label that is not a finite number, or conflicting labels of one
-        pair (with the line numbers); for names that cannot be aspects.
+        pair (with the line numbers); for names that cannot be aspects; for files
+        that have no query, or no (query, document) pair, in common.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If a file judges less than 95 % of the pairs above the lowest relevance grade, or
+        less than 95 % of its pairs are judged on relevance: the pairs that lack a label count
+        as the lowest grade. A file that judges only relevant documents is not reported.
 
     See Also
     --------
@@ -69,11 +79,11 @@ def read_qrels(source: Source | Mapping[str, Source], aspects: Sequence[str] | N
     --------
     >>> from io import StringIO
     >>> from pt_multiaspect.io import read_qrels
-    >>> topical, plain = StringIO("q1 0 d1 2"), StringIO("q1 0 d1 0\\nq1 0 d2 3")
+    >>> topical, plain = StringIO("q1 0 d1 2\\nq1 0 d2 0"), StringIO("q1 0 d1 3")
     >>> read_qrels({"relevance": topical, "understandability": plain})
       qid docno  label  understandability
-    0  q1    d1    2.0                  0
-    1  q1    d2    NaN                  3
+    0  q1    d1      2                3.0
+    1  q1    d2      0                NaN
 
     >>> read_qrels(StringIO("q1 0 d1 2 0"), aspects=["relevance", "understandability"])
       qid docno  label  understandability
@@ -86,18 +96,14 @@ def read_qrels(source: Source | Mapping[str, Source], aspects: Sequence[str] | N
                 f"which names them itself: {choices(source)}"
             )
         columns = _label_columns(source)
-        frames = [_read_labels(source[aspect], {aspect: columns[aspect]}) for aspect in columns]
+        files = [_read_labels(source[aspect], {aspect: columns[aspect]}) for aspect in columns]
+        if check:
+            _check_files([_AspectFile(aspect, *file) for aspect, file in zip(columns, files, strict=True)])
+        frames = [frame for _, frame in files]
     else:
         columns = _label_columns(["relevance"] if aspects is None else aspects)
-        frames = [_read_labels(source, columns)]
+        frames = [_read_labels(source, columns)[1]]
     qrels = frames[0] if len(frames) == 1 else _join(frames)
-    lacking = {aspect: int(qrels[column].isna().sum()) for aspect, column in columns.items()}
-    if any(lacking.values()):
-        logger.info(
-            "read_qrels: of %d judged pairs, no label for %s",
-            len(qrels),
-            choices(f"{aspect}: {count}" for aspect, count in lacking.items() if count),
-        )
     for column in columns.values():
         labels = qrels[column].to_numpy()
         if np.all(_is_whole(labels)):
@@ -373,8 +379,74 @@ def _excerpt(piece: bytes, limit: int = 80) -> str:
 # --- judgments ----------------------------------------------------------------------------
 
 
-def _read_labels(source: Source, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Read one file with a label column for each aspect; labels stay float64."""
+#: Below this fraction of common pairs, two files are unlikely to judge the same pool.
+_MOST_PAIRS = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class _AspectFile:
+    """The judgments of one file on one aspect."""
+
+    aspect: str
+    name: str
+    frame: pd.DataFrame
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.aspect})"
+
+    @property
+    def judged(self) -> pd.DataFrame:
+        """The rows that have a label."""
+        return self.frame[self.frame.iloc[:, 2].notna()]
+
+    def samples(self, columns: Sequence[str]) -> str:
+        """The first ids of the file."""
+        rows = self.judged[list(columns)].drop_duplicates().head(3)
+        return choices("/".join(row) for row in rows.itertuples(index=False)) + (" …" if len(rows) == 3 else "")
+
+
+def _check_files(files: Sequence[_AspectFile]) -> None:
+    """Refuse files that judge other pairs than the one of relevance (or the first); warn if many differ."""
+    first = next((file for file in files if file.aspect in ("relevance", "label")), files[0])
+    for other in files:
+        if other is not first:
+            _check_common(first, other)
+
+
+def _check_common(first: _AspectFile, other: _AspectFile) -> None:
+    rows = pd.concat([file.judged[["qid", "docno"]] for file in (first, other)], ignore_index=True)
+    queries, pairs = _codes(rows)
+    size = len(first.judged)
+    for codes, columns, what in ((queries, ["qid"], "query"), (pairs, ["qid", "docno"], "(query, document) pair")):
+        if not np.isin(codes[size:], codes[:size]).any():
+            raise MultiAspectError(
+                f"{first} and {other} have no {what} in common: {first.samples(columns)} against "
+                f"{other.samples(columns)}. Check that the files are of the same collection and spell the ids "
+                "alike, or pass check=False to read them all the same"
+            )
+    labels = first.judged.iloc[:, 2].to_numpy()
+    distinct = np.unique(np.maximum(labels, 0))
+    # A file of positives alone has one label, which is above the lowest grade.
+    lowest = distinct[0] if len(distinct) > 1 else 0.0
+    mine, others = pairs[:size], pairs[size:]
+    for common, what, aspect in (
+        (
+            np.isin(mine[labels > lowest], others),
+            f"{other} judges only {{}} above the lowest grade of {first}",
+            other,
+        ),
+        (np.isin(others, mine), f"{first} judges only {{}} of {other}", first),
+    ):
+        if len(common) and common.mean() < _MOST_PAIRS:
+            counts = f"{int(common.sum())} of the {len(common)} pairs ({common.mean():.0%})"
+            warn_once(
+                f"{what.format(counts)}; the others count as the lowest grade of {aspect.aspect}. Check that the "
+                "files are of the same collection and spell the ids alike, or pass check=False if they are"
+            )
+
+
+def _read_labels(source: Source, columns: Mapping[str, str]) -> tuple[str, pd.DataFrame]:
+    """Read the name and the rows of a file with a label column for each aspect; labels stay float64."""
     layout = _Layout(
         fields=("qid", "iteration", "docno", *(["label"] if len(columns) == 1 else columns)),
         ids={0: "qid", 2: "docno"},
@@ -390,7 +462,7 @@ def _read_labels(source: Source, columns: Mapping[str, str]) -> pd.DataFrame:
         if conflicting.any():
             _refuse_conflict(text, rows, int(rows.index[conflicting][0]), list(columns))
         rows = rows.reset_index(drop=True)
-    return rows.rename(columns=dict(columns))
+    return text.name, rows.rename(columns=dict(columns))
 
 
 def _refuse_conflict(text: _Text, rows: pd.DataFrame, second: int, aspects: list[str]) -> None:
@@ -409,12 +481,18 @@ def _refuse_conflict(text: _Text, rows: pd.DataFrame, second: int, aspects: list
     )
 
 
+def _codes(pairs: pd.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Give equal queries, and equal pairs of query and document, equal numbers."""
+    queries = pd.factorize(pairs["qid"])[0].astype(np.int64)
+    documents = pd.factorize(pairs["docno"])[0]
+    return queries, queries * (int(documents.max(initial=0)) + 1) + documents
+
+
 def _join(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Join on (qid, docno), keeping every pair, in order of first appearance."""
     # By integer codes: pandas' outer merge sorts by the keys, and takes several times as long.
     pairs = pd.concat([frame[["qid", "docno"]] for frame in frames], ignore_index=True)
-    qids, docnos = pd.factorize(pairs["qid"])[0], pd.factorize(pairs["docno"])[0]
-    codes, distinct = pd.factorize(qids.astype(np.int64) * (int(docnos.max()) + 1) + docnos)
+    codes, distinct = pd.factorize(_codes(pairs)[1])
     columns: dict[str, Floats] = {}
     start = 0
     for frame in frames:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
-import logging
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from shared_data import shared_path
 
 import pt_multiaspect.io as pio
-from pt_multiaspect.errors import MultiAspectError
+from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.io import read_qrels, read_run
 
 
@@ -114,14 +113,23 @@ def test_a_name_may_hold_a_blank(tmp_path: Path) -> None:
     assert rows(qrels) == [("q1", "d2", 1, 3)]
 
 
-def test_files_that_judge_different_pairs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    source = {
-        "understandability": write(tmp_path / "u", "q2 0 d1 3\nq1 0 d1 2\n"),
-        "relevance": write(tmp_path / "r", "q1 0 d9 1\nq1 0 d1 0\nq2 0 d1 2\n"),
-        "credibility": write(tmp_path / "c", "q3 0 d0 1\nq1 0 d9 0\nq1 0 d1 0\nq2 0 d1 0\n"),
-    }
-    with caplog.at_level(logging.INFO, logger="pt_multiaspect"):
-        qrels = read_qrels(source)
+def aspect_files(folder: Path, **aspects: str) -> dict[str, Path]:
+    return {aspect: write(folder / f"{aspect}.txt", text) for aspect, text in aspects.items()}
+
+
+def pool(labels: str, *, qid: str = "q1", prefix: str = "d") -> str:
+    """One line per label, the documents numbered from 0."""
+    return "".join(f"{qid} 0 {prefix}{place} {label}\n" for place, label in enumerate(labels))
+
+
+def test_files_that_judge_different_pairs(tmp_path: Path) -> None:
+    source = aspect_files(
+        tmp_path,
+        understandability="q2 0 d1 3\nq1 0 d1 2\n",
+        relevance="q1 0 d9 1\nq1 0 d1 0\nq2 0 d1 2\n",
+        credibility="q3 0 d0 1\nq1 0 d9 0\nq1 0 d1 0\nq2 0 d1 0\n",
+    )
+    qrels = read_qrels(source, check=False)
     expected = pd.DataFrame(
         {
             "qid": ["q2", "q1", "q1", "q3"],
@@ -132,18 +140,76 @@ def test_files_that_judge_different_pairs(tmp_path: Path, caplog: pytest.LogCapt
         }
     )
     pd.testing.assert_frame_equal(qrels, expected)
-    (record,) = caplog.records
-    assert record.levelno == logging.INFO
-    assert record.getMessage() == ("read_qrels: of 4 judged pairs, no label for understandability: 2, relevance: 1")
 
 
-def test_nothing_is_logged_when_nothing_is_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_that_judge_the_same_pairs(tmp_path: Path) -> None:
     path = write(tmp_path / "q", "q 0 d 1\n")
-    with caplog.at_level(logging.INFO, logger="pt_multiaspect"):
-        qrels = read_qrels({"relevance": path, "credibility": path})
+    qrels = read_qrels({"relevance": path, "credibility": path})
     assert rows(qrels) == [("q", "d", 1, 1)]
     assert qrels.dtypes.iloc[2:].tolist() == [np.int64, np.int64]
-    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("other", "what", "samples"),
+    [
+        (pool("0121", qid="301"), "no query in common", ["q1 against 301"]),
+        (pool("0121", prefix="clueweb-"), "no (query, document) pair in common", ["q1/d0, q1/d1", "q1/clueweb-0"]),
+        ("q1 0 d0 nan\nq7 0 d0 1\n", "no query in common", ["q1 against q7"]),
+    ],
+)
+def test_files_of_other_collections_are_refused(tmp_path: Path, other: str, what: str, samples: list[str]) -> None:
+    """They were merged without a word: 0 on the aspect, and plain nDCG halved by foreign queries."""
+    files = aspect_files(tmp_path, relevance=pool("0121"), trust=other)
+    with pytest.raises(MultiAspectError) as error:
+        read_qrels(files)
+    for part in (str(files["relevance"]), str(files["trust"]), what, *samples, "check=False"):
+        assert part in str(error.value)
+    assert len(read_qrels(files, check=False)) > 4
+    with pytest.raises(MultiAspectError, match="in common"):
+        read_qrels({"usefulness": files["relevance"], "trust": files["trust"]})
+
+
+@pytest.mark.parametrize(
+    ("aspects", "expected"),
+    [
+        # Two of twenty relevant pairs are not judged.
+        ({"relevance": pool("1" * 20 + "0" * 5), "trust": pool("2" * 18)}, ["18 of the 20 pairs (90%) above"]),
+        # Nor are ten of the aspect's thirty on relevance.
+        ({"relevance": pool("1" * 20), "trust": pool("2" * 30)}, ["20 of the 30 pairs (67%) of"]),
+        (
+            {"relevance": pool("1" * 20), "trust": pool("2" * 10) + pool("0", qid="q2")},
+            ["10 of the 20", "10 of the 11"],
+        ),
+    ],
+)
+def test_files_that_share_few_pairs_warn_with_the_counts(
+    tmp_path: Path, aspects: dict[str, str], expected: list[str]
+) -> None:
+    files = aspect_files(tmp_path, **aspects)
+    with pytest.warns(MultiAspectWarning) as caught:
+        qrels = read_qrels(files)
+    messages = [str(one.message) for one in caught]
+    assert len(messages) == len(expected)
+    for message, counts in zip(messages, expected, strict=True):
+        assert counts in message
+        assert str(files["relevance"]) in message
+        assert str(files["trust"]) in message
+    pd.testing.assert_frame_equal(read_qrels(files, check=False), qrels)
+
+
+@pytest.mark.parametrize(
+    "aspects",
+    [
+        {"relevance": pool("0122100"), "trust": "".join(f"q1 0 d{place} 1\n" for place in (1, 2, 3, 4))},
+        {"relevance": "q1 0 junk -2\n" + pool("01"), "trust": pool("10")[len("q1 0 d0 1\n") :]},
+        {"relevance": pool("1" * 100 + "0"), "trust": pool("1" * 95)},
+        {"trust": pool("1" * 96), "relevance": pool("1" * 100)},
+        {"relevance": pool("1234"), "trust": pool("0121")[len("q1 0 d0 0\n") :]},
+    ],
+)
+def test_aspects_judged_where_relevant_are_ordinary(tmp_path: Path, aspects: dict[str, str]) -> None:
+    """The test configuration turns a warning into an error."""
+    read_qrels(aspect_files(tmp_path, **aspects))
 
 
 def test_many_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,7 +510,7 @@ def test_join_is_the_outer_join(first: dict[tuple[str, str], float], second: dic
     def file(judged: dict[tuple[str, str], float]) -> io.StringIO:
         return io.StringIO("".join(f"{q} 0 {d} {label!r}\n" for (q, d), label in judged.items()))
 
-    qrels = read_qrels({"relevance": file(first), "ease": file(second)})
+    qrels = read_qrels({"relevance": file(first), "ease": file(second)}, check=False)
     pairs = list(dict.fromkeys([*first, *second]))
     assert list(zip(qrels["qid"], qrels["docno"], strict=True)) == pairs
     assert same(qrels["label"].tolist(), [first.get(pair, math.nan) for pair in pairs])
