@@ -19,6 +19,8 @@ from .errors import MultiAspectError, choices
 
 __all__ = ["Aspect", "Aspects"]
 
+#: The longest 0..n scale.
+_LONGEST = 10**6
 #: A label whose fraction has a denominator up to this is read as that fraction (1/3, 0.1).
 _DENOMINATOR = 10**6
 
@@ -26,10 +28,33 @@ _DENOMINATOR = 10**6
 def number(value: object, what: str) -> float:
     """Return `value` as a finite float, an int where it is whole; name `what` if it is none."""
     if isinstance(value, Rational | Real | np.number) and not isinstance(value, bool | np.bool_):
-        number_ = float(cast(float, value))
+        try:
+            number_ = float(cast(float, value))
+        except OverflowError:
+            raise MultiAspectError(f"{what} must be a finite number below 1.8e308, got a larger integer") from None
         if math.isfinite(number_):
             return int(number_) if number_.is_integer() and abs(number_) < 2**53 else number_
     raise MultiAspectError(f"{what} must be a finite number, not {value!r}")
+
+
+def read_json(text: str, what: str) -> Any:
+    """Parse `text` as JSON, in which no key may occur twice; `what` names it in errors."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            raise MultiAspectError(f"{what}: a key occurs twice in one JSON object: {choices(k for k, _ in pairs)}")
+        return content
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except RecursionError:
+        raise MultiAspectError(f"{what}: the JSON is nested too deeply") from None
+    except MultiAspectError:
+        raise
+    except ValueError as error:  # also an integer of thousands of digits
+        shown = text if len(text) <= 80 else f"{text[:79]}…"
+        raise MultiAspectError(f"{what}: expected valid JSON, got {shown!r}: {error}") from None
 
 
 def numbers(values: object, what: str) -> tuple[float, ...]:
@@ -80,12 +105,15 @@ class Aspect:
         worst, that is every grade above the worst.
     greater_is_better : bool, default True
         False turns a scale on which small labels are good, such as a readability index.
+    unjudged : sequence of numbers, optional
+        Codes in the label column that mean "not judged", such as 3 for "could not judge". They are
+        treated as missing labels.
 
     Raises
     ------
     MultiAspectError
         If grades do not increase, values decrease from worse to better, gains leave [0, 1],
-        lengths differ, or the threshold is no grade above the worst.
+        lengths differ, the threshold is no grade above the worst, or a grade is also an unjudged code.
 
     Examples
     --------
@@ -95,7 +123,7 @@ class Aspect:
     Aspect(grades=[0, 1, 2, 3])
     """
 
-    __slots__ = ("__dict__", "gains", "grades", "greater_is_better", "threshold", "values")
+    __slots__ = ("__dict__", "gains", "grades", "greater_is_better", "threshold", "unjudged", "values")
 
     #: Worst to best, or None when the scale is to be inferred.
     grades: tuple[float, ...] | None
@@ -104,6 +132,8 @@ class Aspect:
     gains: tuple[float, ...] | str
     threshold: float | None
     greater_is_better: bool
+    #: Labels that stand for no judgment, in increasing order.
+    unjudged: tuple[float, ...]
 
     def __init__(
         self,
@@ -113,10 +143,13 @@ class Aspect:
         gains: Sequence[float] | str = "linear",
         threshold: float | None = None,
         greater_is_better: bool = True,
+        unjudged: Sequence[float] = (),
     ) -> None:
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
             if grades < 0:
                 raise MultiAspectError(f"the top grade of a 0..n scale must not be negative, not {grades}")
+            if grades > _LONGEST:
+                raise MultiAspectError(f"the top grade of a 0..n scale must be at most {_LONGEST}; list the grades")
             grades = range(int(grades) + 1)
         if not isinstance(greater_is_better, bool | np.bool_):
             raise MultiAspectError(f"greater_is_better must be True or False, not {greater_is_better!r}")
@@ -148,6 +181,13 @@ class Aspect:
                 raise MultiAspectError(
                     f"gains are probabilities in [0, 1], not {self._list(self.gains)}; values may be any numbers"
                 )
+        self.unjudged = tuple(sorted(set(numbers(unjudged, "unjudged"))))
+        both = [code for code in self.unjudged if code in (self.grades or ())]
+        if both:
+            raise MultiAspectError(
+                f"unjudged codes must not be grades, got {choices(map(spell, both))} as both; "
+                f"grades: {self._list(self.grades)}"
+            )
         self.threshold = None
         if threshold is not None:
             self.threshold = number(threshold, "threshold")
@@ -203,10 +243,13 @@ class Aspect:
             spec["gains"] = "identity"
         elif not isinstance(self.gains, str) and self.gains != self._linear_gains():
             spec["gains"] = list(self.gains[upwards])
-        if self.threshold is not None and (self.grades is None or self.threshold != self.grades[1]):
+        # The default threshold is kept where it was declared: it says that the default is meant.
+        if self.threshold is not None and (self.grades is None or len(self.grades) > 2):
             spec["threshold"] = self.threshold
         if not self.greater_is_better:
             spec["greater_is_better"] = False
+        if self.unjudged:
+            spec["unjudged"] = list(self.unjudged)
         if list(spec) == ["grades"] and spec["grades"] == list(range(len(spec["grades"]))):
             return len(spec["grades"]) - 1
         return spec
@@ -217,7 +260,7 @@ class Aspect:
         if isinstance(spec, Aspect):
             return spec
         if isinstance(spec, Mapping):
-            known = ("grades", "values", "gains", "threshold", "greater_is_better")
+            known = ("grades", "values", "gains", "threshold", "greater_is_better", "unjudged")
             unknown = [str(key) for key in spec if key not in known]
             if unknown:
                 raise MultiAspectError(f"an aspect has no {choices(unknown)}; it has {choices(known)}")
@@ -462,6 +505,8 @@ class Aspects(Mapping[str, Aspect]):
                 grades, values = cell(scale.grades.tolist()), cell(scale.values.tolist())
                 gains = "the label itself" if scale.identity else cell(round(g, 3) for g in scale.gains.tolist())
                 positive = cell(scale.grades[scale.threshold :].tolist()) or "none"
+            if aspect.unjudged:
+                grades += f" (not judged: {cell(aspect.unjudged)})"
             rows.append(
                 f"<tr><th>{escape(key)}</th><td>{grades}</td><td>{values}</td><td>{gains}</td>"
                 f"<td>{positive}</td></tr>"
@@ -498,6 +543,9 @@ def aspect_name(name: object) -> str:
     return "relevance" if name == "label" else name
 
 
+#: Matches names that mean the same in a list with commas as by themselves.
+_PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?").fullmatch
+
 #: What a measure is told of aspects: all declared, some columns by name, or nothing.
 AspectSpec = Aspects | tuple[str, ...] | None
 
@@ -508,7 +556,8 @@ def parse_aspects(spec: object) -> AspectSpec:
     Parameters
     ----------
     spec : None, Aspects, mapping, str or sequence of str
-        A str is a registered name, JSON, or column names with commas between.
+        A str is a registered name, JSON, or column names with commas between. A JSON list of
+        column names, ``'["a,b"]'``, is for names that contain commas or are registered names too.
 
     Returns
     -------
@@ -521,16 +570,16 @@ def parse_aspects(spec: object) -> AspectSpec:
         return Aspects(spec)
     if isinstance(spec, str):
         text = spec.strip()
-        if text.startswith("{"):
-            try:
-                content = json.loads(text)
-            except json.JSONDecodeError as error:
-                raise MultiAspectError(f"aspects {text!r} are no valid JSON: {error}") from None
-            return Aspects(content)
-        registered = Aspects.registry.get(text)
-        if registered is not None:
-            return registered
-        spec = [part.strip() for part in text.split(",")]
+        if text.startswith(("{", "[")):
+            content = read_json(text, "aspects")
+            if isinstance(content, Mapping):
+                return Aspects(content)
+            spec = content
+        else:
+            registered = Aspects.registry.get(text)
+            if registered is not None:
+                return registered
+            spec = [part.strip() for part in text.split(",")]
     if isinstance(spec, Iterable):
         names = tuple(aspect_name(name) for name in spec)
         if names and len(set(names)) == len(names):
@@ -544,6 +593,9 @@ def parse_aspects(spec: object) -> AspectSpec:
 def spell_aspects(spec: AspectSpec) -> object:
     """Return `spec` as it prints inside a measure."""
     if isinstance(spec, tuple):
+        # A single name could be, or become, that of a declared set; relevance cannot.
+        if spec != ("relevance",) and (len(spec) == 1 or not all(map(_PLAIN_NAME, spec))):
+            return json.dumps(spec, ensure_ascii=False)
         return ",".join(spec)
     return spec.spelled() if spec is not None else None
 
@@ -562,7 +614,7 @@ def infer_grades(labels: NDArray[np.float64], *, identity: bool = False) -> tupl
     distinct = np.unique(known)
     if not identity and np.all(distinct == np.floor(distinct)):
         top = int(distinct[-1])
-        if top > 10**6:
+        if top > _LONGEST:
             raise MultiAspectError(
                 f"labels go up to {top}; a 0..n scale of that length is not inferred, declare the grades"
             )

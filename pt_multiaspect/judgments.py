@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name, infer_grades, spell
-from .errors import MultiAspectError, choices, counted
+from .errors import MultiAspectError, choices, counted, warn_once
 from .frames import to_pandas
 from .kernels.layout import Bools, Floats, Ints
 from .kernels.target import Target
@@ -27,6 +28,8 @@ DOCUMENT_COLUMNS = ("docno", "doc_id")
 IDENTIFIERS = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", "iteration", "iter", "Q0", "q0")
 #: Tells the documents a user knows already; an aspect only if it is asked for.
 KNOWN = "known"
+
+_CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 T = TypeVar("T")
 
@@ -77,9 +80,9 @@ def fingerprints(query: Ints, docnos: NDArray[np.object_]) -> NDArray[np.int64]:
 
 
 def _is_numeric(column: pd.Series[Any]) -> bool:
-    if pd.api.types.is_numeric_dtype(column.dtype):
+    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return True
-    if getattr(column.dtype, "kind", "O") != "O":
+    if getattr(column.dtype, "kind", "O") not in "OU":
         return False
     values = pd.Series(column[column.notna()], dtype=object)
     # One number among other things is a faulty label column rather than none.
@@ -88,6 +91,54 @@ def _is_numeric(column: pd.Series[Any]) -> bool:
     # Numbers that were read as text are labels all the same; the first rows rule most texts out.
     parts = (values.iloc[:10], values) if len(values) else ()
     return bool(parts) and all(pd.to_numeric(part, errors="coerce").notna().all() for part in parts)
+
+
+def _numbers(column: pd.Series[Any]) -> Floats:
+    """Return a column as floats, NaN where it has no number.
+
+    Floats of 16 and 32 bits are read as the decimals they print as: 0.1 in 32 bits is not 0.1 in 64.
+    """
+    own_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
+    if getattr(own_type, "kind", "O") == "f" and own_type.itemsize < 8:
+        given: Any = column.to_numpy(dtype=own_type, na_value=np.nan)
+        distinct, place = np.unique(given, return_inverse=True)
+        return np.asarray([float(str(value)) for value in distinct], dtype=np.float64)[place]
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = column.astype(object)
+    return np.asarray(
+        pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64
+    )
+
+
+#: Columns that seldom hold labels, whatever their values.
+_UNLIKELY = re.compile(
+    r"(assessor|annotator|judge|worker|user|session|topic)(_?(id|no|nr|number|name))?|"
+    r"(.*_)?id|index|timestamp|time|date|year|rank|score|fold|price",
+    re.IGNORECASE,
+).fullmatch
+#: The number of grades of the longest usual scale, 0 to 10.
+_USUAL_GRADES = 11
+
+
+def _doubt(name: str, labels: Floats) -> str | None:
+    """Say why a column is hardly one of labels, if there is a reason."""
+    if _UNLIKELY(name):
+        return "by its name"
+    distinct = np.unique(labels[~np.isnan(labels)])
+    if (distinct != np.floor(distinct)).any():
+        return "values that are not whole numbers"
+    return f"{len(distinct)} distinct values" if len(distinct) > _USUAL_GRADES else None
+
+
+def _shortened(items: Sequence[str]) -> str:
+    """Write out up to ten of `items`."""
+    return ", ".join(items) if len(items) <= 10 else ", ".join([*items[:10], "…"])
+
+
+#: A scale of so many grades, or such a fraction of positive documents, makes the default threshold doubtful.
+_LONG_SCALE, _MOSTLY = 6, 0.85
+#: The fraction of positive documents is only looked at in pools of this size.
+_MIN_POOL = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +152,7 @@ class AspectView:
     inferred: bool
     n_queries: int
     pool_query: Ints
-    #: The labels as given, NaN where this aspect is not judged.
+    #: The labels as given, NaN where this aspect is not judged or the label says so.
     label: Floats
     #: Grade indices, 0 for the worst grade, below it, and where not judged.
     grade: Ints
@@ -120,6 +171,53 @@ class AspectView:
     def positive(self) -> Bools:
         """Which documents reach the threshold."""
         return self.known & (self.grade >= self.scale.threshold)
+
+    @cached_property
+    def other_reading(self) -> Aspect | None:
+        """The aspect on a scale that starts at 1, if it was inferred from 0 but no label is 0."""
+        if not self.inferred or self.scale.identity or self.scale.is_fractional:
+            return None
+        distinct = np.unique(self.label[self.known])
+        if len(distinct) < 2 or distinct[0] <= 0 or self.aspect.threshold is not None:
+            return None
+        return Aspect(
+            range(1, len(self.scale)),
+            greater_is_better=self.aspect.greater_is_better,
+            unjudged=self.aspect.unjudged,
+        )
+
+    def check_threshold(self) -> None:
+        """Warn if the default threshold, which a measure reads, hardly separates the documents."""
+        if self._threshold_warning is not None:
+            warn_once(self._threshold_warning, key=str(self.scale), group=f"threshold: {self.name}")
+
+    @cached_property
+    def _threshold_warning(self) -> str | None:
+        n_judged, n_grades = int(self.known.sum()), len(self.scale)
+        if self.aspect.threshold is not None or n_grades <= 2 or not n_judged:
+            return None
+        fraction = float(self.positive.sum()) / n_judged
+        what = (
+            f"the threshold of {self.name} is not declared, so every grade above the lowest is positive: "
+            f"{fraction:.0%} of the judged documents ({n_judged}), on the scale {self.scale}"
+        )
+        if self.other_reading is not None:
+            return (
+                f"{what}. No label is 0. If the scale starts at 1, declare {self.name}: {self.other_reading!r}; "
+                f"if it starts at 0, {self.name}: {self._with_threshold(1)}"
+            )
+        if n_grades < _LONG_SCALE and (fraction < _MOSTLY or n_judged < _MIN_POOL):
+            return None
+        return f"{what}. Declare the lowest positive grade, as in {self._with_threshold(n_grades // 2)}"
+
+    def _with_threshold(self, index: int) -> str:
+        """How the aspect is declared with the grade at `index` as threshold."""
+        grade, spec = float(self.scale.grades[index]), self.aspect.to_spec()
+        if isinstance(spec, int):
+            return f"Aspect({spec}, threshold={spell(grade)})"
+        if len(self.scale) > _USUAL_GRADES:
+            return f"Aspect(…, threshold={spell(grade)})"
+        return repr(Aspect(**{**spec, "threshold": grade}))
 
     @cached_property
     def probability(self) -> Floats:
@@ -167,6 +265,7 @@ class AspectView:
             labels=labels,
             signs=labels,
             regained=self._regained,
+            on_threshold=self.check_threshold,
         )
 
 
@@ -199,6 +298,9 @@ class Judgments:
 
     def __init__(self, qrels: object) -> None:
         frame, self._positional = _as_frame(qrels)
+        if frame is qrels:
+            # Labels are read later, when the caller may have sorted or changed the frame.
+            frame = frame.copy()
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
@@ -230,7 +332,7 @@ class Judgments:
             if isinstance(column, str) and column not in (*IDENTIFIERS, KNOWN):
                 relevance = aspect_name(column) == "relevance"
                 if relevance or _is_numeric(frame[column]):
-                    names.insert(0, "relevance") if relevance else names.append(column)
+                    names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
         #: The aspects that are evaluated when a measure names none.
         self.label_names: tuple[str, ...] = tuple(names)
 
@@ -321,18 +423,29 @@ class Judgments:
             self._labels[name] = self._read_labels(name)
         return self._labels[name]
 
+    def _aspect_of(self, column: str) -> str:
+        """The aspect a column holds: ir_datasets has qrels whose credibility is misspelt."""
+        return _CREDIBILITY if column == _MISSPELT and _CREDIBILITY not in self._frame.columns else column
+
     def _column_of(self, name: str) -> str | None:
-        candidates = ("label", "relevance") if name == "relevance" else (name,)
+        candidates = {"relevance": ("label", "relevance"), _CREDIBILITY: (_CREDIBILITY, _MISSPELT)}.get(
+            name, (name,)
+        )
         return next((column for column in candidates if column in self._frame.columns), None)
 
     def _read_labels(self, name: str) -> Floats:
         column_name = self._column_of(name)
         if column_name is None:
             raise self._missing([name])
+        if column_name == _MISSPELT and name == _CREDIBILITY:
+            warn_once(
+                f"the column {_MISSPELT} of the qrels is read as {_CREDIBILITY}. Rename it, as in "
+                f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
+            )
         column = self._frame[column_name]
         if getattr(column.dtype, "kind", "O") in "mMc":
             raise MultiAspectError(f"the column {column_name} has the type {column.dtype}; labels are numbers")
-        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        values = _numbers(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
             row = int(faulty[0])
@@ -393,8 +506,23 @@ class Judgments:
                 "the qrels have no numeric label column; give at least label or relevance "
                 f"(columns: {choices(self._frame.columns)})"
             )
+        if spec is None:
+            self._check_columns(names)
         declared = spec if isinstance(spec, Aspects) else {}
         return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        """Warn of columns that are evaluated as aspects, unasked, but hardly hold labels."""
+        doubts = {name: _doubt(name, self.labels(name)) for name in names if name != "relevance"}
+        doubtful = [name for name in names if doubts.get(name)]
+        if doubtful:
+            likely = [name for name in names if name not in doubtful] or list(names)
+            warn_once(
+                "no aspects were selected, so every numeric column of the qrels is an aspect, including some that "
+                f"hardly hold labels: {choices(f'{name} ({doubts[name]})' for name in doubtful)}. Select the "
+                f"aspects, as in aspects={likely!r}, or declare their scales",
+                key=f"columns: {choices(map(repr, doubtful))}",
+            )
 
     def view(self, name: str, spec: AspectSpec) -> AspectView:
         """Return one aspect by name, on the scale `spec` declares for it, if it does."""
@@ -411,6 +539,8 @@ class Judgments:
     def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
         labels = self.labels(column)
         aspect = aspect or Aspect()
+        if aspect.unjudged:
+            labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
         inferred = aspect.grades is None
         if inferred:
             aspect = aspect.with_grades(infer_grades(labels, identity=aspect.gains == "identity"))
@@ -425,6 +555,18 @@ class Judgments:
         )
 
     def _grade(self, name: str, labels: Floats, scale: Scale) -> Ints:
+        # TREC marks junk by -1 and -2; any other label below the scale is hardly meant as the lowest grade.
+        below = labels < scale.grades[0] if scale.greater_is_better else labels > scale.grades[0]
+        codes = np.unique(labels[below & ((labels >= 0) | (labels < -2))])
+        if len(codes):
+            listed = [spell(code) for code in codes.tolist()]
+            warn_once(
+                f"{name} has labels below its lowest grade {spell(float(scale.grades[0]))}, which are evaluated as "
+                f"that grade: {_shortened(listed)}. If they mean 'not judged', declare "
+                f"Aspect(unjudged=[{_shortened(listed)}]); if they are codes of another kind, map them to grades",
+                key=f"{scale}: {','.join(listed)}",
+                group=f"codes: {name}",
+            )
         index, wrong = scale.positions(labels)
         if len(wrong):
             row = int(wrong[0])
@@ -433,7 +575,7 @@ class Judgments:
             raise MultiAspectError(
                 f"{self._where(row)} has the {name} label {spell(float(labels[row]))}, which is "
                 f"{'above the top grade' if above else 'between two grades'}; the grades, worst first, are {scale} "
-                f"{counted(len(wrong), 'label')}"
+                f"{counted(len(wrong), 'label')}; declare a code that means 'not judged' by Aspect(unjudged=[…])"
             )
         return index
 

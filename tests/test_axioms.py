@@ -470,7 +470,7 @@ def test_one_aspect():
 def test_scaling():
     aspects = scaled_aspects(UNEVEN, (2, 3))
     assert aspects["relevance"] == Aspect([0, 2, 6], values=[0, 4, 14], gains=[0, 0.4, 1], threshold=6)
-    assert aspects["credibility"] == Aspect([30, 60, 90], greater_is_better=False)
+    assert aspects["credibility"] == Aspect([30, 60, 90], threshold=60, greater_is_better=False)
     tenths = scaled_aspects(Aspects({"x": [0, 0.1, 0.3]}), (3,))
     assert tenths["x"].grades == (0, 0.3, 0.9)
     probabilities = Aspects({name: Aspect([0, 0.25, 1], gains="identity") for name in TWO})

@@ -349,6 +349,7 @@ FRACTIONS = QRELS.assign(credibility=[0.5, 0, 0.25, 0.5])
 
 @pytest.mark.parametrize("measure", [CAM(base=AP), URBPgr, TOMA, URBP], ids=str)
 def test_the_remedy_that_a_warning_names_works(measure: Any) -> None:
+    measure = measure(aspects=["relevance", "credibility"])
     plain, message = warned(lambda: values(measure, FRACTIONS))
     match = re.search(r"as in (.*\))", message)
     assert match

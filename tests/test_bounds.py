@@ -21,6 +21,8 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, ESL, GAM, MM, NLRE, TOMA, WHAM, Aspect, Aspects, MultiAspectError, On
 from pt_multiaspect.analysis import attainable, ideal_values, upper_bound
 
+pytestmark = pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
+
 NAMES = ("relevance", "credibility", "understandability")
 DOCNOS = "abcdefg"
 LINEAR = ("nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "P@3", "R@2", "SetR", "Rprec", "RBP(p=0.6)@4")

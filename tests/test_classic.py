@@ -40,6 +40,8 @@ from pt_multiaspect import (
     Satisfaction,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
+
 SINGLE = [
     CG, CG @ 2, DCG, DCG(dcg="exp-log2") @ 3, DCG(dcg="jarvelin"), GMAP, GMAP(rel=2) @ 3, HMAP, CoverageRatio,
     CoverageRatio(rel=2), NoveltyRatio @ 2, RelativeRecall(expected=2), RecallEffort(expected=2) @ 4,

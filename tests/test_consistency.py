@@ -34,7 +34,10 @@ from strategies import Collection, Run, collections
 from pt_multiaspect import CAM, GAM, MM, TOMA, Aspects, MultiAspectMeasure, On
 
 #: A run of other queries only is one of the things drawn.
-pytestmark = pytest.mark.filterwarnings("ignore:no query of the run:pt_multiaspect.MultiAspectWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:no query of the run:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning"),
+]
 
 PYTREC_EVAL = (
     nDCG, nDCG @ 1, nDCG @ 3, nDCG @ 100, AP, AP @ 2, AP(rel=2), AP(rel=3) @ 3, P @ 1, P @ 5, P(rel=2) @ 3, R @ 3,

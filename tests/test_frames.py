@@ -104,7 +104,7 @@ def test_lazy_frames_and_frames_that_cannot_be_converted_are_errors_with_the_rem
 
 
 def test_no_other_library_is_imported() -> None:
-    code = "import sys, pt_multiaspect; print([name for name in ('polars', 'narwhals', 'pyarrow') if name in sys.modules])"
+    code = "import sys, pt_multiaspect; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "polars" not in done.stdout
-    assert "pyarrow" not in done.stdout
+    assert "'pt_multiaspect.frames'" in done.stdout
+    assert "'polars'" not in done.stdout

@@ -57,7 +57,10 @@ from pt_multiaspect import (
 from pt_multiaspect.measures import ALL
 
 #: A run of other queries only is one of the things drawn.
-pytestmark = pytest.mark.filterwarnings("ignore:no query of the run:pt_multiaspect.MultiAspectWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:no query of the run:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning"),
+]
 
 inferred = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 

@@ -264,7 +264,7 @@ def test_inferred_scales_are_named():
         document_quality(FRAME, RUNS, QRELS, labels="gains")
     halves = QRELS.assign(credibility=QRELS["credibility"] / 2 + 0.5)
     with pytest.warns(MultiAspectWarning, match=r"zero_aspect_documents .* credibility 0.5, 1"):
-        zero_aspect_documents(FRAME, RUNS, halves)
+        zero_aspect_documents(FRAME, RUNS, halves, aspects=list(ma.Judgments(halves).label_names))
 
 
 def test_the_best_run_of_real_ones():

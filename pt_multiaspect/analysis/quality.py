@@ -363,12 +363,21 @@ def _with_unjudged(grade: Ints) -> Ints:
 def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, gains: bool) -> None:
     """Warn once if the lowest grade (or, with `gains`, the length) of a scale was inferred."""
     inferred = [
-        view for view in views if view.inferred and (not view.scale.identity if gains else view.scale.is_fractional)
+        view
+        for view in views
+        if view.inferred
+        and (not view.scale.identity if gains else view.scale.is_fractional or view.other_reading is not None)
     ]
     if inferred:
         scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
         warn_once(
             f"{function} depends on the label scales, which were inferred from these qrels: {scales}. "
-            "Declare them with aspects= to get comparable values on other qrels",
-            key=f"{function}: {','.join(view.name for view in inferred)}",
+            "Declare them with aspects= to get comparable values on other qrels"
+            + "".join(
+                f". No label of {view.name} is 0: if its scale starts at 1, declare {view.other_reading!r}"
+                for view in inferred
+                if view.other_reading is not None
+            ),
+            key=scales,
+            group=f"{function}: {choices(repr(view.name) for view in inferred)}",
         )

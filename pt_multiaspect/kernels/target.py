@@ -37,6 +37,8 @@ class Target:
     exponential: bool = False
     #: Maps raw labels where the base asks for it (nDCG's ``gains``), or None where it cannot.
     regained: Callable[[dict[float, float]], Floats] | None = None
+    #: Called when a measure reads `positive`: the default threshold may be doubtful.
+    on_threshold: Callable[[], None] | None = None
 
     @cached_property
     def ideal(self) -> tuple[Ints, Ints, Floats]:
@@ -56,7 +58,7 @@ class Target:
         """The same documents with other gains."""
         return Target(
             self.n_queries, self.pool_query, gain, self.positive, float(gain.max(initial=0.0)),
-            self.reaches, self.labels, self.signs, exponential, None,
+            self.reaches, self.labels, self.signs, exponential, None, self.on_threshold,
         )  # fmt: skip
 
     @cached_property
@@ -74,7 +76,11 @@ class Target:
 
     def positives(self, rel: float | None) -> Bools:
         """The positive documents: those that reach `rel`, or the default ones."""
-        return self.positive if rel is None else self.reaches(rel)
+        if rel is not None:
+            return self.reaches(rel)
+        if self.on_threshold is not None:
+            self.on_threshold()
+        return self.positive
 
     def n_positive(self, rel: float | None) -> Floats:
         """How many documents of each query are positive."""

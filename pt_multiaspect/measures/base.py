@@ -311,12 +311,19 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
         inferred = [view for view in views if view.inferred and depends(view)]
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-            declared = self._declared(Aspects({view.name: view.aspect for view in views}))
+            declared = self._declared(Aspects({view.name: view.other_reading or view.aspect for view in views}))
             warn_once(
                 f"{self.NAME} depends on the scales of the aspects, which were inferred from the judgments at "
                 f"hand: {scales}. Other qrels, or parts of these (batches, folds), may give other scales and "
-                f"values: declare them, as in {declared}",
-                key=f"{self.NAME}: {','.join(view.name for view in inferred)}",
+                f"values: declare them, as in {declared}"
+                + "".join(
+                    f". No label of {view.name} is 0: this declares {view.other_reading!r}, which changes values; "
+                    f"if 0 is a grade, declare {view.aspect!r}"
+                    for view in inferred
+                    if view.other_reading is not None
+                ),
+                key=scales,
+                group=f"{self.NAME}: {choices(repr(view.name) for view in inferred)}",
             )
 
 

@@ -26,6 +26,8 @@ def _probability(views: tuple[AspectView, ...]) -> Floats:
 
 def _positive(views: tuple[AspectView, ...]) -> Bools:
     """Which documents are positive in every aspect."""
+    for view in views:
+        view.check_threshold()
     return np.asarray(np.all([view.positive for view in views], axis=0), dtype=np.bool_)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..aspects import Aspect, Aspects, NameRegistry, number, spell
+from ..aspects import Aspect, Aspects, NameRegistry, number, read_json, spell
 from ..errors import MultiAspectError, choices
 from .distance import is_distance
 from .order import (
@@ -386,10 +386,10 @@ class Order(TupleOrder):
     def from_json(cls, text: str, *, name: str | None = None) -> Order:
         """Build an order from what `to_json` gives."""
         try:
-            content = json.loads(text)
+            content = read_json(text, "an order")
             pairs = [(tuple(row[:-1]), row[-1]) for row in content["weights"]]
             aspects, allowed = content["aspects"], content.get("allow_violations", False)
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError, IndexError) as error:
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise MultiAspectError(
                 'an order in JSON is {"aspects": {name: scale, …}, "weights": [[label, …, weight], …]}; '
                 f"{text!r} is not: {error!r}"
