@@ -429,19 +429,15 @@ def _check_common(first: _AspectFile, other: _AspectFile) -> None:
     # A file of positives alone has one label, which is above the lowest grade.
     lowest = distinct[0] if len(distinct) > 1 else 0.0
     mine, others = pairs[:size], pairs[size:]
-    for common, what, aspect in (
-        (
-            np.isin(mine[labels > lowest], others),
-            f"{other} judges only {{}} above the lowest grade of {first}",
-            other,
-        ),
-        (np.isin(others, mine), f"{first} judges only {{}} of {other}", first),
+    for common, judge, whose, aspect in (
+        (np.isin(mine[labels > lowest], others), other, f"above the lowest grade of {first}", other),
+        (np.isin(others, mine), first, f"of {other}", first),
     ):
         if len(common) and common.mean() < _MOST_PAIRS:
-            counts = f"{int(common.sum())} of the {len(common)} pairs ({common.mean():.0%})"
             warn_once(
-                f"{what.format(counts)}; the others count as the lowest grade of {aspect.aspect}. Check that the "
-                "files are of the same collection and spell the ids alike, or pass check=False if they are"
+                f"{judge} judges only {int(common.sum())} of the {len(common)} pairs ({common.mean():.0%}) {whose}"
+                f"; the others count as the lowest grade of {aspect.aspect}. Check that the files are of the same "
+                "collection and spell the ids alike, or pass check=False if they are"
             )
 
 

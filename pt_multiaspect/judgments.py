@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -93,8 +94,20 @@ def _is_numeric(column: pd.Series[Any]) -> bool:
     return bool(parts) and all(pd.to_numeric(part, errors="coerce").notna().all() for part in parts)
 
 
+def as_floats(column: pd.Series[Any]) -> Floats:
+    """Return a column as floats, NaN where it has no number, infinity for integers beyond the floats."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = column.astype(object)
+    try:
+        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    except OverflowError:
+        huge = column.map(lambda value: isinstance(value, int) and abs(value) > sys.float_info.max)
+        return as_floats(column.where(~huge, np.inf))
+    return np.asarray(values, dtype=np.float64)
+
+
 def _numbers(column: pd.Series[Any]) -> Floats:
-    """Return a column as floats, NaN where it has no number.
+    """Return a column of labels as floats, NaN where it has no number.
 
     Floats of 16 and 32 bits are read as the decimals they print as: 0.1 in 32 bits is not 0.1 in 64.
     """
@@ -103,11 +116,7 @@ def _numbers(column: pd.Series[Any]) -> Floats:
         given: Any = column.to_numpy(dtype=own_type, na_value=np.nan)
         distinct, place = np.unique(given, return_inverse=True)
         return np.asarray([float(str(value)) for value in distinct], dtype=np.float64)[place]
-    if isinstance(column.dtype, pd.ArrowDtype):
-        column = column.astype(object)
-    return np.asarray(
-        pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64
-    )
+    return as_floats(column)
 
 
 #: Columns that seldom hold labels, whatever their values.
@@ -448,9 +457,10 @@ class Judgments:
         values = _numbers(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
-            row = int(faulty[0])
+            row, given = int(faulty[0]), column.iloc[int(faulty[0])]
+            shown = "an integer beyond 1.8e308" if isinstance(given, int) else repr(given)
             raise MultiAspectError(
-                f"{self._where(self._pair[row])} has the {column_name} {column.iloc[row]!r}, which is no "
+                f"{self._where(self._pair[row])} has the {column_name} {shown}, which is no "
                 "finite number; labels are numbers, missing ones NaN"
             )
         result = values[self._first]

@@ -15,6 +15,7 @@ from .judgments import (
     DOCUMENT_COLUMNS,
     QUERY_COLUMNS,
     Judgments,
+    as_floats,
     check_distinct_columns,
     encode,
     fingerprints,
@@ -125,7 +126,7 @@ class Rankings:
 def run_frame(run: object) -> pd.DataFrame:
     """Return a run in any accepted form as a frame ``query_id doc_id score`` with string identifiers."""
     frame, qids, docnos = _read(run)
-    return pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": _numbers(frame["score"])})
+    return pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": as_floats(frame["score"])})
 
 
 def _read(run: object) -> tuple[pd.DataFrame, NDArray[np.object_], NDArray[np.object_]]:
@@ -134,11 +135,6 @@ def _read(run: object) -> tuple[pd.DataFrame, NDArray[np.object_], NDArray[np.ob
     check_distinct_columns(frame, "a run")
     query, document = (id_column(frame, columns, "a run") for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
     return frame, identifiers(query, "the run"), identifiers(document, "the run")
-
-
-def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(values, dtype=np.float64)
 
 
 def _as_frame(run: object) -> pd.DataFrame:
@@ -175,7 +171,7 @@ def _scores(
     if "score" not in frame.columns:
         raise MultiAspectError(f"a run needs a column score, but has columns {choices(frame.columns)}")
     column = frame["score"]
-    values = _numbers(column)
+    values = as_floats(column)
     faulty = np.flatnonzero(np.isnan(values))
     if len(faulty):
         row, given = int(faulty[0]), column.iloc[int(faulty[0])]

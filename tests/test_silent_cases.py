@@ -1,0 +1,368 @@
+"""Plausible input that once gave plausible wrong values without a sign."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import AP, RR, P, nDCG
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
+from pt_multiaspect import uRBP as URBP
+from pt_multiaspect import uRBPgr as URBPgr
+from pt_multiaspect.aspects import infer_grades, parse_aspects
+from pt_multiaspect.datasets import load_health
+from pt_multiaspect.rankings import Rankings
+
+Warned = ma.MultiAspectWarning
+
+
+def collection(**aspects: Any) -> pd.DataFrame:
+    """One query, the documents in the order of the labels; the run retrieves them in that order."""
+    size = len(next(iter(aspects.values())))
+    return pd.DataFrame({"qid": "q1", "docno": [f"d{place:03}" for place in range(size)], **aspects})
+
+
+def run_of(qrels: pd.DataFrame) -> pd.DataFrame:
+    return qrels[["qid", "docno"]].assign(score=-np.arange(len(qrels), dtype=float))
+
+
+def value(measure: Any, qrels: pd.DataFrame) -> float:
+    (found,) = measure.evaluate(Rankings(run_of(qrels), Judgments(qrels)))
+    return float(found)
+
+
+def warned(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = value(measure, qrels)
+    return found, [str(one.message) for one in caught if issubclass(one.category, Warned)]
+
+
+MIXED = [0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0]
+
+
+# --- scales that were inferred -----------------------------------------------------------------
+
+
+def test_a_second_collection_with_other_scales_warns_again() -> None:
+    first, second = collection(label=MIXED, trust=[0, 1] * 6), collection(label=MIXED, trust=[0, 3] * 6)
+    assert "trust 0, 1" in warned(TOMA, first)[1][0]
+    assert warned(TOMA @ 5, first)[1] == []
+    (message,) = warned(TOMA, second)[1]
+    assert "trust 0, 1, 2, 3" in message
+    assert value(TOMA(aspects={"relevance": 2, "trust": 1}), first) == warned(TOMA, first)[0]
+
+
+def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> None:
+    found = [warned(TOMA, collection(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)]
+    assert list(map(len, found)) == [1, 1, 1, 1, 0, 0, 0]
+    assert ["further ones are not reported" in messages[0] for messages in found[:4]] == [False] * 3 + [True]
+    assert len(warned(TOMA, collection(label=MIXED, ease=[0, 7] * 6))[1]) == 1
+
+
+@pytest.mark.parametrize("measure", [On(base=AP), CAM(base=AP), URBP, On(base=RR), ESL, On(base=P @ 3)])
+def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> None:
+    qrels = collection(label=[1, 4, 1, 2, 3, 1])
+    found, (message,) = warned(measure, qrels)
+    assert "Aspect(grades=[1, 2, 3, 4])" in message
+    assert "Aspect(4, threshold=1)" in message
+    if measure == On(base=AP):
+        assert found == 1.0
+        declared = On(base=AP, aspects={"relevance": Aspect(grades=[1, 2, 3, 4])})
+        assert value(declared, qrels) == pytest.approx((1 / 2 + 2 / 4 + 3 / 5) / 3)
+    zero_based = On(base=AP, aspects={"relevance": Aspect(4, threshold=1)})
+    assert value(zero_based, qrels) == 1.0
+
+
+@pytest.mark.parametrize("measure", [TOMA(distance="manhattan"), URBPgr, unDCG])
+def test_the_scale_warning_does_not_suggest_the_wrong_scale(measure: Any) -> None:
+    (message,) = warned(measure, collection(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2]))[1]
+    assert '"grades":[1,2,3,4]' in message.partition("as in ")[2].partition(". ")[0]
+    assert "if 0 is a grade, declare Aspect(grades=[0, 1, 2, 3, 4])" in message
+
+
+@pytest.mark.parametrize("labels", [[1, 1, 1], [0, 1, 4], [-1, 1, 2], [np.nan, 3, 3]])
+def test_positives_only_and_scales_with_a_zero_are_ordinary(labels: list[float]) -> None:
+    value(On(base=AP, aspects=None), collection(label=labels))
+
+
+@pytest.mark.parametrize("measure", [On(base=nDCG), CAM, On(base=AP(rel=2)), nCRP, CRP])
+def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> None:
+    value(measure, collection(label=[1, 4, 1, 2, 3, 1]))
+
+
+def test_probabilities_start_at_0_whatever_the_labels() -> None:
+    """Without the 0, TOMA's farthest tuple would be that of the lowest probability seen."""
+    assert infer_grades(np.array([0.5, 0.9, np.nan]), identity=True) == (0, 0.5, 0.9)
+    assert infer_grades(np.array([0.5, 0.9]), identity=False) == (0.5, 0.9)
+    qrels = collection(label=[1, 0, 2], trust=[0.25, 0.5, 1])
+    aspects = Aspects({"relevance": 2, "trust": Aspect(gains="identity")})
+    spelled = Aspects({"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], gains="identity")})
+    found = warned(TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels)[0]
+    assert found == value(TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels)
+    short = Aspects({"relevance": 2, "trust": Aspect([0.25, 0.5, 1], values=[0.25, 0.5, 1])})
+    assert found != value(TOMA(weighting="normalized", distance="manhattan", aspects=short), qrels)
+
+
+# --- columns ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "reason"),
+    [
+        ("assessor", [1, 2] * 6, "by its name"),
+        ("Judge_ID", [1, 2] * 6, "by its name"),
+        ("timestamp", [1, 2] * 6, "by its name"),
+        ("cost", [0.5, 3] * 6, "not whole numbers"),
+        ("cost", list(range(12)), "12 distinct values"),
+    ],
+)
+def test_columns_that_hardly_hold_labels_warn_unless_selected(column: str, values: list[Any], reason: str) -> None:
+    qrels = collection(label=MIXED, trust=[0, 1] * 6).assign(**{column: values})
+    found, messages = warned(CAM, qrels)
+    assert found != value(CAM(aspects=["relevance", "trust"]), qrels)
+    (message,) = messages
+    assert f"{column} (" in message
+    assert reason in message
+    assert "aspects=['relevance', 'trust']" in message
+    assert value(CAM(aspects=["relevance", "trust", column]), qrels) == found
+
+
+def test_likely_columns_are_taken_silently() -> None:
+    value(CAM, collection(label=[float(x) for x in range(100)], trust_score=list(range(11)) * 9 + [0]))
+
+
+def test_a_misspelt_column_is_read_as_credibility_with_a_notice() -> None:
+    qrels = collection(label=MIXED, redibility=[0, 1] * 6)
+    judgments = Judgments(qrels)
+    assert judgments.label_names == ("relevance", "credibility")
+    with pytest.warns(Warned, match=r"redibility .* read as credibility"):
+        found = judgments.labels("credibility")
+    assert found.tolist() == [0, 1] * 6
+    both = Judgments(qrels.assign(credibility=1))
+    assert both.label_names == ("relevance", "redibility", "credibility")
+    assert both.labels("credibility").tolist() == [1] * 12
+    assert Judgments(qrels).labels("redibility").tolist() == [0, 1] * 6
+
+
+# --- thresholds ---------------------------------------------------------------------------------
+
+LONG = collection(label=MIXED, understandability=[5, 10, 1, 0, 2, 9, 8, 7, 3, 4, 6, 1])
+BINARY = {"relevance": 2, "understandability": 10}
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        URBP(aspects=BINARY),
+        CAM(base="AP", aspects=BINARY),
+        On(aspect="understandability", base=P @ 5, aspects=BINARY),
+        CAM(base={"relevance": "nDCG", "understandability": "SetF"}, aspects=BINARY),
+        On(aspect="understandability", base="ESL(wanted=6)", aspects=BINARY),
+        On(aspect="understandability", base="Bpref", aspects=BINARY),
+    ],
+    ids=str,
+)
+def test_a_default_threshold_on_a_long_scale_warns(measure: Any) -> None:
+    found, (message,) = warned(measure, LONG)
+    assert "understandability" in message
+    assert "92% of the judged documents (12)" in message
+    assert "Aspect(10, threshold=5)" in message
+    declared = {"relevance": 2, "understandability": Aspect(10, threshold=5)}
+    assert value(measure(aspects=declared), LONG) != found
+    meant = Aspects({"relevance": 2, "understandability": Aspect(10, threshold=1)})
+    assert value(measure(aspects=meant), LONG) == found
+    assert value(ir_measures.parse_measure(str(measure(aspects=meant))), LONG) == found
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        CAM(aspects=BINARY),
+        TOMA(base="AP", aspects=BINARY),
+        CAM(base="AP(rel=5)", aspects=BINARY),
+        unDCG(aspects=BINARY),
+        On(aspect="relevance", base="AP", aspects=BINARY),
+    ],
+    ids=str,
+)
+def test_measures_that_do_not_read_the_threshold_do_not_warn(measure: Any) -> None:
+    value(measure, LONG)
+
+
+def test_a_pool_that_is_almost_all_positive_warns_except_on_two_grades() -> None:
+    qrels = collection(label=[2, 1, 2, 1, 2, 1, 2, 1, 2, 0])
+    assert "90% of the judged documents (10)" in warned(On(base=AP), qrels)[1][0]
+    value(On(base=AP), qrels.assign(label=[1] * 9 + [0]))
+    value(On(base=AP), qrels.assign(label=[2, 1, 2, 1, 2, 1, 2, 1, 0, 0]))
+    value(On(base=AP, aspects={"relevance": Aspect(2, threshold=2)}), qrels)
+
+
+def test_no_threshold_warning_on_the_demo() -> None:
+    for view in Judgments(load_health().qrels).views(None):
+        view.check_threshold()
+
+
+# --- codes --------------------------------------------------------------------------------------
+
+
+def test_codes_below_a_scale_warn() -> None:
+    declared = {"relevance": Aspect([1, 2, 3])}
+    (message,) = warned(On(base=AP, aspects=declared), collection(label=[0, 3, 1, 2, 1]))[1]
+    assert "relevance has labels below its lowest grade 1" in message
+    assert "Aspect(unjudged=[0])" in message
+    (message,) = warned(On(base=AP), collection(label=[-3, 3, 0, 2, 0]))[1]
+    assert "Aspect(unjudged=[-3])" in message
+    reversed_scale = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
+    (message,) = warned(On(base=AP, aspects=reversed_scale), collection(label=[7, 0, 1, 2, 2]))[1]
+    assert "lowest grade 2" in message
+
+
+def test_junk_is_ordinary() -> None:
+    assert value(On(base=AP), collection(label=[-1, 2, 0, -2, 1])) == pytest.approx((1 / 2 + 2 / 5) / 2)
+
+
+def test_codes_that_mean_not_judged() -> None:
+    qrels = collection(label=[3, 2, 0, 1, 3])
+    coded = Aspect(2, unjudged=[3])
+    missing = qrels.assign(label=qrels["label"].where(qrels["label"] < 3))
+    for base in ("nDCG", "AP", "Bpref", "CRP"):
+        measure = On(base=base, aspects={"relevance": coded})
+        assert value(measure, qrels) == value(On(base=base, aspects={"relevance": 2}), missing)
+        assert value(ir_measures.parse_measure(str(measure)), qrels) == value(measure, qrels)
+    assert warned(TOMA(aspects={"relevance": Aspect(unjudged=[3])}), qrels)[0] == warned(TOMA, missing)[0]
+    with pytest.raises(MultiAspectError, match=r"above the top grade.*Aspect\(unjudged="):
+        value(On(aspects={"relevance": 2}), qrels)
+
+
+def test_unjudged_codes_belong_to_the_aspect() -> None:
+    coded = Aspect(2, unjudged=(9, 3, 3))
+    assert repr(coded) == "Aspect(grades=[0, 1, 2], unjudged=[3, 9])"
+    assert eval(repr(coded)) == coded == Aspect.from_spec(coded.to_spec())
+    assert coded != Aspect(2)
+    assert hash(coded) != hash(Aspect(2))
+    aspects = Aspects({"trust": coded})
+    assert Aspects(json.loads(aspects.to_json())) == aspects
+    assert "(not judged: 3, 9)" in aspects._repr_html_()
+    assert Aspect(unjudged=[3]).with_grades([0, 1]).unjudged == (3,)
+    with pytest.raises(MultiAspectError, match="must not be grades, got 2 as both"):
+        Aspect(2, unjudged=[2])
+    with pytest.raises(MultiAspectError, match="unjudged must be a sequence of numbers"):
+        Aspect(2, unjudged=3)  # type: ignore[arg-type]
+
+
+# --- frames -------------------------------------------------------------------------------------
+
+
+def test_changing_the_qrels_afterwards_changes_nothing() -> None:
+    qrels = collection(label=[2, 1, 0, 0, 1, 0], trust=[0, 1, 0, 1, 1, 0])
+    expected = value(CAM, qrels)
+    evaluator, judgments = ir_measures.evaluator([CAM], qrels), Judgments(qrels)
+    in_order = Judgments(qrels).in_order()
+    run = run_of(qrels)
+    qrels.iloc[:] = qrels.sort_values("label").to_numpy()
+    qrels["trust"] = 0
+    qrels.loc[qrels["docno"] == "d000", "label"] = 0
+    assert evaluator.calc_aggregate(run) == {CAM: expected}
+    assert CAM.evaluate(Rankings(run, judgments)).tolist() == [expected]
+    assert CAM.evaluate(Rankings(run, in_order)).tolist() == [expected]
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "Float32"])
+def test_short_floats_are_the_decimals_they_print_as(kind: str) -> None:
+    trust = [0.1, 0.7, 0.3, 0.9, 1.0, 0.0]
+    qrels = collection(label=[0, 1, 2, 0, 1, 2], trust=trust)
+    short = qrels.assign(trust=pd.array(trust, dtype="Float32") if kind == "Float32" else np.array(trust, kind))
+    assert Judgments(short).labels("trust").tolist() == trust
+    aspects = {"relevance": 2, "trust": Aspect([k / 10 for k in range(11)])}
+    measure = TOMA(distance="manhattan", aspects=aspects)
+    assert value(measure, short) == value(measure, qrels)
+    missing = short.assign(trust=short["trust"].where(short["label"] > 0))
+    assert np.isnan(Judgments(missing).labels("trust")).tolist() == [True, False, False, True, False, False]
+
+
+@pytest.mark.parametrize("kind", ["bool", "boolean", "Int8", "bool[pyarrow]", "int64[pyarrow]", "double[pyarrow]"])
+def test_booleans_and_numbers_of_any_kind_are_labels(kind: str) -> None:
+    if "pyarrow" in kind:
+        pytest.importorskip("pyarrow")
+    qrels = collection(label=[0, 1], trust=pd.Series([True, False]).astype(kind))
+    assert Judgments(qrels).label_names == ("relevance", "trust")
+    assert Judgments(qrels).labels("trust").tolist() == [1, 0]
+
+
+# --- names --------------------------------------------------------------------------------------
+
+NAMES = st.text(min_size=1, max_size=6).filter(lambda name: bool(name.strip()) and name != "label")
+
+
+ODD_NAMES = st.sampled_from(["a,b", " a", "{", "[a]", '"a"', "a", "b", "relevance"])
+
+
+@given(st.lists(NAMES | ODD_NAMES, min_size=1, unique=True))
+def test_printed_forms_of_names_parse_back(names: list[str]) -> None:
+    for measure in (URBP(aspects=names), TOMA(aspects=dict.fromkeys(names, 2)), CAM(aspects={names[0]: [0, 2]})):
+        assert ir_measures.parse_measure(str(measure)) == measure
+        assert tuple(ir_measures.parse_measure(str(measure)).spec) == tuple(measure.spec)
+
+
+def test_names_with_commas_and_names_of_sets_stay_apart() -> None:
+    assert URBP(aspects=["a,b"]) != URBP(aspects=["a", "b"])
+    assert URBP(aspects=[" a"]) != URBP(aspects=["a"])
+    column = URBP(aspects=["silent-set"])
+    named = URBP(aspects=Aspects({"a": 1}, name="silent-set"))
+    assert column != named
+    assert str(named) == "uRBP(aspects='silent-set')"
+    assert ir_measures.parse_measure(str(column)).spec == ("silent-set",)
+    assert URBP(aspects=["silent-set"]) == column
+    assert str(URBP(aspects=["relevance", "ease of reading"])) == "uRBP(aspects='relevance,ease of reading')"
+
+
+# --- JSON and huge numbers ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"a": [0, 1' + "0" * 400 + "]}",
+        '{"a": [0, 1' + "0" * 5000 + "]}",
+        '{"a": 1, "a": 2}',
+        '{"a": 1',
+        '["a", 1]',
+        '["a", "a"]',
+        "[]",
+    ],
+    ids=lambda spec: spec[:12],
+)
+def test_faulty_json_is_refused(spec: str) -> None:
+    with pytest.raises(MultiAspectError):
+        parse_aspects(spec)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Aspect([0, 10**400]),
+        lambda: Aspect(10**400),
+        lambda: Aspect(10**9),
+        lambda: Aspect([0, 1], values=[0, 10**400]),
+        lambda: TOMA(weights={"a": 10**400}),
+        lambda: CAM(weights={"a": 10**400}),
+        lambda: value(CAM, collection(label=[0, 10**400])),
+        lambda: value(CAM, collection(label=["0", "1e999"])),
+        lambda: Judgments({"q": {"d": 10**400}}).labels("relevance"),
+    ],
+)
+def test_integers_beyond_the_floats_are_refused(make: Any) -> None:
+    with pytest.raises(MultiAspectError):
+        make()
