@@ -116,6 +116,9 @@ def _numbers(column: pd.Series[Any]) -> Floats:
         given: Any = column.to_numpy(dtype=own_type, na_value=np.nan)
         distinct, place = np.unique(given, return_inverse=True)
         return np.asarray([float(str(value)) for value in distinct], dtype=np.float64)[place]
+    if column.dtype == object:
+        short = (np.float16, np.float32)
+        column = column.map(lambda value: float(str(value)) if isinstance(value, short) else value)
     return as_floats(column)
 
 

@@ -286,6 +286,8 @@ def test_short_floats_are_the_decimals_they_print_as(kind: str) -> None:
     aspects = {"relevance": 2, "trust": Aspect([k / 10 for k in range(11)])}
     measure = TOMA(distance="manhattan", aspects=aspects)
     assert value(measure, short) == value(measure, qrels)
+    objects = short.assign(trust=pd.Series([np.float32(label) for label in trust], dtype=object))
+    assert Judgments(objects).labels("trust").tolist() == trust
     missing = short.assign(trust=short["trust"].where(short["label"] > 0))
     assert np.isnan(Judgments(missing).labels("trust")).tolist() == [True, False, False, True, False, False]
 
