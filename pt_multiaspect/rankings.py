@@ -27,6 +27,10 @@ from .kernels.layout import Ints, Layout
 __all__ = ["Rankings"]
 
 
+ScoreType = type[np.float32] | type[np.float64]
+Scores = NDArray[np.float32] | NDArray[np.float64]
+
+
 class Rankings:
     """The rankings of one run for every judged query.
 
@@ -41,6 +45,8 @@ class Rankings:
         score``, a dict ``{qid: {docno: score}}``, or namedtuples with these fields.
     judgments : Judgments
         The judged pairs; queries of the run that have none are left out.
+    dtype : {numpy.float32, numpy.float64}, default numpy.float32
+        The precision in which scores are compared: as in trec_eval, or that of a model's predictions.
 
     Raises
     ------
@@ -48,11 +54,11 @@ class Rankings:
         If columns are missing or a score is no number.
     """
 
-    def __init__(self, run: object, judgments: Judgments) -> None:
+    def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         self.judgments = judgments
         frame, query_ids, docnos = _read(run)
         codes, qids = encode(query_ids)
-        scores = _scores(frame, docnos, codes, qids)
+        scores = _scores(frame, docnos, codes, qids, dtype)
         position = judgments.queries_of(qids)
         #: How many queries the run and the qrels share, and how many rows the run has.
         self.n_common = int((position >= 0).sum())
@@ -166,8 +172,12 @@ def _as_frame(run: object) -> pd.DataFrame:
 
 
 def _scores(
-    frame: pd.DataFrame, docnos: NDArray[np.object_], codes: Ints, qids: NDArray[np.object_]
-) -> NDArray[np.float32]:
+    frame: pd.DataFrame,
+    docnos: NDArray[np.object_],
+    codes: Ints,
+    qids: NDArray[np.object_],
+    dtype: ScoreType,
+) -> Scores:
     if "score" not in frame.columns:
         raise MultiAspectError(f"a run needs a column score, but has columns {choices(frame.columns)}")
     column = frame["score"]
@@ -181,7 +191,10 @@ def _scores(
             f"scores are numbers, as documents are ranked by them {counted(len(faulty), 'row')}"
         )
     with np.errstate(over="ignore"):
-        return values.astype(np.float32) + np.float32(0)  # -0 and 0 are the same score
+        # -0 and 0 are the same score, also where a small number becomes one of them.
+        if dtype is np.float64:
+            return values + np.float64(0)
+        return values.astype(np.float32) + np.float32(0)
 
 
 def _last_occurrences(
@@ -201,11 +214,18 @@ def _last_occurrences(
     return kept
 
 
-def _ranking_order(query: Ints, scores: NDArray[np.float32], docnos: NDArray[np.object_]) -> Ints:
-    """The order that sorts by query, score descending, docno descending."""
-    # The bits of a float, turned so that they increase as the score decreases.
+def _downwards(scores: Scores) -> NDArray[np.uint32]:
+    """Numbers that increase as the score decreases, equal for equal scores."""
+    if scores.dtype != np.float32:
+        return np.unique(-scores, return_inverse=True)[1].astype(np.uint32)
+    # The bits of a float, turned around.
     bits = scores.view(np.uint32)
-    downwards = np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
+    return np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
+
+
+def _ranking_order(query: Ints, scores: Scores, docnos: NDArray[np.object_]) -> Ints:
+    """The order that sorts by query, score descending, docno descending."""
+    downwards = _downwards(scores)
     keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
     if (keys[1:] >= keys[:-1]).all():
         order = np.arange(len(keys))

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, MM, TOMA, AspectRanker, MultiAspectError, On
+from pt_multiaspect import CAM, MM, TOMA, AspectRanker, MultiAspectError, On, errors
 
 GRADES = {"relevance": 2, "credibility": 3}
 ASPECTS = ma.Aspects(GRADES)
@@ -83,6 +83,20 @@ TOTAL = Y["relevance"] + Y["credibility"]
 GAPS = np.hypot(2 - Y["relevance"], 3 - Y["credibility"]).to_numpy()
 PREFERENCES = {(r, c): (-1 if r == 0 and c else r * (c + 1)) for r in range(3) for c in range(4)}
 ORDER = ma.Order(PREFERENCES, GRADES, allow_violations=True)
+
+
+def linear(*weights: float) -> Any:
+    """Σ_a p_a g_a / IDCG_a(q), query by query."""
+    form = np.zeros(len(Y))
+    for query in set(QID):
+        rows = query == QID
+        for weight, name in zip(weights, Y, strict=True):
+            gain = Y[name].to_numpy()[rows]
+            ideal = (np.sort(gain)[::-1] / np.log2(np.arange(2, len(gain) + 2))).sum()
+            form[rows] += weight / sum(weights) * gain / (ideal or 1)
+    return form
+
+
 SQUARES = sorted({(2 - r) ** 2 + (3 - c) ** 2 for r in range(3) for c in range(4)}, reverse=True)
 TARGETS: dict[str, tuple[Any, Any]] = {
     "classes": (MANHATTAN, TOTAL),
@@ -99,21 +113,23 @@ TARGETS: dict[str, tuple[Any, Any]] = {
         1 - np.maximum(3 * (2 - Y["relevance"]), 3 - Y["credibility"]) / 6,
     ),
     "a cutoff does not matter": (MANHATTAN @ 1, TOTAL),
-    "CAM": (CAM(aspects=ASPECTS), TOTAL),
-    "CAM, weighted": (
-        CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.25}),
-        Y["relevance"] + 0.25 * Y["credibility"],
-    ),
+    "CAM": (CAM(aspects=ASPECTS), linear(1, 1)),
+    "CAM, weighted": (CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.25}), linear(1, 0.25)),
     "CAM of declared values": (
-        CAM(aspects=ma.Aspects({"relevance": ma.Aspect([0, 1, 2], values=[0, 10, 15]), "credibility": 3})),
-        np.array([0, 10, 15])[Y["relevance"]] + Y["credibility"],
+        CAM(
+            aspects=ma.Aspects({"relevance": ma.Aspect([0, 1, 2], values=[0, 10, 15]), "credibility": 3}),
+            base="DCG",
+        ),
+        (np.array([0, 10, 15])[Y["relevance"]] + Y["credibility"]) / 2,
     ),
+    "MM": (MM(aspects=ASPECTS), linear(1, 1)),
+    "uRBP": (ma.uRBP(aspects=ASPECTS), (Y > 0).all(axis=1)),
     "the name of an aspect": ("credibility", Y["credibility"]),
     "On": (On(aspect="credibility", base=nDCG @ 5), Y["credibility"]),
     "Order": (ORDER, np.maximum([PREFERENCES[pair] for pair in Y.itertuples(index=False)], 0)),
     "DistanceOrder": (ma.DistanceOrder(ASPECTS, "manhattan", axes="gains"), TOTAL),
     "string TOMA": ("TOMA(distance='manhattan',axes='gains',aspects={'relevance': 2, 'credibility': 3})@5", TOTAL),
-    "string CAM": ("CAM(aspects={'relevance': 2, 'credibility': 3})", TOTAL),
+    "string CAM": ("CAM(aspects={'relevance': 2, 'credibility': 3})", linear(1, 1)),
     "string On": ("On(aspect='credibility')", Y["credibility"]),
 }
 
@@ -145,8 +161,23 @@ def test_arrays_are_named_by_the_aspects_of_the_target() -> None:
 def test_unjudged_labels_are_lowest() -> None:
     labels = Y.astype(float)
     labels.iloc[1] = [np.nan, 3]
-    ranker = AspectRanker(Plain(), target=MANHATTAN).fit(X, labels, qid=QID)
+    ranker = AspectRanker(Plain(), target=MANHATTAN, missing="lowest").fit(X, labels, qid=QID)
     assert ranker.estimator_.labels[1] == 3
+
+
+def test_missing_labels_are_refused_unless_asked_for() -> None:
+    # Learnt as the lowest grade without a word.
+    labels = Y.astype(float)
+    labels.iloc[[1, 4], 0] = np.nan
+    message = "y has no relevance label in 2 of 8 rows (NaN): leave them out, or pass missing='lowest'"
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        AspectRanker(Plain(), target=MANHATTAN).fit(X, labels, qid=QID)
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        AspectRanker(Plain(), target="relevance").fit(X, labels, qid=QID)
+    # Not of aspects that are not learnt.
+    AspectRanker(Plain(), target="credibility").fit(X, labels, qid=QID)
+    with pytest.raises(MultiAspectError, match="missing must be one of 'error', 'lowest', got 'zero'"):
+        AspectRanker(Plain(), target="credibility", missing="zero").fit(X, labels, qid=QID)
 
 
 def test_undeclared_scales_warn() -> None:
@@ -154,7 +185,7 @@ def test_undeclared_scales_warn() -> None:
         AspectRanker(Plain()).fit(X, Y, qid=QID)
 
 
-@pytest.mark.parametrize("target", [AP, MM, nDCG @ 10, "nDCG@10", "MM", 3, None], ids=str)
+@pytest.mark.parametrize("target", [AP, ma.NLRE, nDCG @ 10, "nDCG@10", "NLRE", "P", 3, None], ids=str)
 def test_targets_that_aggregate_no_labels(target: Any) -> None:
     with pytest.raises(MultiAspectError, match="labels are aggregated by TOMA"):
         AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
@@ -346,11 +377,12 @@ def test_xgboost_takes_a_weight_per_query(data: Data) -> None:
 # -- label gains ----------------------------------------------------------------------------------
 
 
-def label_gain(target: Any, data: Data, **params: Any) -> Any:
+def label_gain(target: Any, data: Data, check: float = 0.9, **params: Any) -> Any:
     """The gains LightGBM was given for `target`."""
     labels = pd.DataFrame(data.Y, columns=list(GRADES))
     ranker = AspectRanker(lightgbm_ranker(**params), target=target).fit(data.X, labels, qid=data.qid)
-    assert ranker.score(data.X, labels, qid=data.qid) > 0.9
+    if check:
+        assert ranker.score(data.X, labels, qid=data.qid) > check
     assert "label_gain" not in ranker.estimator.get_params() or params
     return ranker.estimator_.get_params().get("label_gain")
 
@@ -362,15 +394,60 @@ def test_label_gain_is_set_where_lightgbm_has_none(data: Data) -> None:
     assert label_gain(MANHATTAN(weighting="exponential"), data) == list(range(32))
     normalized = label_gain(MANHATTAN(weighting="normalized"), data)
     assert normalized == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
-    weighted = label_gain(CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.5}), data)
-    assert weighted == pytest.approx([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5])
+    weighted = label_gain(
+        CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.5}, base="DCG"), data, check=0.8
+    )
+    assert weighted == pytest.approx(np.array([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]) / 1.5)
 
 
 def test_label_gain_does_not_grow_with_the_labels(data: Data) -> None:
     values = {"relevance": ma.Aspect([0, 1, 2], values=[0, 10**6, 10**9]), "credibility": 3}
-    target = CAM(aspects=ma.Aspects(values))
-    gain = label_gain(target, data)
-    assert gain == sorted(a + b for a in (0, 10**6, 10**9) for b in range(4))
+    target = CAM(aspects=ma.Aspects(values), base="DCG")
+    gain = label_gain(target, data, check=0)
+    assert gain == sorted((a + b) / 2 for a in (0, 10**6, 10**9) for b in range(4))
+
+
+def test_the_linear_form_of_cam_is_the_gain_lightgbm_sums(data: Data) -> None:
+    target = CAM(aspects=ASPECTS) @ 5
+    ranker = AspectRanker(lightgbm_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
+    form = AspectRanker(Plain(), target=target).fit(data.X, data.Y, qid=data.qid).estimator_.labels
+    values = np.unique(np.append(form, 0))
+    assert ranker.estimator_.get_params()["label_gain"] == pytest.approx(values)
+    direct = lightgbm_ranker(label_gain=values.tolist())
+    direct.fit(data.X, np.searchsorted(values, form), group=[8] * 20)
+    assert (ranker.predict(data.X) == direct.predict(data.X)).all()
+
+
+def test_labels_up_to_30_keep_lightgbms_gains(data: Data) -> None:
+    def gain(top: int) -> Any:
+        scale = ma.Aspect([0, 1, 2, 3], values=[0, 1, 7, top])
+        target = On(aspect="credibility", aspects={"credibility": scale})
+        labels = pd.DataFrame(data.Y, columns=list(GRADES))[["credibility"]]
+        ranker = AspectRanker(lightgbm_ranker(), target=target).fit(data.X, labels, qid=data.qid)
+        return ranker.estimator_.get_params().get("label_gain")
+
+    assert gain(29) is None
+    assert gain(30) is None
+    assert gain(31) == list(range(32))
+    assert gain(10_000) == list(range(10_001))
+    assert gain(10_001) == [0, 1, 7, 10_001]
+
+
+def test_whole_gains_that_are_no_grades_are_learnt_as_they_are(data: Data) -> None:
+    # LightGBM's own gains of 0..3 would be 0, 1, 3, 7, in one fold and not in the next.
+    target = ma.NWCS(aspects=ASPECTS, weights={"relevance": 0, "credibility": 1})
+    ranker = AspectRanker(lightgbm_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
+    assert ranker.estimator_.get_params()["label_gain"] == [0, 1, 2, 3]
+    ranker = AspectRanker(xgboost_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
+    assert ranker.estimator_.get_params()["ndcg_exp_gain"] is False
+
+
+def test_cams_label_needs_queries_even_for_regressors() -> None:
+    with pytest.raises(
+        MultiAspectError, match=r"the label by CAM.* is normalised by query, so fit needs the query"
+    ):
+        AspectRanker(Plain(), target=CAM(aspects=ASPECTS)).fit(X, Y)
+    AspectRanker(Plain(), target=ma.NWCS(aspects=ASPECTS)).fit(X, Y)
 
 
 def test_a_label_gain_that_is_set_is_left_alone(data: Data) -> None:
@@ -397,6 +474,22 @@ def test_xgboost_gets_labels_as_gains_where_its_own_do_not_go(data: Data) -> Non
     assert exponential(MANHATTAN(weighting="exponential")) is False
     assert exponential(MANHATTAN(weighting="normalized")) is False
     assert exponential(MANHATTAN(weighting="normalized"), ndcg_exp_gain=True) is True
+
+
+@pytest.mark.parametrize(
+    "target",
+    [MANHATTAN(weighting="normalized"), CAM(aspects=ASPECTS), MANHATTAN(weighting="exponential")],
+    ids=str,
+)
+def test_xgboost_gets_the_gains_themselves(target: Any, data: Data) -> None:
+    # It got the codes of the values: 0, .1, .9, 1.8 as 0, 1, 2, 3.
+    ranker = AspectRanker(xgboost_ranker(), target=target).fit(data.X, data.Y, qid=data.qid)
+    form = AspectRanker(Plain(), target=target).fit(data.X, data.Y, qid=data.qid).estimator_.labels
+    direct = xgboost_ranker(ndcg_exp_gain=False).fit(data.X, form, qid=data.qid)
+    assert (ranker.predict(data.X) == direct.predict(data.X)).all()
+    codes = np.unique(form, return_inverse=True)[1]
+    coded = xgboost_ranker(ndcg_exp_gain=False).fit(data.X, codes, qid=data.qid)
+    assert (ranker.predict(data.X) != coded.predict(data.X)).any()
 
 
 def test_weights_too_large_for_a_number_are_refused() -> None:
@@ -439,6 +532,160 @@ def test_real_pipelines(on: bool, data: Data) -> None:
             assert ranker.score(data.X, data.Y, qid=data.qid) > 0.85
 
 
+# -- evaluation sets ------------------------------------------------------------------------------
+
+
+class Stops:
+    """Thirty queries of the data to train on, ten to stop by, whose labels have other values."""
+
+    def __init__(self, data: Data) -> None:
+        self.train, self.valid = slice(0, 112), slice(112, 160)
+        self.X, self.Y, self.qid = data.X, data.Y, data.qid
+
+    def fit(self, ranker: Any, **how: Any) -> Any:
+        given = {"eval_set": [(self.X[self.valid], self.Y[self.valid])], **how}
+        return ranker.fit(self.X[self.train], self.Y[self.train], qid=self.qid[self.train], **given)
+
+
+@pytest.mark.parametrize("target", [EUCLIDEAN, CAM(aspects=ASPECTS) @ 5, MM(aspects=ASPECTS)], ids=str)
+@pytest.mark.parametrize("make", RANKERS)
+@pytest.mark.parametrize("how", ["eval_qid", "eval_group", "y"])
+def test_the_labels_of_evaluation_sets_are_aggregated(make: Any, target: Any, how: str, data: Data) -> None:
+    stops = Stops(data)
+    ranker = AspectRanker(make(), target=target)
+    if how == "y":
+        labels = pd.DataFrame(
+            data.Y[stops.valid], columns=list(GRADES), index=pd.Index(data.qid[stops.valid], name="qid")
+        )
+        named = pd.DataFrame(data.Y[stops.train], columns=list(GRADES))
+        ranker.fit(data.X[stops.train], named, qid=data.qid[stops.train], eval_set=[(data.X[stops.valid], labels)])
+    else:
+        stops.fit(ranker, **{how: [[8] * 6 if how == "eval_group" else data.qid[stops.valid]]})
+    form = AspectRanker(Plain(), target=target).fit(data.X, data.Y, qid=data.qid).estimator_.labels
+    train, valid = form[stops.train], form[stops.valid]
+    direct, given = make(), {"qid": data.qid[stops.train]}
+    kind = type(direct).__name__
+    if kind == "CatBoostRanker":
+        from catboost import Pool
+
+        direct.fit(
+            data.X[stops.train],
+            train,
+            group_id=data.qid[stops.train],
+            eval_set=Pool(data.X[stops.valid], valid, group_id=data.qid[stops.valid]),
+        )
+        assert direct.get_evals_result() == ranker.estimator_.get_evals_result()
+    elif kind == "XGBRanker":
+        if target is not EUCLIDEAN:
+            direct.set_params(ndcg_exp_gain=False)
+        direct.fit(
+            data.X[stops.train],
+            train,
+            eval_set=[(data.X[stops.valid], valid)],
+            eval_qid=[data.qid[stops.valid]],
+            verbose=False,
+            **given,
+        )
+        assert direct.evals_result() == ranker.estimator_.evals_result()
+    else:
+        if target is not EUCLIDEAN:
+            values = np.unique(np.append(form, 0))
+            train, valid = np.searchsorted(values, train), np.searchsorted(values, valid)
+            direct.set_params(label_gain=values.tolist())
+        direct.fit(
+            data.X[stops.train],
+            train,
+            group=[8] * 14,
+            eval_set=[(data.X[stops.valid], valid)],
+            eval_group=[[8] * 6],
+        )
+        assert direct.evals_result_ == ranker.estimator_.evals_result_
+    assert (direct.predict(data.X) == ranker.predict(data.X)).all()
+
+
+def test_evaluation_sets_share_the_scales_of_the_training_set() -> None:
+    # Scales inferred from each set by itself would give other classes.
+    more = pd.DataFrame({"relevance": [0, 4], "credibility": [1, 0]})
+    labels = Y.assign(qid=QID).set_index("qid")
+    with pytest.warns(ma.MultiAspectWarning, match="inferred"):
+        ranker = AspectRanker(ByGroup(), target=TOMA(distance="manhattan")).fit(
+            X, labels, eval_set=(X[:2], more), eval_qid=[["a", "a"]]
+        )
+    # Of 5 x 4 labels; "a" of the evaluation set is no query of the training set.
+    assert ranker.estimator_.given["eval_set"][0][1].tolist() == [1, 4]
+    assert ranker.estimator_.labels.max() == 5
+    assert ranker.estimator_.given["eval_group"][0].tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"eval_set": [(X[:3], Y[:3].to_numpy()[:, 0])], "eval_group": [[3]]}, "y has 1 columns, but there are 2"),
+        ({"eval_set": [(X[:3], Y[:3])]}, "eval_set[0]: ByGroup learns from rankings, so fit needs the query"),
+        ({"eval_set": [(X[:3], Y[:2])], "eval_group": [[3]]}, "eval_set[0]: y has 2 rows, but X has 3"),
+        ({"eval_set": [(X[:3], Y[:3])], "eval_group": [[2]]}, "qid has the shape (2,), but there are 3 rows of y"),
+        ({"eval_set": [(X[:3], Y[:3])], "eval_group": [[1], [2]]}, "expected eval_group as a list with one entry"),
+        ({"eval_set": [(X[:3], Y[:3])], "eval_qid": [list("aba")]}, "eval_set[0]: the rows of a query must be"),
+        ({"eval_set": [X[:3]], "eval_qid": [list("aab")]}, "expected eval_set as a list of pairs (X, y)"),
+        ({"eval_X": [X[:3]], "eval_y": [Y[:3]]}, "expected evaluation sets as eval_set=[(X, y)]"),
+        (
+            {"eval_set": [(X[:3], Y[:3].assign(mood=1))], "eval_group": [[3]]},
+            "eval_set[0]: y has the columns relevance, credibility, mood, but for training it has relevance",
+        ),
+    ],
+    ids=str,
+)
+def test_evaluation_sets_that_do_not_fit(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        AspectRanker(ByGroup(), target=MANHATTAN).fit(X, Y, qid=QID, **how)
+
+
+def test_a_pipeline_does_not_transform_evaluation_sets() -> None:
+    ranker = AspectRanker(make_pipeline(StandardScaler(), ByGroup()), target=MANHATTAN)
+    with pytest.raises(MultiAspectError, match="the steps of a pipeline do not transform eval_set"):
+        ranker.fit(X, Y, qid=QID, eval_set=[(X, Y)], eval_qid=[QID])
+
+
+# -- queries among the features -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "n_rows", "shift", "noticed"),
+    [(10, 3, 0, True), (10, 3, 0.5, True), (9, 3, 0, False), (10, 1, 0, False), (30, 2, 0, True)],
+)
+def test_a_column_that_tells_the_queries_apart_is_noticed(
+    n_queries: int, n_rows: int, shift: float, noticed: bool
+) -> None:
+    qid = np.repeat(np.arange(n_queries), n_rows)
+    rng = np.random.default_rng(0)
+    features = np.column_stack([rng.normal(size=len(qid)), (qid - shift) / 7, qid // 2])
+    labels = rng.integers(0, 2, (len(qid), 2))
+    rows = rng.permutation(len(qid))
+    for ranker in (AspectRanker(ByGroup(), target=MANHATTAN), AspectRanker(Plain(), target=MANHATTAN)):
+        errors._given.clear()
+        message = "the column 1 of X looks like the query id, and is learnt as a feature"
+        with pytest.warns(ma.MultiAspectWarning, match=message) if noticed else _nothing():
+            ranker.fit(features[rows], labels[rows], qid=qid[rows])
+    # A feature of the query that two of them share is one.
+    AspectRanker(ByGroup(), target=MANHATTAN).fit(features[:, [0, 2]], labels, qid=qid)
+
+
+def test_frames_of_polars_are_features(data: Data) -> None:
+    polars = pytest.importorskip("polars")
+    features = polars.DataFrame({f"f{i}": data.X[:, i] for i in range(4)})
+    labels = polars.DataFrame({"credibility": data.Y[:, 1], "relevance": data.Y[:, 0]})
+    expected = AspectRanker(Ridge(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid).predict(data.X)
+    ranker = AspectRanker(Ridge(), target=EUCLIDEAN).fit(features, labels, qid=data.qid)
+    assert ranker.predict(features) == pytest.approx(expected)
+    assert ranker.feature_names_in_.tolist() == ["f0", "f1", "f2", "f3"]
+    with_qid = features.with_columns(polars.Series("topic", data.qid))
+    grouped = AspectRanker(lightgbm_ranker(), target=EUCLIDEAN, qid_column="topic").fit(with_qid, labels)
+    assert grouped.n_features_in_ == 4
+    assert grouped.score(with_qid, labels) == ma.ranking_scorer(EUCLIDEAN)(grouped, with_qid, labels)
+    with pytest.raises(MultiAspectError, match="lazy"):
+        AspectRanker(Ridge(), target=EUCLIDEAN).fit(features.lazy(), labels, qid=data.qid)
+
+
 def test_as_the_last_step_of_a_pipeline(data: Data) -> None:
     alone = AspectRanker(Ridge(), target=EUCLIDEAN)
     alone.fit(StandardScaler().fit_transform(data.X), data.Y, qid=data.qid)
@@ -462,7 +709,7 @@ def test_parameters_of_the_target_are_parameters() -> None:
     assert params["target__distance"] == "manhattan"
     assert params["target__weights"] is None
     assert params["estimator__alpha"] == 2
-    assert set(ranker.get_params(deep=False)) == {"estimator", "target", "qid_column"}
+    assert set(ranker.get_params(deep=False)) == {"estimator", "target", "qid_column", "missing"}
     assert not any(name.startswith("target__") for name in AspectRanker(Ridge(), "relevance").get_params())
 
 

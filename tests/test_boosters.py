@@ -174,12 +174,12 @@ def test_lightgbms_own_loop_takes_it_as_feval(lgb: Any, split: Split) -> None:
 
 
 def test_lightgbm_within_aspect_ranker(lgb: Any, split: Split) -> None:
-    # The labels of the validation set are those of the target, only for LightGBM's own metric.
+    # The labels of the validation set are aggregated as those of the training set.
     ranker = ma.AspectRanker(lightgbm_ranker(lgb), target=TOMA(aspects=ASPECTS)).fit(
         split.X,
         split.Y,
         qid=split.qid,
-        eval_set=[(split.X_valid, split.label_valid)],
+        eval_set=[(split.X_valid, split.Y_valid)],
         eval_group=[split.group_valid],
         eval_metric=lightgbm_metric(split, MEASURE),
         callbacks=[lgb.early_stopping(4, verbose=False)],
@@ -376,3 +376,124 @@ def test_other_queries_of_as_many_rows_are_refused() -> None:
             custom_metric=ma.xgboost_metric("CAM@5", y, np.repeat([1, 2], 6), aspects={"relevance": 1}),
             verbose_eval=False,
         )
+
+
+# -- what was silent -----------------------------------------------------------------------------
+
+
+class _Data:
+    """A data set of either library with labels and sizes of groups."""
+
+    def __init__(self, labels: Any, sizes: Any) -> None:
+        self.labels, self.sizes = labels, sizes
+
+    def get_label(self) -> Any:
+        return np.asarray(self.labels, dtype=np.float32)
+
+    def get_group(self) -> Any:
+        return self.sizes
+
+    def get_uint_info(self, _: str) -> Any:
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+
+DO_NOT_MATCH = "the labels of the evaluation set do not match those of the metric"
+
+
+def trained_on(target: Any, split: Split) -> Any:
+    rows = split.Y_valid.assign(qid=split.qid_valid, docno=[f"{i:04d}" for i in range(120)])
+    return ma.aggregate_labels(rows, target)["label"].to_numpy()
+
+
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize(
+    "target",
+    [
+        TOMA(aspects=ASPECTS),
+        TOMA(aspects=ASPECTS, weighting="normalized"),
+        CAM(aspects=ASPECTS),
+        CAM(aspects=ASPECTS) @ 5,
+        "relevance",
+        "credibility",
+        ma.uRBP(aspects=ASPECTS),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("coded", [False, True])
+def test_rows_in_another_order_are_noticed(make: Any, target: Any, coded: bool, split: Split) -> None:
+    # The metric gave another value for them (.60 for .75) without a word.
+    labels = trained_on(target, split)
+    labels = np.unique(labels, return_inverse=True)[1] if coded else labels
+    metric = make(MEASURE, split.Y_valid, split.qid_valid)
+    scores = split.X_valid[:, 0]
+    expected = split.expected(MEASURE, scores)
+    assert metric(scores, _Data(labels, split.group_valid))[1] == pytest.approx(expected, abs=1e-12)
+    rng = np.random.default_rng(0)
+    within = np.concatenate([10 * q + rng.permutation(10) for q in range(12)])
+    queries = np.concatenate([10 * q + np.arange(10) for q in rng.permutation(12)])
+    for rows in (within, queries, np.arange(120)[::-1]):
+        for made in (metric, make(MEASURE, split.Y_valid, split.qid_valid)):
+            with pytest.raises(MultiAspectError, match=DO_NOT_MATCH):
+                made(scores, _Data(labels[rows], split.group_valid))
+    # The same rows still pass, and labels of something else where that is asked for.
+    assert metric(scores, _Data(labels, split.group_valid))[1] == pytest.approx(expected, abs=1e-12)
+    unchecked = make(MEASURE, split.Y_valid, split.qid_valid, check_labels=False)
+    assert unchecked(scores, _Data(labels[within], split.group_valid))[1] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_distinct_labels_in_another_order_are_noticed(make: Any) -> None:
+    # No two rows have equal labels, so that any label would be a function of theirs.
+    labels, qid = pd.DataFrame({"relevance": [3, 2, 1, 0, 0, 1, 2, 3]}), [1] * 4 + [2] * 4
+    metric = make(nDCG, labels, qid)
+    scores = np.arange(8.0)
+    assert metric(scores, _Data([3, 2, 1, 0, 0, 1, 2, 3], [4, 4]))[1] > 0
+    with pytest.raises(MultiAspectError, match=DO_NOT_MATCH):
+        metric(scores, _Data([3, 1, 2, 0, 0, 1, 2, 3], [4, 4]))
+
+
+def test_lightgbm_notices_rows_in_another_order(lgb: Any, split: Split) -> None:
+    rows = np.concatenate([10 * q + np.arange(10)[::-1] for q in range(12)])
+    with pytest.raises(MultiAspectError, match=DO_NOT_MATCH):
+        fit(
+            lightgbm_ranker(lgb),
+            split,
+            eval_metric=ma.lightgbm_metric(MEASURE, split.Y_valid.iloc[rows], split.qid_valid),
+        )
+
+
+def test_lightgbm_is_told_which_measures_are_better_if_lower(split: Split) -> None:
+    for measure, greater in (
+        ("ESL(wanted=5)", False),
+        (CAM(base=ma.ESL(wanted=5), aspects=ASPECTS), False),
+        (nDCG, True),
+        (MEASURE, True),
+    ):
+        metric = lightgbm_metric(split, measure)
+        data = _Data(split.label_valid, split.group_valid)
+        _, value, told = metric(split.X_valid[:, 0], data)
+        assert told is greater
+        # It is the value itself, not its negative.
+        assert value > 0
+        assert metric(split.label_valid, split.X_valid[:, 0], None, split.group_valid) == (
+            metric.__name__,
+            value,
+            told,
+        )
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_predictions_are_compared_in_double_precision(make: Any) -> None:
+    metric = make(nDCG, pd.DataFrame({"relevance": [3, 2, 1, 0]}), ["q"] * 4)
+    scores = np.array([1 + 3e-9, 1 + 2e-9, 1 + 1e-9, 1.0])
+    assert metric(scores, _Set())[1] == 1.0
+    assert metric(scores[::-1], _Set())[1] < 0.8
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_ordinary_measures_are_computed_on_relevance(make: Any, split: Split) -> None:
+    turned = split.Y_valid[["credibility", "relevance"]]
+    scores = split.X_valid[:, 0]
+    expected = split.expected(nDCG @ 5, scores)
+    for labels in (turned, turned.rename(columns={"relevance": "label"})):
+        assert make(nDCG @ 5, labels, split.qid_valid)(scores, _Set())[1] == pytest.approx(expected, abs=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import pickle
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -35,7 +37,7 @@ from sklearn.preprocessing import StandardScaler
 from strategies import NAMES, NAN, SCORES
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, MM, NLRE, TOMA, MultiAspectError, On
+from pt_multiaspect import CAM, MM, NLRE, TOMA, MultiAspectError, On, errors
 from pt_multiaspect import uRBP as URBP
 
 GRADES = {"relevance": 2, "credibility": 3}
@@ -63,7 +65,9 @@ def equivalent(Y: pd.DataFrame, qid: Any, scores: Any) -> tuple[pd.DataFrame, pd
             "doc_id": [str(row).zfill(width) for row in range(len(Y))],
         }
     )
-    return ids.join(Y.reset_index(drop=True)), ids.assign(score=np.asarray(scores, dtype=float))
+    # Predictions are compared as 64-bit floats: numbers that float32 tells apart stand for them.
+    place = np.unique(np.asarray(scores, dtype=float) + 0.0, return_inverse=True)[1]
+    return ids.join(Y.reset_index(drop=True)), ids.assign(score=place.astype(float))
 
 
 def by_ir_measures(measure: Any, Y: pd.DataFrame, qid: Any, scores: Any) -> float:
@@ -118,7 +122,7 @@ def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> No
 
 @given(table=tables(missing=False), measure=st.sampled_from(STANDARD))
 @settings(max_examples=80)
-def test_standard_measures_score_the_first_column_as_ir_measures_does(table: Any, measure: Any) -> None:
+def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measure: Any) -> None:
     Y, qid, scores = table
     # With nothing but labels below -1 pytrec_eval crashes; -1 alone is fine.
     X = np.array(scores)[:, None]
@@ -126,8 +130,14 @@ def test_standard_measures_score_the_first_column_as_ir_measures_does(table: Any
     scorer = ma.ranking_scorer(measure)
     assert scorer(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
     assert scorer(FirstFeature(), X, Y["relevance"], qid=qid) == pytest.approx(expected, abs=1e-12)
-    # The name of the column does not matter, and On says which other one.
-    other = Y[["credibility", "relevance"]]
+    # Wherever the column stands, and whichever of its names it has, as for ma.evaluate.
+    for other in (
+        Y[["credibility", "relevance"]],
+        Y[["understandability", "relevance"]].rename(columns={"relevance": "label"}),
+    ):
+        assert scorer(FirstFeature(), X, other, qid=qid) == pytest.approx(expected, abs=1e-12)
+    # The name of a lone column does not matter, and On says which other one.
+    other = Y[["credibility"]]
     expected = by_ir_measures(measure, other, qid, scores)
     assert scorer(FirstFeature(), X, other, qid=qid) == pytest.approx(expected, abs=1e-12)
     on = ma.ranking_scorer(On(aspect="credibility", base=measure))
@@ -180,7 +190,7 @@ def test_aspects_select_columns_of_a_frame(table: Table) -> None:
         scorer = ma.ranking_scorer(CAM @ 5, aspects=aspects)
         values = [scorer(FirstFeature(), table.X, Y, qid=table.qid) for Y in (table.Y, more)]
         assert values[0] == values[1]
-    turned = ma.ranking_scorer(nDCG @ 5, aspects=["credibility", "relevance"])
+    turned = ma.ranking_scorer(nDCG @ 5, aspects="credibility")
     plain = ma.ranking_scorer(On(aspect="credibility") @ 5)
     assert turned(FirstFeature(), table.X, table.Y, qid=table.qid) == plain(
         FirstFeature(), table.X, table.Y, qid=table.qid
@@ -429,6 +439,9 @@ def test_successive_halving_over_samples_cuts_queries_apart(table: Table) -> Non
     assert any(size % 6 for size in sizes)
 
 
+#: What a scorer warns of, as searches turn its error into NaN.
+NO_QID = "needs the query of every row: pass qid with metadata routing"
+
 # -- what cannot be scored ----------------------------------------------------------------------
 
 X4 = np.array([[4.0], [3.0], [2.0], [1.0]])
@@ -475,7 +488,10 @@ def test_bad_input_fails_with_its_numbers(case: str) -> None:
     changes, message = BAD[case]
     given_ |= changes
     scorer = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS, response_method=given_.pop("response_method"))
-    with pytest.raises(MultiAspectError, match=re.escape(message)):
+    warned = (
+        pytest.warns(ma.MultiAspectWarning, match=NO_QID) if given_["qid"] is None else contextlib.nullcontext()
+    )
+    with warned, pytest.raises(MultiAspectError, match=re.escape(message)):
         scorer(given_["estimator"], given_["X"], given_["y"], qid=given_["qid"])
 
 
@@ -529,7 +545,10 @@ def test_unsorted_rows_score_as_sorted_ones(order: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("params", [{}, {"groups": "qid"}])
 def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: Any, table: Table) -> None:
     given_ = {"groups": table.qid} if params else {}
-    with pytest.raises(MultiAspectError, match="needs the query of every row"):
+    with (
+        pytest.warns(ma.MultiAspectWarning, match=NO_QID),
+        pytest.raises(MultiAspectError, match="needs the query of every row"),
+    ):
         cross_validate(
             RANKER,
             table.X,
@@ -589,7 +608,10 @@ def test_the_query_may_be_a_column_of_y_or_the_one_the_ranker_is_told() -> None:
     expected = scorer(ByFirstFeature(), FEATURES, LABELS_OF, qid=FEATURES["topic"])
     assert scorer(ByFirstFeature(), FEATURES, LABELS_OF.assign(qid=FEATURES["topic"])) == expected
     assert scorer(ByFirstFeature(qid_column="topic"), FEATURES, LABELS_OF) == expected
-    with pytest.raises(ma.MultiAspectError, match="needs the query of every row"):
+    with (
+        pytest.warns(ma.MultiAspectWarning, match=NO_QID),
+        pytest.raises(ma.MultiAspectError, match="needs the query of every row"),
+    ):
         scorer(ByFirstFeature(), FEATURES, LABELS_OF)
 
 
@@ -597,3 +619,140 @@ def test_declared_scales_go_to_a_measure_that_only_selects_aspects() -> None:
     declared = ma.Aspects({"relevance": 2, "credibility": 3, "other": 1})
     scorer = ma.ranking_scorer("TOMA(aspects='relevance,credibility')@10", aspects=declared)
     assert scorer.measure == ma.TOMA(aspects={"relevance": 2, "credibility": 3}) @ 10
+
+
+# -- what was silent -----------------------------------------------------------------------------
+
+
+def test_labels_of_polars_keep_their_names(table: Table) -> None:
+    # Taken for an array, they were matched to the aspects by position: .53 for .88, or so.
+    polars = pytest.importorskip("polars")
+    turned = polars.DataFrame({name: table.Y[name].to_numpy() for name in ("credibility", "relevance")})
+    for measure in (CAM(aspects=ASPECTS) @ 5, nDCG @ 5, On(aspect="credibility") @ 5):
+        scorer = ma.ranking_scorer(measure)
+        expected = scorer(FirstFeature(), table.X, table.Y, qid=table.qid)
+        assert scorer(FirstFeature(), table.X, turned, qid=polars.Series(table.qid)) == expected
+        with_qid = turned.with_columns(polars.Series("qid", table.qid))
+        assert scorer(FirstFeature(), table.X, with_qid) == expected
+    single = polars.Series("credibility", table.Y["credibility"].to_numpy())
+    expected = ma.ranking_scorer(nDCG)(FirstFeature(), table.X, table.Y["credibility"], qid=table.qid)
+    assert ma.ranking_scorer(nDCG)(FirstFeature(), table.X, single, qid=table.qid) == expected
+    with pytest.raises(MultiAspectError, match="lazy"):
+        ma.ranking_scorer(nDCG)(FirstFeature(), table.X, turned.lazy(), qid=table.qid)
+
+
+@pytest.mark.usefixtures("routing")
+def test_searches_take_frames_of_polars(table: Table) -> None:
+    polars = pytest.importorskip("polars")
+    X = polars.DataFrame({name: table.X[:, i] for i, name in enumerate("abc")})
+    Y = polars.DataFrame({name: table.Y[name].to_numpy() for name in ("credibility", "relevance")})
+    given_ = {"scoring": SCORERS["cam"], "cv": CV, "error_score": "raise"}
+    qid = {"qid": table.qid, "groups": table.qid}
+    expected = cross_validate(RANKER, table.features, table.Y, params=qid, **given_)["test_score"]
+    assert cross_validate(RANKER, X, Y, params=qid, **given_)["test_score"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_several_columns_without_names_need_aspects(table: Table) -> None:
+    # The order of the columns of an array is not known to be that of the measure's aspects.
+    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; give aspects="):
+        ma.ranking_scorer(CAM(aspects=ASPECTS))(FirstFeature(), table.X, table.Y.to_numpy(), qid=table.qid)
+
+
+def test_a_measure_of_one_aspect_needs_to_know_which(table: Table) -> None:
+    Y = table.Y.rename(columns={"relevance": "mood"})
+    with pytest.raises(MultiAspectError, match=r"nDCG@5 scores the aspect relevance.* columns mood, credibility"):
+        ma.ranking_scorer(nDCG @ 5)(FirstFeature(), table.X, Y, qid=table.qid)
+
+
+def test_the_query_is_taken_from_y_before_x(table: Table) -> None:
+    scorer = ma.ranking_scorer(CAM @ 5, aspects=ASPECTS)
+    expected = scorer(FirstFeature(), table.X, table.Y, qid=table.qid)
+    other = np.arange(len(table.qid))
+    in_index = table.features.set_index(pd.Index(other, name="qid"))
+    assert scorer(FirstFeature(), in_index, table.Y.set_index(table.index)) == expected
+    ranker = clone(RANKER).fit(table.features, table.Y, qid=table.qid)
+    in_column = table.features.assign(qid=other)
+    assert scorer(ranker, in_column, table.Y.assign(qid=table.qid)) == scorer(
+        ranker, table.features, table.Y, qid=table.qid
+    )
+
+
+QID_IS_A_FEATURE = "X has a column qid, which .* takes for a feature"
+
+
+def test_a_query_column_that_stays_among_the_features_is_noticed(table: Table) -> None:
+    X = table.features.assign(qid=np.unique(table.qid, return_inverse=True)[1])
+    Y = table.Y.set_index(table.index)
+    given_ = {"scoring": SCORERS["cam"], "cv": KFold(3), "error_score": "raise"}
+    behind = make_pipeline(StandardScaler(), RANKER)
+    for estimator in (behind, make_pipeline("passthrough", behind), GridSearchCV(behind, {}, **given_)):
+        errors._given.clear()
+        # The ranker sees an array, and that a column of it tells the queries apart.
+        with (
+            pytest.warns(ma.MultiAspectWarning, match=QID_IS_A_FEATURE),
+            pytest.warns(ma.MultiAspectWarning, match="the column 3 of X looks like the query id"),
+        ):
+            SCORERS["cam"](clone(estimator).fit(X, Y), X, Y)
+    errors._given.clear()
+    # Of eight queries in a fold's training set a feature may do so by chance.
+    with pytest.warns(ma.MultiAspectWarning, match=QID_IS_A_FEATURE):
+        cross_validate(behind, X, Y, **given_)
+    # Told of another column, the ranker keeps this one.
+    ranker = ma.AspectRanker(Ridge(), target=TOMA(aspects=ASPECTS), qid_column="topic")
+    errors._given.clear()
+    with pytest.warns(ma.MultiAspectWarning, match="column qid of X looks like the query id"):
+        ranker.fit(X.assign(topic=X["qid"]), table.Y)
+    errors._given.clear()
+    with pytest.warns(ma.MultiAspectWarning, match=QID_IS_A_FEATURE):
+        SCORERS["cam"](ranker, X.assign(topic=X["qid"]), table.Y)
+
+
+def test_a_query_column_that_is_dropped_is_fine(table: Table) -> None:
+    X, Y = table.features.assign(qid=table.qid), table.Y
+    select = ColumnTransformer([("scale", StandardScaler(), ["a", "b", "c"])])
+    fits = [
+        RANKER,
+        make_pipeline(select, Ridge()),
+        make_pipeline("passthrough", RANKER),
+        GridSearchCV(RANKER, {"estimator__alpha": [1.0]}, scoring=SCORERS["cam"], cv=GroupKFold(2)),
+    ]
+    for estimator in fits:
+        more = {"groups": table.qid} if isinstance(estimator, GridSearchCV) else {}
+        labels = Y["relevance"] if estimator is fits[1] else Y
+        fitted = clone(estimator).fit(X, labels, **more)
+        expected = by_ir_measures(SCORING["cam"], Y, table.qid, fitted.predict(X))
+        assert SCORERS["cam"](fitted, X, Y) == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_routing_a_qid_given_to_fit_alone_is_told_of(table: Table) -> None:
+    # Every score was NaN, and the first setting won, under scikit-learn's own warnings only.
+    search = GridSearchCV(RANKER, {"estimator__alpha": [1.0, 2.0]}, scoring=SCORERS["cam"], cv=GroupKFold(2))
+    with (
+        pytest.warns(UserWarning, match="Scoring failed|non-finite"),
+        pytest.warns(ma.MultiAspectWarning, match=NO_QID + ".*error_score='raise'"),
+    ):
+        search.fit(table.X, table.Y.to_numpy(), qid=table.qid, groups=table.qid)
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
+
+
+def test_predictions_are_compared_in_double_precision() -> None:
+    # As float32 they tie, and the later rows came first.
+    scores = [1 + 3e-9, 1 + 2e-9, 1 + 1e-9, 1.0]
+    scorer = ma.ranking_scorer(nDCG)
+    labels = pd.DataFrame({"relevance": [3, 2, 1, 0]})
+    assert scorer(_answer(scores), X4, labels, qid=["a"] * 4) == 1.0
+    assert scorer(_answer(scores[::-1]), X4, labels, qid=["a"] * 4) < 0.8
+    # Real ties still rank the later row first, also of both zeros.
+    assert scorer(_answer([0.0, -0.0, 0.0, 0.0]), X4, labels[::-1], qid=["a"] * 4) == 1.0
+    assert scorer(_answer([1e300, 1e299, -1e299, -np.inf]), X4, labels, qid=["a"] * 4) == 1.0
+
+
+@given(table=tables(missing=True), seed=st.integers(0, 99))
+@settings(max_examples=40)
+def test_in_double_precision_only_the_order_of_the_predictions_counts(table: Any, seed: int) -> None:
+    Y, qid, _ = table
+    scores = 1 + 1e-12 * np.random.default_rng(seed).permutation(len(Y))
+    scorer = ma.ranking_scorer(CAM(aspects=THREE) @ 5)
+    spread = np.argsort(np.argsort(scores)).astype(float)
+    values = [scorer(_answer(each), np.zeros((len(Y), 1)), Y, qid=qid) for each in (scores, spread)]
+    assert values[0] == values[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -106,6 +106,22 @@ ASPECTS = Param(
 )
 
 
+def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
+    """Return the gains 2^exponent - 1 of documents.
+
+    Raises
+    ------
+    MultiAspectError
+        If one is too large for a float; it names `what` has the exponent, and the `remedy`.
+    """
+    largest = exponent.max(initial=0.0)
+    if largest >= np.finfo(np.float64).maxexp:
+        raise MultiAspectError(
+            f"{what} {largest:g} has the gain 2^{largest:g} - 1, which is too large for a label: {remedy}"
+        )
+    return np.asarray(np.exp2(exponent) - 1.0, dtype=np.float64)
+
+
 def weights_param(desc: str) -> Param:
     """The parameter `weights`, a number per aspect."""
     return Param(check_weights, None, desc)
@@ -200,6 +216,30 @@ class MultiAspectMeasure(Measure):  # type: ignore[misc]
             return self.compute(rankings)
         except MultiAspectError as error:
             raise self._named(error) from None
+
+    #: Whether `document_gain` is the grade or class of a document, to which learners may give gains of their own.
+    GAIN_IS_GRADE: ClassVar[bool] = False
+    #: Whether `document_gain` is normalised within each query, so that it needs to know the queries.
+    GAIN_PER_QUERY: ClassVar[bool] = False
+
+    def document_gain(self, judgments: Judgments) -> Floats | None:
+        """Return the gain that the measure sums over the ranks, for each judged document: a training label.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        ndarray of float, shape (n_pool,), or None
+            Never negative, one number per judged pair; None if the measure has no such number.
+        """
+        return None
+
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        """Tell whether a ranking by `document_gain` may miss the best value of the measure."""
+        return False
 
     def validate_params(self) -> None:
         """Refuse what is still missing before the measure can be computed."""
@@ -346,6 +386,13 @@ class SingleAspectMeasure(MultiAspectMeasure):
         (view,) = self.views(rankings.judgments)
         self.warn_if_inferred((view,), lambda view: self.BINARY and view.scale.is_fractional)
         return self.on_target(rankings, view.target)
+
+    def linear_gain(self, target: Target) -> tuple[Floats, Hashable] | None:
+        """Return what the measure sums, if it is Σ discount(rank) · gain, and a key of the discount.
+
+        The gain has one number per judged document. Keys are equal for equal discounts.
+        """
+        return None
 
     @abstractmethod
     def on_target(self, rankings: Rankings, target: Target) -> Floats:

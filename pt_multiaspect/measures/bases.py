@@ -16,7 +16,7 @@ from ..kernels import ranked
 from ..kernels.layout import Bools, Floats, Ints, Layout, discount, ratio
 from ..kernels.target import Target
 from ..rankings import Rankings
-from .base import MultiAspectMeasure, SingleAspectMeasure
+from .base import MultiAspectMeasure, SingleAspectMeasure, power_gain
 from .elsewhere import by_ir_measures, first_fraction
 from .strings import UnknownMeasureError, check_params, nearest, read_measure
 
@@ -328,6 +328,35 @@ class Base:
         if self._kernel.binary:
             return target.positives(_rel(self.measure)).astype(np.float64)
         return _gained(self.measure, target).gain
+
+    def graded_gain(self, target: Target) -> Floats:
+        """Return the gain of each judged document, not normalised; of binary measures that of its grade."""
+        gain = _gained(self.measure, target).gain if self._kernel is not None else target.gain
+        if not target.exponential and self.measure.params.get("dcg") != "exp-log2":
+            return gain
+        return power_gain(gain, "the class" if target.exponential else "the gain", "choose another weighting")
+
+    def gain_share(self, target: Target) -> tuple[Floats, Hashable]:
+        """Return each judged document's gain over the norm of its query, and a key of the form.
+
+        The norm is that of the measure: the ideal DCG of nDCG, the number of positive documents of R,
+        1 for DCG, CG, P and RBP. Measures with equal keys are maximised together by sorting by the sum
+        of the gains. Of a measure that is no sum of discount times gain the key is None, and the
+        surrogate is that of R if it is binary, else that of nDCG.
+        """
+        own = self.measure.linear_gain(target) if isinstance(self.measure, SingleAspectMeasure) else None
+        if own is not None:
+            return own
+        rel = _rel(self.measure)
+        if self.is_linear:
+            form = self.linear(target)
+            constant = self.measure.NAME in ("P", "RBP")  # 1 / cutoff and 1 - p change no order
+            gain = target.positives(rel).astype(np.float64) if constant else form.gain
+            return gain, (self.measure.NAME, form.key)
+        if self.has_rel:
+            return ratio(target.positives(rel).astype(np.float64), target.n_positive(rel)[target.pool_query]), None
+        norm = ranked.ideal_dcg(*target.ideal, target.n_queries, self.cutoff)
+        return ratio(target.gain, norm[target.pool_query]), None
 
     def check_nonnegative(self, mean: str) -> None:
         """Refuse a measure whose values can be negative, of which `mean` makes nothing."""

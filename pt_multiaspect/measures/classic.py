@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,9 @@ class _CG(SingleAspectMeasure):
     BINARY = False
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
+    def linear_gain(self, target: Target) -> tuple[Floats, Hashable]:
+        return _gain(target), ("CG", self.cutoff)
+
     def on_target(self, rankings: Rankings, target: Target) -> Floats:
         layout = rankings.top(self.cutoff)
         return layout.total(_gain(target)[layout.row])
@@ -118,10 +122,15 @@ class _DCG(SingleAspectMeasure):
         "cutoff": CUTOFF,
     }
 
+    def _summed(self, target: Target) -> Floats:
+        gain = _gain(target)
+        return np.exp2(gain) - 1.0 if self["dcg"] == "exp-log2" else gain
+
+    def linear_gain(self, target: Target) -> tuple[Floats, Hashable]:
+        return self._summed(target), ("DCG", self["dcg"] == "jarvelin", self.cutoff)
+
     def on_target(self, rankings: Rankings, target: Target) -> Floats:
-        layout, gain = rankings.top(self.cutoff), _gain(target)
-        if self["dcg"] == "exp-log2":
-            gain = np.exp2(gain) - 1.0
+        layout, gain = rankings.top(self.cutoff), self._summed(target)
         if self["dcg"] == "jarvelin":
             return layout.total(gain[layout.row] / np.maximum(np.log2(layout.rank), 1.0))
         return layout.total(gain[layout.row] * discount(layout.rank))

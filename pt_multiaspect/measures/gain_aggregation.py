@@ -11,7 +11,7 @@ from ..kernels import ranked
 from ..kernels.layout import Bools, Floats, Layout, ratio
 from ..kernels.target import ideal_order
 from ..rankings import Rankings
-from .base import ASPECTS, CUTOFF, MultiAspectMeasure, Param, choice, real, weights_param
+from .base import ASPECTS, CUTOFF, MultiAspectMeasure, Param, choice, power_gain, real, weights_param
 
 __all__ = ["NWCS", "uERR", "uRBP", "uRBPgr", "unDCG"]
 
@@ -34,6 +34,11 @@ def _positive(views: tuple[AspectView, ...]) -> Bools:
 def _judged_probability(views: tuple[AspectView, ...]) -> Floats:
     """The product of the aspects' gains, 0 where one is not judged."""
     return np.where(np.all([view.known for view in views], axis=0), _probability(views)[:-1], 0.0)
+
+
+def _sharpened(probability: Floats, s: float) -> Floats:
+    """The gains 2^(s·P) - 1 of documents."""
+    return power_gain(s * probability, "the exponent s·P of", "choose a smaller s")
 
 
 def _takes_the_scale(view: AspectView) -> bool:
@@ -86,6 +91,11 @@ class _uRBP(MultiAspectMeasure):
         self.warn_if_inferred(views, lambda view: view.scale.is_fractional)
         return ranked.rbp(rankings.layout, _positive(views), self["p"], self.cutoff)
 
+    def document_gain(self, judgments: Judgments) -> Floats:
+        views = self.views(judgments)
+        self.warn_if_inferred(views, lambda view: view.scale.is_fractional)
+        return _positive(views).astype(np.float64)
+
     def worth(self, judgments: Judgments) -> Floats | None:
         return _positive(self.views(judgments)).astype(np.float64)
 
@@ -130,6 +140,11 @@ class _uRBPgr(MultiAspectMeasure):
         self.warn_if_inferred(views, _takes_the_scale)
         gain = _probability(views)
         return ranked.rbp(_covering(rankings.top(self.cutoff), gain), gain, self["p"])
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        views = self.views(judgments)
+        self.warn_if_inferred(views, _takes_the_scale)
+        return _probability(views)[:-1]
 
     def worth(self, judgments: Judgments) -> Floats | None:
         return _probability(self.views(judgments))[:-1]
@@ -180,6 +195,11 @@ class _unDCG(MultiAspectMeasure):
         layout = rankings.layout
         ideal = ranked.ideal_dcg(*ideal_order(layout.pool_query, gain), layout.n_queries, self.cutoff)
         return np.minimum(ratio(ranked.dcg(layout, gain, self.cutoff), ideal), 1.0)
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        views = self.views(judgments)
+        self.warn_if_inferred(views, _takes_the_scale)
+        return _sharpened(_judged_probability(views), self["s"])
 
     def worth(self, judgments: Judgments) -> Floats | None:
         return _judged_probability(self.views(judgments))
@@ -232,6 +252,15 @@ class _uERR(MultiAspectMeasure):
         top = float(np.prod([view.top_probability for view in views]))
         stop = ranked.stop_probability(self["s"] * _probability(views), self["s"] * top)
         return ranked.err(_covering(rankings.top(self.cutoff), stop), stop)
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        """Return 2^(s·P) - 1, a surrogate: uERR stops at documents and is no sum of their gains."""
+        views = self.views(judgments)
+        self.warn_if_inferred(views, _takes_the_scale)
+        return _sharpened(_probability(views)[:-1], self["s"])
+
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        return True
 
     def worth(self, judgments: Judgments) -> Floats | None:
         return _probability(self.views(judgments))[:-1]
@@ -294,12 +323,19 @@ class _NWCS(MultiAspectMeasure):
         "cutoff": CUTOFF,
     }
 
-    def compute(self, rankings: Rankings) -> Floats:
-        views = self.views(rankings.judgments)
-        scores = [
+    def _scores(self, judgments: Judgments) -> list[Floats]:
+        """The share times the value of each aspect, with one element more at the end for unjudged documents."""
+        views = self.views(judgments)
+        return [
             share * np.maximum(view.scale.values, 0.0)[np.append(view.grade, 0)]
             for view, share in zip(views, self.shares(views), strict=True)
         ]
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        return np.asarray(np.sum(self._scores(judgments), axis=0)[:-1], dtype=np.float64)
+
+    def compute(self, rankings: Rankings) -> Floats:
+        scores = self._scores(rankings.judgments)
         total = np.sum(scores, axis=0)
         layout = _covering(rankings.top(self.cutoff), total)
         if self["ideal"] == "judged":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -74,10 +74,35 @@ class ScoreAggregation(BasedMeasure):
             shares = np.divide(shares, total, out=shares, where=total > 0)
         return [Term(base, target, share) for (base, target, _), share in zip(parts, shares, strict=True)]
 
+    #: Whether the mean is the weighted sum of the values.
+    IS_WEIGHTED_SUM: ClassVar[bool] = False
+    GAIN_PER_QUERY = True
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        """Return the linear form Σ_a p_a g_a(d) / norm_a(q) of each judged document d of a query q.
+
+        The norm is that of the base: the ideal DCG at k for nDCG@k, the number of positive documents
+        for R, 1 for DCG, CG, P and RBP (where g is 1 for a positive document). An aspect whose norm is 0
+        in a query is left out there. Sorting by the form maximises CAM if all aspects have the same
+        linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no number per document
+        does; the form is then a *surrogate*, as `gain_is_surrogate` tells.
+        """
+        self._warn_of_scales(judgments)
+        terms = self.terms(judgments)
+        shares = [term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0] for term in terms]
+        return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
+
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        terms = self.terms(judgments)
+        keys = {term.base.gain_share(term.target)[1] for term in terms}
+        return None in keys or len(keys) > 1 or not (self.IS_WEIGHTED_SUM or len(terms) == 1)
+
+    def _warn_of_scales(self, judgments: Judgments) -> None:
+        depending = {view for view, base, _ in self._parts(judgments) if base.depends_on_scale(view)}
+        self.warn_if_inferred(self.views(judgments), lambda view: view in depending)
+
     def compute(self, rankings: Rankings) -> Floats:
-        parts = self._parts(rankings.judgments)
-        depending = {view for view, base, _ in parts if base.depends_on_scale(view)}
-        self.warn_if_inferred(self.views(rankings.judgments), lambda view: view in depending)
+        self._warn_of_scales(rankings.judgments)
         terms = self.terms(rankings.judgments)
         return self.combine(
             np.stack([term.base.values(rankings, term.target) for term in terms]),
@@ -173,6 +198,8 @@ class _CAM(ScoreAggregation):
         if self["empty"] == "drop":
             values = super(_CAM, self(empty="zero", normalized=False)).compute(rankings)
         return np.minimum(ratio(values, best), 1.0)
+
+    IS_WEIGHTED_SUM = True
 
     def _mean(self, values: Floats, weights: Floats) -> Floats:
         return np.asarray((weights * values).sum(axis=0), dtype=np.float64)

@@ -135,6 +135,12 @@ class _On(BasedMeasure):
         (view,), (base,) = self.views(judgments), self.each_base()
         return [Term.alone(base, view.target)]
 
+    GAIN_IS_GRADE = True
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        (view,), (base,) = self.views(judgments), self.each_base()
+        return base.graded_gain(view.target)
+
     def compute(self, rankings: Rankings) -> Floats:
         (view,), (base,) = self.views(rankings.judgments), self.each_base()
         self.warn_if_inferred((view,), base.depends_on_scale)

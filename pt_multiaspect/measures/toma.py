@@ -200,6 +200,13 @@ class _TOMA(BasedMeasure):
         self.warn_if_inferred(views, lambda view: True)
         return base.values(rankings, self.target(judgments))
 
+    GAIN_IS_GRADE = True
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        (base,) = self.each_base()
+        self.warn_if_inferred(self.views(judgments), lambda view: True)
+        return base.graded_gain(self.target(judgments))
+
     def terms(self, judgments: Judgments) -> list[Term]:
         (base,) = self.each_base()
         return [Term.alone(base, self.target(judgments))]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from ..aspects import Aspects, aspect_name, parse_aspects
 from ..errors import MultiAspectError, choices
+from ..frames import to_pandas
 from ..integration import parsing
 from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, Judgments, identifiers
 from ..kernels.layout import Floats
-from ..measures import CAM, TOMA, MultiAspectMeasure, On
+from ..measures import TOMA, MultiAspectMeasure, On
 from ..orders import DistanceOrder, Order
-from ..orders.order import weights_of
 from ..rankings import Rankings
 
 __all__ = ["LabelledRows", "aggregate_labels"]
@@ -34,40 +34,28 @@ def read_target(target: object) -> MultiAspectMeasure:
         return TOMA(**same, weights=target.aspect_weights)
     if isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry:
         return On(aspect=target)
-    measure = parsing.parse(target)[0] if isinstance(target, str) else target
-    if isinstance(measure, type(TOMA) | type(CAM) | type(On)):
+    parsed = parsing.parse(target) if isinstance(target, str) else [target]
+    measure = parsed[0]
+    # Every measure but those that define no gain of a document, which only their class can tell here.
+    defined = getattr(type(measure), "document_gain", None) is not MultiAspectMeasure.document_gain
+    if len(parsed) == 1 and isinstance(measure, MultiAspectMeasure) and defined:
         return measure
-    raise MultiAspectError(
-        "labels are aggregated by TOMA (the weights of its classes), by CAM (the weighted sum of values), by On "
-        f"or the name of one aspect, or by an Order; not by {target!r}"
+    raise _no_labels(target)
+
+
+def _no_labels(target: object) -> MultiAspectError:
+    return MultiAspectError(
+        "labels are aggregated by TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, On or the name of one "
+        f"aspect, or by an Order; not by {target!r}"
     )
 
 
 def gains(judgments: Judgments, measure: MultiAspectMeasure) -> Floats:
-    """Return the gain of each judged document under `measure`: what its base measure sums.
-
-    TOMA gives the weights of its classes, On the values of one aspect, CAM the weighted sum
-    of the values of all.
-    """
-    if isinstance(measure, type(TOMA)):
-        measure.warn_if_inferred(measure.views(judgments), lambda view: True)
-        target = measure.target(judgments)
-        if not target.exponential:
-            return target.gain
-        if target.gain.max(initial=0.0) >= np.finfo(np.float64).maxexp:
-            raise MultiAspectError(
-                f"the class {target.gain.max():g} would weigh 2^{target.gain.max():g} - 1, too large for a "
-                "label; use another weighting than 'exponential'"
-            )
-        return np.asarray(np.exp2(target.gain) - 1.0, dtype=np.float64)
-    if isinstance(measure, type(On)):
-        return judgments.view(measure["aspect"], measure["aspects"]).target.gain
-    views = measure.views(judgments)
-    weights = weights_of(measure["weights"], [view.name for view in views])
-    return np.asarray(
-        np.sum([weight * view.target.gain for weight, view in zip(weights, views, strict=True)], axis=0),
-        dtype=np.float64,
-    )
+    """Return the gain of each judged document under `measure`: what it sums over the ranks."""
+    gain = measure.document_gain(judgments)
+    if gain is None:
+        raise _no_labels(measure)
+    return gain
 
 
 def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
@@ -76,22 +64,39 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
     Parameters
     ----------
     qrels : DataFrame, dict, iterable of namedtuples or Judgments
-        Wide qrels, a numeric column per aspect.
-    measure_or_order : TOMA, CAM, On, Order, DistanceOrder or str
+        Wide qrels, a numeric column per aspect. A missing label (NaN) is the lowest grade, as when
+        measures evaluate.
+    measure_or_order : measure, Order, DistanceOrder or str
         TOMA gives the weight of a document's class (the class index, unless its `weighting` says
-        otherwise), CAM the weighted sum Σ p_a g_a of the aspects' values (weights as given, 1
-        by default), On or the name of an aspect that aspect's values, an Order its weights.
+        otherwise), On or the name of an aspect that aspect's values, an Order its weights; uRBP,
+        uRBPgr, unDCG, uERR and NWCS the gain they sum. CAM gives its linear form
+        Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG at k of nDCG@k, the number of positive
+        documents of R, and 1 of DCG, P and RBP.
 
     Returns
     -------
     DataFrame
-        Columns ``qid docno label``, a row per judged pair, sorted by query. Labels are integers
-        if all are whole numbers. Negative weights of an Order become 0.
+        Columns ``qid docno label``, with the rows of the qrels in their order, and their index if they
+        are a DataFrame. A pair that is judged twice with equal labels keeps both rows. Labels are
+        integers if all are whole numbers. Negative weights of an Order become 0. The attribute
+        ``attrs`` tells the ``measure``, and whether the label is a ``surrogate``: sorting by it gives
+        the best CAM if every aspect has the same linear base at the same cutoff, but not for other
+        bases, nor the best MM, GAM, WHAM or uERR.
 
     Raises
     ------
     MultiAspectError
-        If the argument aggregates no labels, or the qrels do not have its aspects.
+        If the argument aggregates no labels, the qrels do not have its aspects, or a pair is judged
+        twice with different labels.
+
+    Notes
+    -----
+    Labels of CAM are fractions whose differences matter. Give them to LightGBM as codes with a
+    ``label_gain``, and to XGBoost with ``ndcg_exp_gain=False``, as `AspectRanker` does.
+
+    References
+    ----------
+    Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, §3 and §4.2.
 
     Examples
     --------
@@ -102,17 +107,26 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
       qid docno  label
     0  q1    d1      2
     1  q1    d2      2
+    >>> ma.aggregate_labels(qrels, "CAM").round(3)
+      qid docno  label
+    0  q1    d1   0.38
+    1  q1    d2   0.69
     """
-    judgments = Judgments.of(qrels)
-    labels = gains(judgments, read_target(measure_or_order))
+    frame = to_pandas(qrels)
+    judgments = Judgments.of(qrels if frame is None else frame)
+    measure = read_target(measure_or_order)
+    labels = gains(judgments, measure)
     whole = bool((labels == np.floor(labels)).all()) and labels.max(initial=0.0) < 2**53
-    return pd.DataFrame(
+    result = pd.DataFrame(
         {
-            "qid": judgments.qids[judgments.pool_query],
-            "docno": judgments.docnos,
-            "label": labels.astype(np.int64) if whole else labels,
-        }
+            "qid": judgments.of_rows(judgments.qids[judgments.pool_query]),
+            "docno": judgments.of_rows(judgments.docnos),
+            "label": judgments.of_rows(labels.astype(np.int64) if whole else labels),
+        },
+        index=None if frame is None else frame.index,
     )
+    result.attrs = {"measure": str(measure), "surrogate": measure.gain_is_surrogate(judgments)}
+    return result
 
 
 class LabelledRows:
@@ -126,10 +140,12 @@ class LabelledRows:
         The query of each row; rows of a query need not stand together.
     aspects : Aspects, mapping, str, sequence of str, optional
         Names the columns of an array, and selects those of a frame.
+    measure : measure, optional
+        Names the column of an array with one.
     """
 
     def __init__(self, y: object, qid: object, aspects: object = None, measure: object = None) -> None:
-        frame = label_frame(y, aspects, measure)
+        frame = label_frame(y, aspects, measure, several=False)
         queries = identifiers(pd.Series(check_length(qid, len(frame), "qid"), name="value"), "qid")
         width = len(str(max(len(frame) - 1, 0)))
         #: Zero-padded positions, so that of tied predictions the later row ranks first.
@@ -155,6 +171,33 @@ class LabelledRows:
         begins = np.flatnonzero(np.append(True, self.qids[1:] != self.qids[:-1]))
         return [int(size) for size in np.diff(begins, append=len(self.qids))]
 
+    def agree_with(self, labels: Floats, measure: MultiAspectMeasure) -> bool:
+        """Tell whether `labels`, one a row, can be labels of these rows in their order.
+
+        They can if a gain of the rows orders them equally: a column, or what `measure` sums. They cannot if
+        only the order within queries differs from one of these. Otherwise labels must be a function of those of
+        the columns within each query, or these a function of the labels.
+        """
+        if not len(self):
+            return True
+        query = pd.factorize(self.qids)[0]
+        codes = _dense(labels)
+        columns = [self.judgments.of_rows(self.judgments.labels(name)) for name in self.names]
+        gain = measure.document_gain(self.judgments)
+        candidates = columns if gain is None else [*columns, self.judgments.of_rows(gain)]
+        # Boosters keep labels as 32-bit floats.
+        known = [_dense(each.astype(np.float32)) for each in candidates]
+        if any(np.array_equal(each, codes) for each in known):
+            return True
+        mixed = codes[np.lexsort((codes, query))]
+        if any(np.array_equal(each[np.lexsort((each, query))], mixed) for each in known):
+            return False
+        by_column = np.column_stack([query, *(_dense(column) for column in columns)])
+        by_label = np.column_stack([query, codes])
+        n_columns, n_labels = (len(np.unique(keys, axis=0)) for keys in (by_column, by_label))
+        n_both = len(np.unique(np.column_stack([by_column, codes]), axis=0))
+        return n_both in (n_columns, n_labels)
+
     def run(self, scores: Floats) -> pd.DataFrame:
         """Return the ranking that `scores`, one a row, give."""
         return pd.DataFrame({"query_id": self.qids, "doc_id": self.docnos, "score": scores})
@@ -165,9 +208,15 @@ class LabelledRows:
         if not len(self):
             raise MultiAspectError(f"there are 0 rows to evaluate {measure} on")
         aggregator = measure.aggregator()
-        for value in measure.evaluate(Rankings(self.run(values), self.judgments)).tolist():
+        rankings = Rankings(self.run(values), self.judgments, dtype=np.float64)
+        for value in measure.evaluate(rankings).tolist():
             aggregator.add(value)
         return float(aggregator.result())
+
+
+def _dense(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Number the distinct values from 0 up, in their order."""
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.intp)
 
 
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
@@ -198,11 +247,16 @@ def check_scores(scores: object, n_rows: int) -> Floats:
     return values
 
 
-def label_frame(y: object, aspects: object = None, measure: object = None) -> pd.DataFrame:
-    """Return the labels as a frame with a column per aspect, named by itself, `aspects` or `measure`."""
+def label_frame(y: object, aspects: object = None, measure: object = None, *, several: bool = True) -> pd.DataFrame:
+    """Return the labels as a frame with a column per aspect, named by itself, `aspects` or `measure`.
+
+    Unless `several`, the aspects of the measure name a single column only: the order of several
+    columns of an array must be given by `aspects`.
+    """
     spec = parse_aspects(aspects)
-    if isinstance(y, pd.DataFrame):
-        frame = y.copy(deep=False)
+    frame = to_pandas(y)
+    if frame is not None:
+        frame = frame.copy(deep=False)
         for column in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS):
             if column in frame.columns:
                 frame = frame.drop(columns=column)
@@ -221,13 +275,16 @@ def label_frame(y: object, aspects: object = None, measure: object = None) -> pd
     if array.ndim != 2:
         raise MultiAspectError(f"y has {array.ndim} dimensions; it needs a column of labels per aspect")
     declared = spec if spec is not None else _aspects_of(measure)
+    if spec is None and not several and array.shape[1] == len(declared or ()) > 1:
+        declared = None
     if declared is None:
         if array.shape[1] != 1:
             raise MultiAspectError(
                 f"y has {array.shape[1]} columns without names; give aspects=[...] with {array.shape[1]} names, "
                 "or y as a DataFrame"
             )
-        declared = (y.name,) if isinstance(y, pd.Series) and isinstance(y.name, str) else ("relevance",)
+        name = getattr(y, "name", None)  # of a series of pandas or Polars
+        declared = (name,) if isinstance(name, str) and name else ("relevance",)
     names_ = [aspect_name(name) for name in declared]
     if len(names_) != array.shape[1]:
         raise MultiAspectError(
@@ -247,15 +304,17 @@ def find_qid(qid: object, X: object, y: object, column: str | None = None) -> ND
     if qid is not None:
         return np.asarray(qid)
     if column is not None:
-        if isinstance(X, pd.DataFrame) and column in X.columns:
-            return X[column].to_numpy()
-        available = choices(X.columns) if isinstance(X, pd.DataFrame) else type(X).__name__
+        features = to_pandas(X)
+        if features is not None and column in features.columns:
+            return features[column].to_numpy()
+        available = type(X).__name__ if features is None else choices(features.columns)
         raise MultiAspectError(f"qid_column is {column!r}, but X has no such column: {available}")
     for source in (y, X):
         index = getattr(source, "index", None)
         if isinstance(index, pd.Index) and "qid" in index.names:
             return index.get_level_values("qid").to_numpy()
     for source in (y, X):
-        if isinstance(source, pd.DataFrame) and "qid" in source.columns:
-            return source["qid"].to_numpy()
+        frame = to_pandas(source)
+        if frame is not None and "qid" in frame.columns:
+            return frame["qid"].to_numpy()
     return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,8 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, warn_once
+from ..frames import to_pandas
 from ..kernels.layout import Floats
 from ..measures import TOMA, MultiAspectMeasure
 from .labels import LabelledRows, check_length, find_qid, gains, label_frame, read_target
@@ -23,11 +26,33 @@ from .scorer import RankingScorer
 
 __all__ = ["AspectRanker"]
 
-#: LightGBM has gains 2^label - 1 for labels up to this, and XGBoost takes no greater ones with them.
-_GREATEST_DEFAULT_LABEL = 30
+#: LightGBM has gains 2^label - 1 for labels up to this, and XGBoost takes no larger ones with them.
+_LARGEST_DEFAULT_LABEL = 30
 
-#: LightGBM's list of gains has one for every whole number up to the greatest label; longer ones cost memory.
-_GREATEST_KEPT_LABEL = 10_000
+#: LightGBM's list of gains has one for every whole number up to the largest label; longer ones cost memory.
+_LARGEST_KEPT_LABEL = 10_000
+
+_MISSING = ("error", "lowest")
+
+#: Of fewer queries a feature may well tell them apart by chance.
+_FEWEST_QUERIES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The rows of the training set or of an evaluation set."""
+
+    X: Any
+    labels: pd.DataFrame
+    qids: NDArray[np.object_]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def codes(self) -> NDArray[np.intp]:
+        """The query of each row, numbered in the order of their first rows."""
+        return pd.factorize(self.qids)[0]
 
 
 def _has(method: str) -> Any:
@@ -49,13 +74,16 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     estimator : estimator
         A ranker or regressor, or a `Pipeline` that ends in one. It is cloned.
-    target : TOMA, CAM, On, Order or str, default TOMA
-        What is learnt: the weights of TOMA's classes, CAM's weighted sum of values, the values
-        of one aspect (by On or its name), or an Order's weights. A measure's parameters are
-        parameters of the search: ``target__distance``, ``target__weights``, … as are
+    target : measure, Order, DistanceOrder or str, default TOMA
+        What is learnt, as in `aggregate_labels`: the weights of TOMA's classes, the values of one aspect
+        (by On or its name), an Order's weights, the gains that uRBP, uRBPgr, unDCG, uERR and NWCS sum, or
+        CAM's linear form, which for mixed bases, MM, GAM and WHAM is a surrogate. A measure's
+        parameters are parameters of the search: ``target__distance``, ``target__weights``, … as are
         ``estimator__…``.
     qid_column : str, optional
         The column of X that holds the query; it is no feature, and is dropped.
+    missing : {'error', 'lowest'}, default 'error'
+        Whether a missing label (NaN) in `fit` is an error or is learnt as the lowest grade.
 
     Attributes
     ----------
@@ -73,12 +101,13 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    *Labels.* Rankers of LightGBM and XGBoost take whole labels: a fractional target is passed as
-    the index of its distinct values, with ``label_gain`` set to these values for LightGBM. Labels
-    above 30 have no default gain there, so ``label_gain`` is set to the labels themselves (above
-    10000 they are passed as fractional ones are); XGBoost gets ``ndcg_exp_gain=False`` then. A
-    ``label_gain`` you set is left alone: set one to compare targets of few and of many levels, as
-    LightGBM's own gain is 2^label - 1, while here and in TOMA over nDCG gains are linear.
+    *Labels.* The gains of LightGBM and XGBoost are 2^label - 1 by default, and are kept for grades and
+    classes (of TOMA, On and an Order) that are whole numbers up to 30. Any other target is learnt with the target
+    itself as the gain. LightGBM gets the index of each distinct value, with ``label_gain`` set to these values
+    (whole numbers up to 10000 stay as they are); XGBoost gets the target, with ``ndcg_exp_gain=False``
+    (with True, which takes whole labels only, the index of each distinct value). A
+    ``label_gain`` or ``ndcg_exp_gain`` you set is left alone: set one to compare targets of few and of many
+    levels, as in TOMA over nDCG gains are linear. CatBoost and regressors get the target.
 
     *Queries* come as ``qid``, by metadata routing (requested already), from `qid_column`, or from
     the index level or the column ``qid``, as in `ranking_scorer`.
@@ -102,10 +131,13 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     # A pipeline's score always has a sample_weight, if only None, for which somebody must answer.
     __metadata_request__score = {"qid": True, "sample_weight": None}
 
-    def __init__(self, estimator: Any, target: Any = TOMA, qid_column: str | None = None) -> None:
+    def __init__(
+        self, estimator: Any, target: Any = TOMA, qid_column: str | None = None, missing: str = "error"
+    ) -> None:
         self.estimator = estimator
         self.target = target
         self.qid_column = qid_column
+        self.missing = missing
 
     # -- parameters: a measure is no estimator, but its parameters can be searched ---------------
 
@@ -139,53 +171,150 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_rows, n_features)
-            Features, a row per (query, document).
-        y : array-like or DataFrame of shape (n_rows, n_aspects)
+        X : array-like or data frame of shape (n_rows, n_features)
+            Features, a row per (query, document). Frames of Polars and PyArrow reach the estimator as
+            frames of pandas.
+        y : array-like or data frame of shape (n_rows, n_aspects)
             A column of labels per aspect; an array's columns are named by the target's aspects.
         qid : array-like of shape (n_rows,), optional
             The query of each row, in any order.
         sample_weight : array-like of shape (n_rows,), optional
             Passed on; XGBoost's rankers take one weight a query, so it must not vary within one.
+        eval_set : list of (X, y), optional
+            Sets for early stopping, with labels as in `y`; they are aggregated together with `y`. Their
+            queries come as `eval_qid`, a list with an array-like of shape (n_rows,) per set, or
+            as `eval_group`, a list with the sizes of the queries per set, or as those of X and y.
+            The estimator gets them in its own terms; rows of a query must be together.
         **fit_params
-            Passed on as they are, such as ``eval_set``.
+            Passed on as they are.
 
         Returns
         -------
         AspectRanker
+
+        Raises
+        ------
+        MultiAspectError
+            If X, y, qid or the sets of `eval_set` do not match, labels are missing, or queries are
+            missing that the estimator or the target needs.
         """
         measure = read_target(self.target)
-        queries = find_qid(qid, X, y, self.qid_column)
-        X = self._features(X)
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        frame = label_frame(y, None, measure)
-        if len(frame) != n_rows:
-            raise MultiAspectError(f"y has {len(frame)} rows, but X has {n_rows}")
+        if self.missing not in _MISSING:
+            raise MultiAspectError(f"missing must be one of {choices(map(repr, _MISSING))}, got {self.missing!r}")
         self.estimator_ = clone(self.estimator)
         needed = _query_parameter(self.estimator_)
-        if queries is None:
-            if needed is not None:
-                raise MultiAspectError(
-                    f"{_last(self.estimator_).__class__.__name__} learns from rankings, so fit needs the query of "
-                    "every row: pass qid, name qid_column, or give y or X an index level called qid"
-                )
-            queries = np.arange(n_rows)
-        rows = LabelledRows(frame, queries)
-        target = rows.judgments.of_rows(gains(rows.judgments, measure))
-        # Rows of a query must stand together; otherwise they keep their order.
-        codes = pd.factorize(rows.qids)[0]
-        order = np.argsort(codes, kind="stable") if needed is not None else np.arange(n_rows)
-        label = self._label(target)[order]
-        weights = None if sample_weight is None else check_length(sample_weight, n_rows, "sample_weight")[order]
         passed = dict(fit_params)
+        train = self._part(X, y, qid, measure, "")
+        sets = self._evaluation_sets(passed, measure)
+        target = self._targets([train, *sets], measure)
+        # Rows of a query must stand together; otherwise they keep their order.
+        order = np.argsort(train.codes, kind="stable") if needed is not None else np.arange(len(train))
+        label, *others = self._labels(target, measure)
+        weights = None if sample_weight is None else check_length(sample_weight, len(train), "sample_weight")[order]
         if needed is not None:
-            passed[needed] = np.bincount(codes) if needed == "group" else codes[order]
+            passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes[order]
         if weights is not None:
             per_query = _family(_last(self.estimator_)) == "xgboost"
-            passed["sample_weight"] = _weight_per_query(weights, codes[order]) if per_query else weights
-        self._fit(_safe_indexing(X, order) if needed is not None else X, label, passed)
-        self._remember_features(X)
+            passed["sample_weight"] = _weight_per_query(weights, train.codes[order]) if per_query else weights
+        if sets:
+            passed |= self._handed_on(sets, others, needed)
+        _warn_of_query_columns(train.X, train.codes)
+        self._fit(_safe_indexing(train.X, order) if needed is not None else train.X, label[order], passed)
+        self._remember_features(train.X)
         return self
+
+    def _part(self, X: Any, y: Any, qid: Any, measure: MultiAspectMeasure, what: str) -> _Part:
+        """Read the features, labels and queries of the training set, or of the set `what`."""
+        queries = find_qid(qid, X, y, self.qid_column)
+        features = self._features(X)
+        n_rows = features.shape[0] if hasattr(features, "shape") else len(features)
+        frame = label_frame(y, None, measure)
+        if len(frame) != n_rows:
+            raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {n_rows}")
+        if queries is None:
+            needs = f"{_last(self.estimator_).__class__.__name__} learns from rankings"
+            if _query_parameter(self.estimator_) is None:
+                needs = f"the label by {measure} is normalised by query"
+                if not measure.GAIN_PER_QUERY:
+                    return _Part(features, frame, np.arange(n_rows).astype(str))
+            raise MultiAspectError(
+                f"{what}{needs}, so fit needs the query of every row: pass qid, name qid_column, or give y or X an "
+                "index level called qid"
+            )
+        return _Part(features, frame, LabelledRows(frame, queries).qids)
+
+    def _evaluation_sets(self, passed: dict[str, Any], measure: MultiAspectMeasure) -> list[_Part]:
+        """Take the evaluation sets and their queries out of the arguments of fit."""
+        other = [name for name in ("eval_X", "eval_y", "X_val", "y_val") if passed.get(name) is not None]
+        if other:
+            raise MultiAspectError(
+                f"expected evaluation sets as eval_set=[(X, y)], whose labels are aggregated, got {choices(other)}"
+            )
+        if passed.get("eval_set") is None:
+            return []
+        if isinstance(self.estimator_, Pipeline) and len(self.estimator_.steps) > 1:
+            raise MultiAspectError(
+                "the steps of a pipeline do not transform eval_set: transform X and the sets first, and wrap the "
+                "last step alone in AspectRanker"
+            )
+        given = passed.pop("eval_set")
+        pairs = [given] if isinstance(given, tuple) else list(given)
+        groups, queries = (passed.pop(name, None) for name in ("eval_group", "eval_qid"))
+        sets = []
+        for place, pair in enumerate(pairs):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise MultiAspectError(
+                    "expected eval_set as a list of pairs (X, y), with a column of labels per aspect in y, got "
+                    f"{type(pair).__name__}"
+                )
+            qid = _of_set(queries, place, len(pairs), "eval_qid")
+            sizes = _of_set(groups, place, len(pairs), "eval_group")
+            if qid is None and sizes is not None:
+                qid = np.repeat(np.arange(len(sizes)), np.asarray(sizes, dtype=np.intp))
+            part = self._part(pair[0], pair[1], qid, measure, f"eval_set[{place}]: ")
+            if _query_parameter(self.estimator_) is not None and (np.diff(part.codes) < 0).any():
+                raise MultiAspectError(
+                    f"eval_set[{place}]: the rows of a query must be together: sort them by query"
+                )
+            sets.append(part)
+        return sets
+
+    def _targets(self, parts: list[_Part], measure: MultiAspectMeasure) -> list[Floats]:
+        """The target of each part. All are labelled together, so that they have the same scales."""
+        columns = list(parts[0].labels.columns)
+        for place, part in enumerate(parts[1:]):
+            if sorted(part.labels.columns) != sorted(columns):
+                raise MultiAspectError(
+                    f"eval_set[{place}]: y has the columns {choices(part.labels.columns)}, but for training it has "
+                    f"{choices(columns)}"
+                )
+        frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
+        # One part alone keeps the names of its queries for messages.
+        queries = [part.qids if len(parts) == 1 else f"{place} " + part.qids for place, part in enumerate(parts)]
+        judgments = LabelledRows(frame, np.concatenate(queries)).judgments
+        for view in measure.views(judgments) if self.missing == "error" else ():
+            n_missing = int((~view.known).sum())
+            if n_missing:
+                raise MultiAspectError(
+                    f"y has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN): leave them out, or "
+                    "pass missing='lowest' to AspectRanker to learn them as the lowest grade"
+                )
+        target = judgments.of_rows(gains(judgments, measure))
+        return np.split(target, np.cumsum([len(part) for part in parts])[:-1])
+
+    def _handed_on(self, sets: list[_Part], labels: list[NDArray[Any]], needed: str | None) -> dict[str, Any]:
+        """The evaluation sets in the terms of the estimator."""
+        if needed == "group_id":
+            from catboost import Pool  # type: ignore[import-untyped]
+
+            pools = [Pool(part.X, label, group_id=part.codes) for part, label in zip(sets, labels, strict=True)]
+            return {"eval_set": pools[0] if len(pools) == 1 else pools}
+        passed: dict[str, Any] = {"eval_set": [(part.X, label) for part, label in zip(sets, labels, strict=True)]}
+        if needed == "group":
+            passed["eval_group"] = [np.bincount(part.codes) for part in sets]
+        elif needed == "qid":
+            passed["eval_qid"] = [part.codes for part in sets]
+        return passed
 
     def _fit(self, X: Any, label: NDArray[Any], passed: dict[str, Any]) -> None:
         if not isinstance(self.estimator_, Pipeline):
@@ -202,31 +331,35 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         with config_context(enable_metadata_routing=routed):
             self.estimator_.fit(X, label, **passed)
 
-    def _label(self, target: Floats) -> NDArray[Any]:
-        """The target as the estimator takes it, with its gains set to fit."""
+    def _labels(self, targets: list[Floats], measure: MultiAspectMeasure) -> list[NDArray[Any]]:
+        """The targets as the estimator takes them, with its gains set to fit."""
         last = _last(self.estimator_)
         kind = _family(last)
         if kind is None:
-            return target
-        greatest = target.max(initial=0.0)
+            return list(targets)
+        target = np.concatenate(targets)
+        largest = target.max(initial=0.0)
         whole = bool((target == np.floor(target)).all())
-        label, gain = target, None
-        if not whole or (kind == "lightgbm" and greatest > _GREATEST_KEPT_LABEL):
-            values = np.unique(np.append(target, 0.0))
-            label, gain = np.searchsorted(values, target).astype(np.float64), values
-        elif greatest > _GREATEST_DEFAULT_LABEL:
-            gain = np.arange(int(greatest) + 1, dtype=np.float64) if kind == "lightgbm" else label
-        if gain is not None:
-            if kind == "lightgbm" and last.get_params().get("label_gain") is None:
-                last.set_params(label_gain=gain.tolist())
-            elif kind == "xgboost" and last.get_params().get("ndcg_exp_gain") is None:
+        if whole and largest <= _LARGEST_DEFAULT_LABEL and measure.GAIN_IS_GRADE:
+            return [each.astype(np.int64) for each in targets]
+        gain = np.unique(np.append(target, 0.0))
+        if kind == "xgboost":
+            if last.get_params().get("ndcg_exp_gain") is None:
                 last.set_params(ndcg_exp_gain=False)
-        return label.astype(np.int64)
+            if whole or not last.get_params()["ndcg_exp_gain"]:
+                return list(targets)
+            return [np.searchsorted(gain, each) for each in targets]
+        if whole and largest <= _LARGEST_KEPT_LABEL:
+            gain = np.arange(int(largest) + 1, dtype=np.float64)
+        if last.get_params().get("label_gain") is None:
+            last.set_params(label_gain=gain.tolist())
+        return [np.searchsorted(gain, each).astype(np.int64) for each in targets]
 
     def _features(self, X: Any) -> Any:
-        if isinstance(X, pd.DataFrame):
+        frame = to_pandas(X)
+        if frame is not None:
             column = self.qid_column or "qid"
-            return X.drop(columns=column) if column in X.columns else X
+            return frame.drop(columns=column) if column in frame.columns else frame
         return X if hasattr(X, "shape") else np.asarray(X)
 
     def _remember_features(self, X: Any) -> None:
@@ -260,8 +393,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         float
         """
-        scorer = RankingScorer(read_target(self.target), None, "predict")
-        return scorer(self, X, y, qid=find_qid(qid, X, y, self.qid_column))
+        measure = read_target(self.target)
+        queries = find_qid(qid, X, y, self.qid_column)
+        return RankingScorer(measure, None, "predict")(self, X, label_frame(y, None, measure), qid=queries)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -294,6 +428,37 @@ def _family(estimator: Any) -> str | None:
         return None
     modules = {cls.__module__.partition(".")[0] for cls in type(estimator).__mro__}
     return next((name for name in ("lightgbm", "xgboost") if name in modules), None)
+
+
+def _of_set(given: Any, place: int, n_sets: int, what: str) -> Any:
+    """What is given for one of several evaluation sets, if anything is."""
+    if given is None:
+        return None
+    if len(given) != n_sets:
+        raise MultiAspectError(f"expected {what} as a list with one entry per set ({n_sets}), got {len(given)}")
+    return given[place]
+
+
+def _warn_of_query_columns(X: Any, codes: NDArray[np.intp]) -> None:
+    """Warn if the queries seem to be among the features."""
+    named = isinstance(X, pd.DataFrame)
+    columns = [column for column in X.columns if column == "qid"] if named else _query_columns(X, codes)
+    if columns:
+        warn_once(
+            f"the column {choices(columns)} of X looks like the query id, and is learnt as a feature "
+            "(it has one value in each query, and another in every other): drop it from X",
+            key="queries among the features",
+        )
+
+
+def _query_columns(X: Any, codes: NDArray[np.intp]) -> list[int]:
+    """The columns of an array with one value within every query, and different ones between at least ten."""
+    n_queries = codes.max(initial=-1) + 1
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or (np.bincount(codes) > 1).sum() < _FEWEST_QUERIES:
+        return []
+    first = X[np.unique(codes, return_index=True)[1]]
+    constant = np.flatnonzero((first[codes] == X).all(axis=0))
+    return [int(column) for column in constant if len(pd.unique(first[:, column])) == n_queries]
 
 
 def _weight_per_query(weights: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from ir_measures import Measure
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..aspects import Aspects, AspectSpec, parse_aspects
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, warn_once
+from ..frames import to_pandas
 from ..integration import parsing
 from ..measures import MultiAspectMeasure, On, SingleAspectMeasure
 from .labels import LabelledRows, find_qid
@@ -35,10 +37,12 @@ def ranking_scorer(
     Parameters
     ----------
     measure : ir_measures.Measure or str
-        A multi-aspect measure, or any other, which scores the first column of y.
-        ``On(aspect="credibility", base=nDCG) @ 10`` scores any other column.
+        A multi-aspect measure, or any other, which scores the column ``relevance`` (or ``label``) of y,
+        as in `evaluate`, or the only column that y has. ``On(aspect="credibility", base=nDCG) @ 10``
+        scores any other column.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Names the columns of y where y is an array, and selects them where it is a frame. Declared
+        Names the columns of y where y is an array, and selects them where it is a data frame (of pandas,
+        Polars or PyArrow), whose columns are found by name. Declared
         scales also go to a measure that has none, so that every fold uses the same scales.
     response_method : {'predict', 'decision_function', 'predict_proba'}
         Where the scores come from; of ``predict_proba`` with two classes the second counts.
@@ -63,12 +67,18 @@ def ranking_scorer(
     the column that `AspectRanker` is told by `qid_column`). There is never one silent group:
     without a qid the scorer raises.
 
+    scikit-learn turns the error into NaN and goes on, so a search would choose arbitrary parameters:
+    pass ``error_score='raise'`` to searches and to `cross_validate`. A column ``qid`` of X is dropped by
+    `AspectRanker` only; other estimators, and a pipeline's steps before it, take it for a feature: put the
+    query into the index, or pass it as ``qid``.
+
     *Folds.* Split by query, as `GroupKFold` does. Successive halving over samples cuts queries
     apart, and its scores are of truncated queries; halve over another resource, such as
     ``n_estimators``.
 
     *Ties* in the predictions rank the later row first: rows are documents named by their
     position, and of tied documents the one with the greater name comes first, as in trec_eval.
+    Predictions are compared as 64-bit floats, whereas scores of runs are compared as 32-bit floats.
     A query with a single row, or with worst labels only, counts like any other (as 0 where
     nothing can be gained).
 
@@ -126,13 +136,28 @@ class RankingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
         """Score `estimator` on the rows of X by the labels y."""
-        column = getattr(estimator, "qid_column", None)
-        queries = find_qid(qid, X, y, column if isinstance(X, pd.DataFrame) and column in X.columns else None)
+        column, features = getattr(estimator, "qid_column", None), to_pandas(X)
+        has_column = features is not None and column in features.columns
+        queries = find_qid(qid, X, y, column if has_column else None)
         if queries is None:
-            raise MultiAspectError(
+            message = (
                 f"{self!r} needs the query of every row: pass qid with metadata routing "
                 "(sklearn.set_config(enable_metadata_routing=True)), or give y or X an index level "
                 "or a column called qid"
+            )
+            # A search turns the error into NaN, and goes on to choose parameters by it.
+            warn_once(
+                f"{message}. Without metadata routing the qid passed to fit does not reach the scorer. "
+                "With error_score='raise' this is an error",
+                key="a scorer without qid",
+            )
+            raise MultiAspectError(message)
+        if features is not None and "qid" in features.columns and not _drops_qid(estimator):
+            warn_once(
+                f"X has a column qid, which {type(estimator).__name__} takes for a feature: pass qid with metadata "
+                "routing, or move it to the index of X or y. AspectRanker drops the column, but not "
+                "behind other steps of a pipeline",
+                key="qid among the features",
             )
         rows = LabelledRows(y, queries, self._aspects, self.measure)
         measure = self.measure_on(rows)
@@ -140,8 +165,15 @@ class RankingScorer:
         return -value if measure.lower_aggregate_is_better else value
 
     def measure_on(self, rows: LabelledRows) -> MultiAspectMeasure:
-        """The measure itself, or an ordinary one on the first column."""
-        return self._ordinary(rows.names[0], self._aspects if isinstance(self._aspects, Aspects) else None)
+        """The measure itself, or an ordinary one on relevance or on the only column there is."""
+        aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
+        measure = self._ordinary(aspect, self._aspects if isinstance(self._aspects, Aspects) else None)
+        if measure is not self.measure and aspect not in rows.names:
+            raise MultiAspectError(
+                f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}: "
+                f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
+            )
+        return measure
 
     def _scores(self, estimator: Any, X: Any) -> Any:
         respond = getattr(estimator, self._response_method, None)
@@ -161,3 +193,15 @@ class RankingScorer:
     def __repr__(self) -> str:
         more = "" if self._response_method == "predict" else f", response_method={self._response_method!r}"
         return f"ranking_scorer({self.measure}{more})"
+
+
+def _drops_qid(estimator: Any) -> bool:
+    """Whether an estimator leaves a column qid of X out of its features."""
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if isinstance(estimator, Pipeline):
+        steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
+        if steps and isinstance(steps[0], ColumnTransformer):
+            return not any(name.rpartition("__")[2] == "qid" for name in steps[0].get_feature_names_out())
+        return bool(steps) and _drops_qid(steps[0])
+    # Of an AspectRanker, which this module must not import.
+    return hasattr(estimator, "qid_column") and estimator.qid_column in (None, "qid")
