@@ -497,3 +497,16 @@ def test_ordinary_measures_are_computed_on_relevance(make: Any, split: Split) ->
     expected = split.expected(nDCG @ 5, scores)
     for labels in (turned, turned.rename(columns={"relevance": "label"})):
         assert make(nDCG @ 5, labels, split.qid_valid)(scores, _Set())[1] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_what_the_measure_sums_tells_rows_of_distinct_labels_in_another_order(make: Any) -> None:
+    rows = pd.DataFrame({"relevance": [2, 1, 0, 2], "credibility": [0, 3, 1, 1]})
+    target = CAM(base="DCG", aspects=ASPECTS)
+    labels = ma.aggregate_labels(rows.assign(qid="q", docno=list("abcd")), target)["label"].to_numpy()
+    scores = np.arange(4.0)
+    assert make(target, rows, ["q"] * 4)(scores, _Data(labels, [4]))[1] > 0
+    with pytest.raises(MultiAspectError, match=DO_NOT_MATCH):
+        make(target, rows, ["q"] * 4)(scores, _Data(labels[[1, 2, 0, 3]], [4]))
+    # A measure that has no such number is checked by the columns alone.
+    assert make(ma.NLRE(aspects=ASPECTS), rows, ["q"] * 4)(scores, _Data(labels, [4]))[1] > 0
