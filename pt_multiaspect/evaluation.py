@@ -38,7 +38,7 @@ def evaluate(
     ----------
     runs : mapping of str to run, sequence of runs, or run
         A run is a DataFrame with ``qid docno score``, a path of a TREC run file, or a dict
-        ``{qid: {docno: score}}``. Runs of a sequence are named by their file, or "run 1", …
+        ``{qid: {docno: score}}``. Runs in a sequence are named by their file, or "run 1", "run 2" etc.
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels, a numeric column per aspect; see `Judgments`. Read files with
         `read_qrels`.

@@ -495,8 +495,8 @@ class _Frustration(_Satisfaction):
 
     Parameters
     ----------
-    rel, cutoff
-        As of `Satisfaction`.
+    rel, cutoff : as in Satisfaction
+        See `Satisfaction`.
 
     Examples
     --------

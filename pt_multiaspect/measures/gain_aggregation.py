@@ -275,7 +275,7 @@ class _NWCS(MultiAspectMeasure):
     Parameters
     ----------
     weights : dict of str to float, optional
-        p_a, normalised to sum to 1; equal by default.
+        The weights p_a, normalised to sum to 1; equal by default.
     ideal : {'joint', 'separate', 'judged'}, default 'joint'
         What the score is divided by: ``'joint'``, the score of the best single ranking of the
         retrieved documents; ``'separate'``, Σ_a p_a IDCG_a of the best rankings of the retrieved

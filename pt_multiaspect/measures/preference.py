@@ -91,8 +91,8 @@ class _HarmfulCompat(_PreferenceCompat):
 
     Parameters
     ----------
-    order, p
-        As of `HelpfulCompat`.
+    order, p : as in HelpfulCompat
+        See `HelpfulCompat`.
 
     References
     ----------
@@ -121,8 +121,8 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
 
     Parameters
     ----------
-    order, p
-        As of `HelpfulCompat`.
+    order, p : as in HelpfulCompat
+        See `HelpfulCompat`.
 
     References
     ----------

@@ -142,8 +142,8 @@ class _NGRE(_RankErrors):
 
     Parameters
     ----------
-    mu, nu, aspects, cutoff
-        As of `NLRE`; here mu prices errors of the first aspect, nu those of the second.
+    mu, nu, aspects, cutoff : as in NLRE
+        See `NLRE`. For NGRE, mu is the cost of errors of the first aspect, nu of the second.
 
     References
     ----------

@@ -136,7 +136,7 @@ class _CAM(ScoreAggregation):
     base : ir_measures.Measure, str or dict, default 'nDCG'
         The measure μ on each aspect; a dict gives each aspect its own.
     weights : dict of str to float, optional
-        p_a, at least 0, normalised to sum to 1; equal by default. Aspects with 0 are left out.
+        The weights p_a ≥ 0, normalised to sum to 1; equal by default. Aspects of weight 0 are ignored.
     empty : {'zero', 'drop'}
         An aspect without any positive label in a query scores 0 there, as in the paper, or is
         left out of that query.
@@ -218,8 +218,8 @@ class _MM(ScoreAggregation):
 
     Parameters
     ----------
-    base, weights, empty, aspects, cutoff
-        As of `CAM`.
+    base, weights, empty, aspects, cutoff : as in CAM
+        See `CAM`.
 
     Notes
     -----
@@ -266,8 +266,8 @@ class _WHAM(_MM):
 
     Parameters
     ----------
-    base, weights, empty, aspects, cutoff
-        As of `CAM`.
+    base, weights, empty, aspects, cutoff : as in CAM
+        See `CAM`.
 
     References
     ----------
@@ -300,8 +300,8 @@ class _GAM(ScoreAggregation):
 
     Parameters
     ----------
-    base, weights, empty, aspects, cutoff
-        As of `CAM`.
+    base, weights, empty, aspects, cutoff : as in CAM
+        See `CAM`.
 
     References
     ----------

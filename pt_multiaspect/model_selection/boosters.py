@@ -167,8 +167,8 @@ def xgboost_metric(
 
     Parameters
     ----------
-    measure, Y_valid, qid_valid, aspects, name, check_labels
-        As of `lightgbm_metric`. Colons, at which XGBoost splits its logs, become equals signs in
+    measure, Y_valid, qid_valid, aspects, name, check_labels : as in lightgbm_metric
+        See `lightgbm_metric`. Colons, at which XGBoost splits its logs, become equals signs in
         the name.
 
     Returns

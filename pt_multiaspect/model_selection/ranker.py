@@ -386,8 +386,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, y, qid
-            As in `fit`.
+        X, y, qid : as in fit
+            See `fit`.
 
         Returns
         -------

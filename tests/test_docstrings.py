@@ -1,0 +1,203 @@
+"""Public names, and their docstrings: numpydoc's rules, and every parameter documented."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from numpydoc.docscrape import NumpyDocString
+from numpydoc.validate import validate
+
+import pt_multiaspect as ma
+
+MODULES = (
+    "pt_multiaspect",
+    "pt_multiaspect.analysis",
+    "pt_multiaspect.analysis.axioms",
+    "pt_multiaspect.datasets",
+    "pt_multiaspect.demo",
+    "pt_multiaspect.model_selection",
+    "pt_multiaspect.orders",
+    "pt_multiaspect.plots",
+    "pt_multiaspect.readability",
+)
+
+#: Not required everywhere: an extended summary, a section See Also.
+OPTIONAL = {"ES01", "SA01"}
+
+#: Public names without an example of their own: exceptions, results (see the function that returns them), the
+#: base class, and the demonstration, which prints a page.
+WITHOUT_EXAMPLE = {
+    "Collection",
+    "MultiAspectError",
+    "MultiAspectMeasure",
+    "MultiAspectWarning",
+    "RankedWorld",
+    "run_demo",
+}
+
+#: Methods with a short docstring, without all of Parameters and Returns. The list may only shrink.
+SHORT_METHODS = {
+    "Aspect.from_spec",
+    "Aspect.with_grades",
+    "AspectRanker.fit",
+    "AspectRanker.get_params",
+    "AspectRanker.predict",
+    "AspectRanker.score",
+    "AspectRanker.set_params",
+    "Aspects.spelled",
+    "Aspects.to_json",
+    "DistanceOrder.above_worst",
+    "DistanceOrder.class_index",
+    "DistanceOrder.closeness",
+    "DistanceOrder.to_list",
+    "Judgments.cached",
+    "Judgments.in_order",
+    "Judgments.labels",
+    "Judgments.of",
+    "Judgments.of_rows",
+    "Judgments.queries_of",
+    "Judgments.rows_of",
+    "Judgments.view",
+    "Judgments.views",
+    "MultiAspectMeasure.evaluate",
+    "MultiAspectMeasure.shares",
+    "MultiAspectMeasure.views",
+    "MultiAspectMeasure.warn_if_inferred",
+    "Order.class_of",
+    "Order.from_json",
+    "Order.spelled",
+    "Order.to_dict",
+    "Order.to_json",
+    "Order.weigh",
+    "Order.weigh_grades",
+}
+SHORT = {"PR01", "RT01", "RT03"}
+
+
+def public_names() -> Iterator[tuple[str, Any]]:
+    """All public functions, classes and measures with the names they are imported by, each once."""
+    seen = set()
+    for module in MODULES:
+        for name in importlib.import_module(module).__all__:
+            value = getattr(sys.modules[module], name)
+            if not isinstance(value, types.ModuleType | types.MappingProxyType) and id(value) not in seen:
+                seen.add(id(value))
+                yield f"{module}.{name}", value
+
+
+PUBLIC = dict(public_names())
+MEASURES = {name: value for name, value in PUBLIC.items() if isinstance(value, ma.MultiAspectMeasure)}
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if name not in {**MEASURES, **CLASSES}}
+METHODS = {
+    f"{name}.{attribute}": member
+    for name, value in CLASSES.items()
+    for attribute, member in vars(value).items()
+    if not attribute.startswith("_")
+    and (inspect.isfunction(member) or isinstance(member, property | classmethod | staticmethod))
+}
+
+
+def short(name: str, parts: int = 1) -> str:
+    return ".".join(name.split(".")[-parts:])
+
+
+def faults(name: str, ignored: set[str]) -> list[str]:
+    """What numpydoc finds wrong, as texts."""
+    return [f"{code}: {text}" for code, text in validate(name)["errors"] if code not in ignored]
+
+
+def documented(value: object, section: str) -> list[str]:
+    """The names in a section of a docstring, such as Parameters."""
+    doc = NumpyDocString(inspect.getdoc(value) or "")
+    return [name.strip().lstrip("*") for entry in doc[section] for name in entry.name.split(",")]
+
+
+def parameters(value: Any) -> list[str]:
+    return [name for name in inspect.signature(value).parameters if name != "self"]
+
+
+def test_there_is_something_to_check():
+    assert len(MEASURES) >= 30
+    assert len(FUNCTIONS) >= 30
+    assert len(CLASSES) >= 10
+    assert len(METHODS) >= 40
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name):
+    ignored = OPTIONAL | ({"EX01"} if short(name) in WITHOUT_EXAMPLE else set())
+    assert faults(name, ignored) == []
+    assert documented(FUNCTIONS[name], "Parameters") == parameters(FUNCTIONS[name])
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes(name):
+    value, ignored = CLASSES[name], set(OPTIONAL)
+    if short(name) in WITHOUT_EXAMPLE:
+        ignored.add("EX01")
+    if dataclasses.is_dataclass(value) and documented(value, "Attributes"):
+        # A result: users read its attributes, and only the package calls its constructor.
+        ignored.add("PR01")
+        fields = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
+        assert documented(value, "Attributes") == fields
+    assert faults(name, ignored) == []
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods(name):
+    ignored = OPTIONAL | {"EX01"}
+    if short(name, 2) in SHORT_METHODS:
+        ignored |= SHORT
+    assert faults(name, ignored) == []
+
+
+def test_the_list_of_short_methods_shrinks():
+    names = {short(name, 2): name for name in METHODS}
+    complete = [
+        each
+        for each in sorted(SHORT_METHODS)
+        if each not in names or not {code for code, _ in validate(names[each])["errors"]} & SHORT
+    ]
+    assert complete == [], "remove these from SHORT_METHODS"
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_measures(name):
+    # Measures are instances, whose parameters are not those of a signature: PR01, PR02.
+    assert faults(name, OPTIONAL | {"PR01", "PR02"}) == []
+    assert sorted(documented(MEASURES[name], "Parameters")) == sorted(MEASURES[name].SUPPORTED_PARAMS)
+    assert MEASURES[name].CITATION
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_list_public_names_only(module):
+    loaded = importlib.import_module(module)
+    assert [name for name in loaded.__all__ if name.startswith("_")] == []
+    assert len(set(loaded.__all__)) == len(loaded.__all__)
+    assert [name for name in loaded.__all__ if not hasattr(loaded, name)] == []
+    assert loaded.__doc__
+
+
+#: Names in `dir` besides those of `__all__`: modules of the package and of the standard library. May only shrink.
+OTHER_NAMES = {
+    "TYPE_CHECKING", "Any", "aspects", "datasets", "errors", "evaluation", "io", "judgments", "kernels", "measures",
+    "model_selection", "names", "order", "provider", "rankings", "readability", "runs",
+}  # fmt: skip
+
+
+def test_dir_lists_public_names_only():
+    # In a process of its own: an import of a submodule, as of the demo, adds it to `dir`.
+    code = "import pt_multiaspect; print(*dir(pt_multiaspect))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    listed = {name for name in done.stdout.split() if not name.startswith("_")}
+    assert set(ma.__all__) <= listed
+    assert listed - set(ma.__all__) <= OTHER_NAMES

@@ -1,0 +1,74 @@
+"""The structure of the package: small files, and few places that ask what a measure, order or base is.
+
+Run ``python tests/test_structure.py`` to list these places.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "pt_multiaspect"
+
+MOST_LINES = 450
+
+#: Files that are longer, with their lengths. The list may only shrink, and so may the files.
+LONG_FILES = {
+    "analysis/_search.py": 488,
+    "analysis/bounds.py": 484,
+    "aspects.py": 559,
+    "judgments.py": 492,
+    "measures/bases.py": 485,
+    "measures/classic.py": 516,
+    "order.py": 639,
+    "plots.py": 1071,
+}
+
+#: How many lines ask for the kind of a measure, order or base, instead of asking the object itself. These
+#: numbers may only go down: to three places, which adapt foreign measures.
+DISPATCHES = {
+    r"isinstance\([^)]*(Measure|Order|Base)\b|type\((TOMA|On)\)|NAME ==|has_kernel|is_linear": 66,
+    r"isinstance\(.*(ScoreAggregation|type\(CAM\))": 7,
+}
+
+
+def lines() -> list[tuple[str, int, str]]:
+    """All lines of the package, with the name of the file and the number of the line."""
+    return [
+        (path.relative_to(PACKAGE).as_posix(), number, line)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    ]
+
+
+def dispatches(pattern: str) -> list[str]:
+    return [f"{file}:{number}: {line.strip()}" for file, number, line in lines() if re.search(pattern, line)]
+
+
+def test_files_are_short():
+    lengths = {file: number for file, number, _ in lines()}
+    assert len(lengths) > 50
+    too_long = {
+        file: length for file, length in lengths.items() if length > max(MOST_LINES, LONG_FILES.get(file, 0))
+    }
+    assert too_long == {}, f"split these files, see CONTRIBUTING.md (at most {MOST_LINES} lines)"
+
+
+def test_the_list_of_long_files_shrinks():
+    lengths = {file: number for file, number, _ in lines()}
+    short = [file for file in LONG_FILES if lengths.get(file, 0) <= MOST_LINES]
+    assert short == [], "these files are short or gone: remove them from LONG_FILES"
+
+
+@pytest.mark.parametrize("pattern", DISPATCHES)
+def test_dispatches_do_not_increase(pattern):
+    found = dispatches(pattern)
+    assert len(found) <= DISPATCHES[pattern], "\n".join(["ask the object instead of its type:", *found])
+
+
+if __name__ == "__main__":
+    for each, most in DISPATCHES.items():
+        places = dispatches(each)
+        print(*places, f"{len(places)} of at most {most}: {each}", sep="\n")
