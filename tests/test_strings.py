@@ -30,7 +30,7 @@ VARIANTS: list[Measure] = [
         NAMED, UNNAMED, "relevance,credibility", {"relevance": 2, "credibility": 3},
     )),
     *(measure @ 10 for measure in ALL if "cutoff" in measure.SUPPORTED_PARAMS and measure.NAME != "MM"),
-    TOMA(distance=ORDER),
+    TOMA(order=ORDER),
     TOMA(distance=1.5, weights={"relevance": 2, "credibility": 1}, gate="relevance", aspects=NAMED) @ 5,
     CAM(base={"relevance": "nDCG@5", "credibility": "AP(rel=2)"}),
     CAM(base="RBP(p=0.5,rel=1)", normalized=False, empty="drop"),
