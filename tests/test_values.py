@@ -1,0 +1,203 @@
+"""Every kind of measure keeps its values: a guard for changes of structure.
+
+Some 5000 values of small generated collections stand in ``values.json`` and must come out the same to 1e-12.
+Run this file as a program to write them anew, which is right only when a change of values is intended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, GAM, MM, TOMA, WHAM, Aspect, Aspects, Judgments, On, Order
+from pt_multiaspect.measures import ALL
+from pt_multiaspect.rankings import Rankings
+
+pytestmark = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
+
+PATH = Path(__file__).with_name("values.json")
+NAMES = ("relevance", "credibility", "understandability")
+
+GRADED = ("nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "nDCG(dcg='exp-log2')@3", "ERR", "ERR@2")
+BINARY = (
+    "AP", "AP@3", "AP(rel=2)", "P@1", "P@3", "P(rel=2)@3", "R@3", "RR", "RR(rel=2)", "Rprec", "RBP(p=0.5)",
+    "RBP(rel=1)@3", "Success@2", "SetP", "SetP(relative=True)", "SetR", "SetF(beta=0.5)", "SetAP",
+)  # fmt: skip
+#: Computed by ir-measures, on whole labels only.
+FOREIGN = ("Bpref", "infAP", "Compat(p=0.8)", "IPrec@0.1", "nDCG(judged_only=True)")
+OWN = (
+    "CG@2", "DCG", "DCG(dcg='jarvelin')@3", "DCG(dcg='exp-log2')", "CRP", "CRP@2", "nCRP", "CRPRecovery", "ESL",
+    "RecallEffort(expected=2)", "RelativeRecall(expected=2)", "Satisfaction@3", "Frustration",
+)  # fmt: skip
+NEGATIVE = ("CRP", "CRP@2")
+
+
+class Numbers:
+    """A linear congruential generator, so that no library's generator is part of the guard."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed
+
+    def below(self, n: int) -> int:
+        self._state = (self._state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (self._state >> 33) % n
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What collections of one kind have in common."""
+
+    aspects: Aspects
+    labels: tuple[tuple[float, ...], ...]
+    whole: bool = True
+    #: Whether the aspects' gains have the same span, so that TOMA's `axes` make no difference.
+    equal: bool = True
+
+
+NAN = float("nan")
+KINDS = {
+    "equal": Kind(Aspects(dict.fromkeys(NAMES, 2)), ((0, 1, 2, -1, NAN),) * 3),
+    "unequal": Kind(
+        Aspects(dict(zip(NAMES, (2, 3, 1), strict=True))),
+        ((0, 1, 2, -1, NAN), (0, 1, 2, 3, -2, NAN), (0, 1, NAN)),
+        equal=False,
+    ),
+    "declared": Kind(
+        Aspects(
+            {
+                "relevance": Aspect([0, 1, 2], values=[0, 1, 4], gains=[0, 1, 1]),
+                "credibility": Aspect([0, 1, 2, 3], values=[0, 0.5, 2, 4], gains=[0.1, 0.4, 0.8, 1], threshold=2),
+                "understandability": Aspect(
+                    [1, 2, 3], values=[4, 2, 0], gains=[1, 0.5, 0.2], greater_is_better=False
+                ),
+            }
+        ),
+        ((0, 1, 2, NAN), (0, 1, 2, 3, NAN), (1, 2, 3, NAN)),
+        whole=False,
+    ),
+    "fractional": Kind(
+        Aspects({"relevance": Aspect([0, 0.5, 1]), "credibility": Aspect([0, 1 / 3, 1]), "understandability": 1}),
+        ((0, 0.5, 1, NAN), (0, 1 / 3, 1, NAN), (0, 1, NAN)),
+        whole=False,
+    ),
+}  # fmt: skip
+COLLECTIONS = (("equal", 1), ("equal", 2), ("unequal", 3), ("declared", 4), ("declared", 5), ("fractional", 6))
+N_QUERIES = 4
+
+
+def toma(kind: Kind, **params: Any) -> ma.MultiAspectMeasure:
+    return TOMA(aspects=kind.aspects, **params)
+
+
+def measures(kind: Kind) -> Iterator[tuple[str, ma.MultiAspectMeasure]]:
+    """The measures asked of a kind of collection, by names of their own."""
+    aspects = kind.aspects
+    bases = (*GRADED, *BINARY, *OWN, *(FOREIGN if kind.whole else ()))
+    weights = dict(zip(NAMES, (1, 2, 0.5), strict=True))
+    for base in bases:
+        yield f"On {base}", On(aspect="credibility", base=base, aspects=aspects)
+        yield f"CAM {base}", CAM(base=base, weights=weights, aspects=aspects)
+        yield f"TOMA {base}", toma(kind, base=base)
+        if base not in NEGATIVE:
+            yield f"MM {base}", MM(base=base, empty="drop", aspects=aspects)
+            yield f"GAM {base}", GAM(base=base, weights=weights, aspects=aspects)
+    for base in ("nDCG", "nDCG@2", "P@3", "R@3", "Rprec", "RBP(p=0.5)", "SetR"):
+        for empty in ("zero", "drop"):
+            yield f"CAM {base} normalized {empty}", CAM(base=base, normalized=True, empty=empty, aspects=aspects)
+    mixed = {"relevance": "nDCG@2", "credibility": "P@3", "understandability": "Rprec"}
+    yield "CAM mixed normalized", CAM(base=mixed, normalized=True, weights=weights, aspects=aspects)
+    for base in ("nDCG", "nDCG@2", "AP", "DCG@2", "CG@2", "CRP", "P@3"):
+        for weighting in ("normalized", "exponential"):
+            yield f"TOMA {base} {weighting}", toma(kind, base=base, weighting=weighting, gate="relevance")
+    for distance in ("manhattan", "chebyshev", 3, 2.5):
+        for base in ("nDCG", "AP", "ERR@2"):
+            yield f"TOMA {base} {distance}", toma(kind, base=base, distance=distance, weights=weights)
+    for base in ("AP", "P(rel=2)@3", "nDCG"):
+        yield f"TOMA {base} top-half", toma(kind, base=base, positives="top-half")
+    two = {name: kind.aspects[name] for name in NAMES[:2]}
+    yield "WHAM", WHAM(aspects=two)
+    yield "NLRE mu nu", ma.NLRE(mu=1, nu=0.25, aspects=aspects)
+    for s in (0.5, 3):
+        yield f"unDCG {s}", ma.unDCG(s=s, aspects=aspects) @ 3
+        yield f"uERR {s}", ma.uERR(s=s, aspects=aspects) @ 3
+    yield "NWCS separate", ma.NWCS(ideal="separate", weights=weights, aspects=aspects) @ 3
+    for measure in (ma.uRBP, ma.uRBPgr, ma.unDCG, ma.uERR, ma.NWCS, ma.NLRE, ma.NGRE):
+        yield measure.NAME, measure(aspects=aspects)
+        yield f"{measure.NAME} 2", measure(aspects=aspects) @ 2
+    if kind.whole:
+        order = preferences()
+        for measure in (ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful):
+            yield measure.NAME, measure
+            yield f"{measure.NAME} order", measure(order=order, p=0.8)
+        for measure in (ma.GMAP, ma.HMAP, ma.CG, ma.DCG, ma.CRP @ 3, ma.nCRP, ma.ESL(wanted=2)):
+            yield f"{measure} alone", measure
+
+
+def preferences() -> Order:
+    """An explicit order of relevance and credibility that punishes documents that are only relevant."""
+    weights = {(r, c): r * c - (1 if r and not c else 0) for r in range(3) for c in range(4)}
+    return Order(weights, ["relevance", "credibility"], allow_violations=True)
+
+
+def collection(name: str, seed: int) -> Rankings:
+    """A small run joined with judgments: ties, unjudged documents, a query that the run misses."""
+    numbers, labels = Numbers(seed), KINDS[name].labels
+    judged, run = [], []
+    for query in range(N_QUERIES):
+        for document in range(4 + numbers.below(6)):
+            row = [each[numbers.below(len(each))] for each in labels]
+            judged.append((f"q{query}", f"d{document}", *row))
+        for document in range(12) if query else ():
+            if numbers.below(3):
+                run.append((f"q{query}", f"d{document}", numbers.below(6) / 4))
+    qrels = pd.DataFrame(judged, columns=["query_id", "doc_id", *NAMES])
+    return Rankings(pd.DataFrame(run, columns=["query_id", "doc_id", "score"]), Judgments(qrels))
+
+
+def compute(name: str, seed: int) -> dict[str, list[float]]:
+    rankings = collection(name, seed)
+    return {label: measure.evaluate(rankings).tolist() for label, measure in measures(KINDS[name])}
+
+
+@pytest.mark.parametrize(("name", "seed"), COLLECTIONS)
+def test_values_are_those_of_the_guard(name: str, seed: int) -> None:
+    expected = json.loads(PATH.read_text())[f"{name} {seed}"]
+    found = compute(name, seed)
+    assert list(found) == list(expected)
+    wrong = {
+        label: (values, expected[label])
+        for label, values in found.items()
+        if not np.allclose(values, expected[label], rtol=1e-12, atol=1e-12)
+    }
+    assert not wrong
+
+
+def test_the_guard_is_large_and_looks_at_every_measure() -> None:
+    pinned = json.loads(PATH.read_text())
+    values = [value for table in pinned.values() for row in table.values() for value in row]
+    assert len(values) > 4500
+    assert len({round(value, 9) for value in values}) > 1000
+    looked_at = {label for table in pinned.values() for label in table}
+    asked = " ".join(looked_at)
+    known = {"CoverageRatio", "NoveltyRatio"}  # these ask for a column `known` and have tests of their own
+    assert not [measure.NAME for measure in ALL if measure.NAME not in asked and measure.NAME not in known]
+
+
+if __name__ == "__main__":
+    import warnings
+
+    warnings.simplefilter("ignore", ma.MultiAspectWarning)
+    tables = [
+        f'"{name} {seed}":{{\n' + ",\n".join(f"{json.dumps(k)}:{json.dumps(v)}" for k, v in table.items()) + "}"
+        for name, seed in COLLECTIONS
+        for table in [compute(name, seed)]
+    ]
+    PATH.write_text("{" + ",\n".join(tables) + "}\n")
