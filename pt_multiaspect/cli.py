@@ -14,8 +14,7 @@ from . import __version__
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
 from .io import read_qrels
-from .measures import ALL
-from .measures.base import Param
+from .measures import ALL, Param
 
 __all__ = ["main"]
 

@@ -9,13 +9,13 @@ import pandas as pd
 from ir_measures import Measure
 from ir_measures.measures import MeanAgg
 
+from ._typing import Floats
+from .bases.delegated import by_ir_measures, first_fraction
 from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
 from .integration.labels import record, recorded
 from .integration.parsing import parse_all
 from .judgments import Judgments, check_distinct_columns
-from .kernels.layout import Floats
 from .measures import MultiAspectMeasure
-from .measures.elsewhere import by_ir_measures, first_fraction
 from .rankings import run_frame
 from .runs import join, named_runs
 

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ._typing import Bools, Floats, Ints
 from .aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name, infer_grades, spell
 from .errors import MultiAspectError, choices, counted, warn_once
 from .frames import to_pandas
-from .kernels.layout import Bools, Floats, Ints
 from .kernels.target import Target
 
 __all__ = ["AspectView", "Judgments"]
@@ -250,13 +250,21 @@ class AspectView:
         """The greatest P the scale has."""
         return 1.0 if self.scale.identity else float(self.scale.gains.max())
 
-    def reaches(self, rel: float) -> Bools:
+    def at_least(self, rel: float) -> Bools:
         """Which documents have at least the label `rel`, in the scale's direction."""
-        label = np.where(self.known, self.label, np.nan)
         with np.errstate(invalid="ignore"):
-            return np.asarray(label >= rel if self.scale.greater_is_better else label <= rel, dtype=np.bool_)
+            return np.asarray(
+                self.label >= rel if self.scale.greater_is_better else self.label <= rel, dtype=np.bool_
+            )
 
-    def _regained(self, gains: dict[float, float]) -> Floats:
+    @cached_property
+    def junk(self) -> Floats:
+        """0 for an ordinary label, the distance below the worst grade or 0 of a junk label, NaN without a label."""
+        upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
+        return np.minimum(upwards, 0.0)
+
+    def mapped(self, gains: Mapping[float, float]) -> Floats:
+        """The labels themselves, at least 0, with some of them replaced by other gains."""
         gain = np.nan_to_num(self.label)
         for label, value in gains.items():
             gain[self.label == label] = value
@@ -266,18 +274,12 @@ class AspectView:
     def target(self) -> Target:
         """This aspect as a base measure sees it."""
         values = np.maximum(self.scale.values, 0.0)
-        labels = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
         return Target(
             n_queries=self.n_queries,
-            pool_query=self.pool_query,
+            query=self.pool_query,
             gain=np.where(self.known, values[self.grade], 0.0),
-            positive=self.positive,
             top=float(values[-1]),
-            reaches=self.reaches,
-            labels=labels,
-            signs=labels,
-            regained=self._regained,
-            on_threshold=self.check_threshold,
+            source=self,
         )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ._typing import Floats, Ints
 from .errors import MultiAspectError, choices, counted, warn_once
 from .frames import to_pandas
 from .judgments import (
@@ -22,9 +24,34 @@ from .judgments import (
     id_column,
     identifiers,
 )
-from .kernels.layout import Ints, Layout
+from .kernels.hits import Hits
 
-__all__ = ["Rankings"]
+__all__ = ["Ranking", "Rankings"]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking(Hits):
+    """The first ranks of a run: what a base scores."""
+
+    run: Rankings
+
+    @property
+    def judgments(self) -> Judgments:
+        """The judged documents."""
+        return self.run.judgments
+
+    @property
+    def ties(self) -> Ints:
+        """A number per retrieved document of the whole run, the same for documents of a query with tied scores."""
+        return self.run.levels
+
+    def labels(self, column: str) -> Floats:
+        """The labels of another column of the qrels, a float per judged document, NaN where missing."""
+        return self.judgments.labels(column)
+
+    def frame(self) -> pd.DataFrame:
+        """The whole run as a frame whose scores count down, see `Rankings.rescored`."""
+        return self.run.rescored()
 
 
 ScoreType = type[np.float32] | type[np.float64]
@@ -80,7 +107,7 @@ class Rankings:
         row = judgments.rows_of(self._query, self._docnos, keys[order])
         hits = np.flatnonzero(row >= 0)
         #: Where the judged documents stand.
-        self.layout = Layout(
+        self.hits = Hits(
             n_queries=judgments.n_queries,
             pool_query=judgments.pool_query,
             query=self._query[hits],
@@ -96,12 +123,10 @@ class Rankings:
             self._cache[key] = make()
         return self._cache[key]
 
-    def top(self, cutoff: int | None) -> Layout:
-        """The layout of the first `cutoff` ranks."""
-        if cutoff is None:
-            return self.layout
-        layout: Layout = self.shared(("top", cutoff), lambda: self.layout.top(cutoff))
-        return layout
+    def top(self, cutoff: int | None) -> Ranking:
+        """The first `cutoff` ranks."""
+        hits: Hits = self.hits if cutoff is None else self.shared(("top", cutoff), lambda: self.hits.top(cutoff))
+        return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
     @property
     def levels(self) -> Ints:
@@ -124,7 +149,7 @@ class Rankings:
             {
                 "query_id": self.judgments.qids[self._query],
                 "doc_id": self._docnos,
-                "score": (self.layout.n_ret[self._query] - self._rank + 1).astype(np.float64),
+                "score": (self.hits.n_ret[self._query] - self._rank + 1).astype(np.float64),
             }
         )
 

@@ -574,7 +574,7 @@ def test_parameters_are_refused_before_retrieval(measure: str) -> None:
     assert system.calls == 0
 
 
-KERNELS = ["whole labels", "nDCG, AP, P", "weighting='classes'"]
+KERNELS = ["whole labels", "AP, ERR, nDCG, P", "weighting='classes'"]
 
 
 @cases(
@@ -670,7 +670,8 @@ def test_a_million_classes_are_the_most() -> None:
     for base in ("nDCG", "AP"):
         normalized = TOMA(base=base, distance="manhattan", axes="gains", weighting="normalized", aspects=too_many)
         assert all(0 <= value <= 1 for value in values(normalized).values())
-        refusal(lambda measure=normalized: evaluate(measure(positives="top-half")), *shown)
+        if base == "AP":  # nDCG does not ask what is positive, so it needs no classes
+            refusal(lambda measure=normalized: evaluate(measure(positives="top-half")), *shown)
 
 
 def test_too_many_classes_are_found_out_in_little_memory() -> None:

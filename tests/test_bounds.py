@@ -333,10 +333,10 @@ def test_attainable_counts_topics() -> None:
 
 
 def test_attainable_says_what_the_search_leaves_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pt_multiaspect.analysis import bounds
+    from pt_multiaspect.analysis.upper_bounds import attainable as module
 
     found = pd.DataFrame({"value": [1.0, 0.5, 0.5], "bound": [1.0, 1.0, 0.75]})
-    monkeypatch.setattr(bounds, "upper_bound", lambda *_, **__: found)
+    monkeypatch.setattr(module, "upper_bound", lambda *_, **__: found)
     (row,) = attainable({"q": {"d": 1}}, "nDCG").to_dict("records")
     assert (row["attainable"], row["unattainable"], row["undecided"]) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
 
@@ -352,7 +352,6 @@ TWO = {"relevance": 1, "credibility": 1}
     [
         (lambda: upper_bound(QRELS, CAM(aspects=TWO), "best"), "strategy is one of auto, exact, search"),
         (lambda: upper_bound(QRELS, CAM(base="AP", aspects=TWO), "exact"), "take strategy='search'"),
-        (lambda: upper_bound(QRELS, TOMA(aspects=TWO), "search"), "take strategy='exact'"),
         (lambda: upper_bound(QRELS, CAM(normalized=True, aspects=TWO), "search"), "take strategy='exact'"),
         (lambda: upper_bound(QRELS, CAM(base="SetF", aspects=TWO)), "best by SetF; bounds are known"),
         (lambda: upper_bound(QRELS, CAM(base="SetF", aspects=TWO), "sum"), "best by SetF; bounds"),

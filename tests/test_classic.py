@@ -322,7 +322,7 @@ QRELS = {"q": {"a": 1}}
         (lambda: CAM(base=HelpfulCompat), ["CAM", "multi-aspect", "HelpfulCompat"]),
         (lambda: DCG(dcg="log10"), ["DCG", "log10", "jarvelin"]),
         (lambda: TOMA(base=DCG(dcg="exp-log2"), weighting="exponential"), ["TOMA", "exponentiates", "classes"]),
-        (lambda: CAM(base=CG, normalized=True), ["CAM", "normalized", "CG"]),
+        (lambda: CAM(base=Satisfaction, normalized=True), ["CAM", "normalized", "Satisfaction"]),
         (lambda: HelpfulCompat(order="euclidean"), ["HelpfulCompat", "Order", "euclidean"]),
         (lambda: HelpfulCompat(p=1), ["HelpfulCompat", "p", "below 1"]),
         (lambda: Satisfaction(rel=-1), ["Satisfaction", "rel", "-1"]),

@@ -17,9 +17,9 @@ from ir_measures import AP, Measure, P, R, nDCG
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On, errors
+from pt_multiaspect.bases.strings import read_measure
 from pt_multiaspect.integration.parsing import as_measure, parse, parse_all
 from pt_multiaspect.measures import ALL
-from pt_multiaspect.measures.strings import read_measure
 
 NAMED = ma.Aspects({"relevance": 2, "credibility": 3}, name="strings-test")
 UNNAMED = ma.Aspects({"relevance": ma.Aspect(grades=[0, 1, 2], threshold=2), "credibility": 3})

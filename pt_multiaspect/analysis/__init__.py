@@ -1,10 +1,10 @@
 """Evaluating the evaluation: how measures agree, and how well they tell systems apart."""
 
 from . import axioms
-from .bounds import attainable, ideal_values, upper_bound
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .quality import document_quality, zero_aspect_documents
+from .upper_bounds import attainable, ideal_values, upper_bound
 
 __all__ = [
     "DiscriminativePower",

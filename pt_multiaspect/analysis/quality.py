@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._typing import Bools, Floats, Ints
 from ..aspects import parse_aspects
 from ..errors import MultiAspectError, choices, counted, warn_once
 from ..judgments import AspectView, Judgments
-from ..kernels.layout import Bools, Floats, Ints
 from ..runs import join, named_runs
 from ._frames import check_choice, check_count, directions, matrix
 
@@ -272,14 +272,14 @@ class _Best:
         documents, total = np.zeros((2, len(ranges), len(self.measures)))
         for name, part in self._part.items():
             _, rankings = join(name, self._runs[name], self.judgments)
-            layout = rankings.top(deepest).dense()
-            place = _place(layout.rank, ranges)
+            hits = rankings.top(deepest).dense()
+            place = _place(hits.rank, ranges)
             kept = place >= 0
             shape = (self.judgments.n_queries, len(ranges))
-            cells = np.ravel_multi_index((layout.query[kept], place[kept]), shape)
+            cells = np.ravel_multi_index((hits.query[kept], place[kept]), shape)
             size = self.judgments.n_queries * len(ranges)
             counts = np.bincount(cells, minlength=size).reshape(shape)
-            sums = np.bincount(cells, weights=worth[layout.row[kept]], minlength=size).reshape(shape)
+            sums = np.bincount(cells, weights=worth[hits.row[kept]], minlength=size).reshape(shape)
             documents += counts.T @ part
             total += sums.T @ part
         return documents, total

@@ -9,9 +9,9 @@ from typing import Any
 import ir_measures
 from ir_measures import ERR, RBP, Measure
 
+from ..bases.strings import check_params, read_measure
 from ..errors import MultiAspectError, choices
 from ..measures import CAM, NLRE, NWCS, MultiAspectMeasure, On
-from ..measures.strings import check_params, read_measure
 
 __all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all", "trec_names"]
 

@@ -7,27 +7,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from .layout import Floats, Layout, positions, ratio
+from .._typing import Floats
+from .hits import Hits, positions, ratio
 
 
-def compatibility(layout: Layout, gain: Floats, p: float) -> Floats:
+def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
     """RBO of each ranking with the ideal ranking of documents with gain, over that of the ideal with itself.
 
     Equal gains stand in the ideal as in the ranking, documents that were not retrieved last.
     """
     n_pool = len(gain)
     rank = np.full(n_pool, np.iinfo(np.intp).max, dtype=np.intp)
-    rank[layout.row] = layout.rank
+    rank[hits.row] = hits.rank
     kept = np.flatnonzero(gain > 0)
-    order = kept[np.lexsort((rank[kept], -gain[kept], layout.pool_query[kept]))]
-    query = layout.pool_query[order]
+    order = kept[np.lexsort((rank[kept], -gain[kept], hits.pool_query[kept]))]
+    query = hits.pool_query[order]
     ideal = positions(query) + 1
-    depth = np.maximum(layout.n_ret, np.bincount(query, minlength=layout.n_queries))
+    depth = np.maximum(hits.n_ret, np.bincount(query, minlength=hits.n_queries))
     weights = p ** np.arange(depth.max(initial=0)) / np.arange(1, depth.max(initial=0) + 1)
     agreement = np.concatenate([[0.0], np.cumsum(weights)])
     # From the depth at which both have it, a document counts in the overlap of every depth.
     retrieved = rank[order] <= depth[query]
     both = np.maximum(ideal, rank[order])[retrieved]
-    score = layout.total(agreement[depth[query[retrieved]]] - agreement[both - 1], query[retrieved])
-    best = layout.total(agreement[depth[query]] - agreement[ideal - 1], query)
+    score = hits.total(agreement[depth[query[retrieved]]] - agreement[both - 1], query[retrieved])
+    best = hits.total(agreement[depth[query]] - agreement[ideal - 1], query)
     return np.minimum(ratio(score, best), 1.0)

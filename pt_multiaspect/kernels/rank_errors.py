@@ -10,27 +10,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .layout import Floats, Ints, Layout, descending, positions, sums
+from .._typing import Floats, Ints
+from .hits import Hits, descending, positions, sums
 
 
-def errors(layout: Layout, grade: Ints) -> Floats:
+def errors(hits: Hits, grade: Ints) -> Floats:
     """The error ε of each hit against the document one rank above it, 0 where there is none.
 
     The ideal order sorts the retrieved documents by grade, equal grades in the order of the
     ranking. A document of the worst grade never stands in error against the one above it,
     so only better hits are looked at, and unjudged documents are only counted.
     """
-    n_hits = len(layout.query)
+    n_hits = len(hits.query)
     result = np.zeros(n_hits)
-    better = np.flatnonzero(grade[layout.row] > 0)
-    query, rank = layout.query[better], layout.rank[better]
-    order = descending(query, grade[layout.row[better]].astype(np.float64))
+    better = np.flatnonzero(grade[hits.row] > 0)
+    query, rank = hits.query[better], hits.rank[better]
+    order = descending(query, grade[hits.row[better]].astype(np.float64))
     ideal = np.empty(len(better), dtype=np.intp)
     ideal[order] = positions(query[order]) + 1
     before = positions(query)
     above = np.empty(len(better), dtype=np.intp)
     # The document above has the worst grade: it comes after all better ones, in its own order.
-    above[:] = sums(query, np.ones(len(query)), layout.n_queries)[query] + (rank - 1 - before)
+    above[:] = sums(query, np.ones(len(query)), hits.n_queries)[query] + (rank - 1 - before)
     adjacent = np.flatnonzero((before[1:] > 0) & (rank[1:] == rank[:-1] + 1)) + 1
     above[adjacent] = ideal[adjacent - 1]
     result[better] = np.where(rank > 1, np.maximum(above - ideal, 0), 0)
@@ -55,31 +56,34 @@ def _normalised(error: Floats, n_ret: Ints, sizes: Ints, greatest: Floats) -> Fl
 
 
 def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[Ints]) -> Floats:
-    """Π(μ_a + ε_a) - Π μ_a."""
-    product: Floats = np.ones(len(epsilons[0]))
+    """Π(μ_a + ε_a) - Π μ_a, as a sum of terms of at least 0, so that no digits cancel where some μ is large."""
+    difference: Floats = np.zeros(len(epsilons[0]))
+    product = 1.0
     for constant, epsilon in zip(constants, epsilons, strict=True):
-        product = product * np.asarray(constant + epsilon, dtype=np.float64)
-    return product - float(np.prod(constants))
+        difference = np.asarray(difference * (constant + epsilon) + product * epsilon, dtype=np.float64)
+        product *= constant
+    return difference
 
 
-def nlre(layout: Layout, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
+def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Normalised local rank error (Eq. 4-6, with a factor per aspect)."""
-    pairs = np.log2(np.maximum(layout.rank, 2))  # the pair (i, i + 1) is discounted by log2(1 + i)
-    error = layout.total(_products(constants, epsilons) / pairs)
-    sizes = np.unique(layout.n_ret)
+    pairs = np.log2(np.maximum(hits.rank, 2))  # the pair (i, i + 1) is discounted by log2(1 + i)
+    error = hits.total(_products(constants, epsilons) / pairs)
+    sizes = np.unique(hits.n_ret)
     m, weight, owner = _greatest_errors(sizes)
     greatest = sums(owner, _products(constants, [m] * len(constants)) * weight, len(sizes))
-    return _normalised(error, layout.n_ret, sizes, greatest)
+    return _normalised(error, hits.n_ret, sizes, greatest)
 
 
-def ngre(layout: Layout, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
+def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Normalised global rank error (Eq. 7-9, with a factor per aspect)."""
-    pairs = np.log2(np.maximum(layout.rank, 2))
-    sizes = np.unique(layout.n_ret)
+    pairs = np.log2(np.maximum(hits.rank, 2))
+    sizes = np.unique(hits.n_ret)
     m, weight, owner = _greatest_errors(sizes)
     greatest_sum = sums(owner, m * weight, len(sizes))
-    error, greatest = np.ones(layout.n_queries), np.ones(len(sizes))
+    error, greatest = np.zeros(hits.n_queries), np.zeros(len(sizes))
     for constant, epsilon in zip(constants, epsilons, strict=True):
-        error *= 1.0 + constant * layout.total(epsilon / pairs)
-        greatest *= 1.0 + constant * greatest_sum
-    return _normalised(error - 1.0, layout.n_ret, sizes, greatest - 1.0)
+        # Π(1 + x) - 1, term by term: nothing cancels where the constants are small.
+        more, most = constant * hits.total(epsilon / pairs), constant * greatest_sum
+        error, greatest = error * (1.0 + more) + more, greatest * (1.0 + most) + most
+    return _normalised(error, hits.n_ret, sizes, greatest)

@@ -1,29 +1,27 @@
 """The measures, each a declaration: parameters, names, source, and how it is computed."""
 
-from .base import MultiAspectMeasure, SingleAspectMeasure
-from .classic import (
-    CG,
-    DCG,
-    ESL,
-    GMAP,
-    HMAP,
-    CoverageRatio,
-    Frustration,
-    NoveltyRatio,
-    RecallEffort,
-    RelativeRecall,
-    Satisfaction,
-)
+from .compatibility import HarmfulCompat, HelpfulCompat, HelpfulMinusHarmful
+from .cumulated_gain import CG, DCG
 from .displacement import CRP, CRPRecovery, crp_curve, nCRP
-from .gain_aggregation import NWCS, uERR, unDCG, uRBP, uRBPgr
-from .preference import HarmfulCompat, HelpfulCompat, HelpfulMinusHarmful
+from .joint import Joint, JointMeasure
+from .mean_average_precision import GMAP, HMAP
+from .means import CAM, GAM, MM, WHAM, AspectMean
+from .measure import DirectMeasure, Measure
+from .nwcs import NWCS
+from .on import On
+from .parameters import Param
 from .rank_errors import NGRE, NLRE
-from .score_aggregation import CAM, GAM, MM, WHAM
-from .single import On
+from .search_length import ESL
+from .single_aspect import LinearMeasure, SingleAspectMeasure
 from .toma import TOMA
+from .understandability import uERR, unDCG, uRBP, uRBPgr
+from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
+
+#: The former name.
+MultiAspectMeasure = Measure
 
 #: Every measure of the package, in the order in which they are listed to users.
-ALL: tuple[MultiAspectMeasure, ...] = (
+ALL: tuple[Measure, ...] = (
     TOMA, CAM, MM, WHAM, GAM, On, uRBP, uRBPgr, unDCG, uERR, NWCS, NLRE, NGRE,
     HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful,
     CRP, nCRP, CRPRecovery, CG, DCG, GMAP, HMAP,
@@ -46,15 +44,21 @@ __all__ = [
     "NWCS",
     "TOMA",
     "WHAM",
+    "AspectMean",
     "CRPRecovery",
     "CoverageRatio",
+    "DirectMeasure",
     "Frustration",
     "HarmfulCompat",
     "HelpfulCompat",
     "HelpfulMinusHarmful",
-    "MultiAspectMeasure",
+    "Joint",
+    "JointMeasure",
+    "LinearMeasure",
+    "Measure",
     "NoveltyRatio",
     "On",
+    "Param",
     "RecallEffort",
     "RelativeRecall",
     "Satisfaction",

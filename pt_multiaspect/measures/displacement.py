@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from ..errors import MultiAspectError
 from ..judgments import Judgments
 from ..kernels import displacement
-from ..kernels.layout import Floats, ratio
+from ..kernels.displacement import Displacement
+from ..kernels.hits import ratio
 from ..kernels.target import Target
-from ..rankings import Rankings
-from .base import CUTOFF, MultiAspectMeasure, SingleAspectMeasure
-from .single import On
-from .toma import TOMA
+from ..rankings import Ranking, Rankings
+from .measure import Measure
+from .on import On
+from .parameters import CUTOFF
+from .single_aspect import SingleAspectMeasure
 
 __all__ = ["CRP", "CRPRecovery", "crp_curve", "nCRP"]
 
@@ -56,11 +59,14 @@ class _CRP(SingleAspectMeasure):
     SHORT_DESC = "By how many ranks documents stand too early (negative) or too late, summed up to rank R or k."
     CITATION = "Angelini et al. 2012, Eq. 4-5"
     RANGE = (-np.inf, np.inf)
-    BINARY = False
+    ORDINAL = True
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
-    def on_target(self, rankings: Rankings, target: Target) -> Floats:
-        return displacement.crp(rankings.layout, target, self.cutoff)
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return displacement.crp(ranking, target, self.cutoff)
+
+    def additive(self, target: Target) -> Displacement:
+        return target.cached(("form", self), lambda: Displacement(target, self.cutoff))
 
 
 class _NCRP(SingleAspectMeasure):
@@ -84,12 +90,13 @@ class _NCRP(SingleAspectMeasure):
     PRETTY_NAME = "Normalised cumulated relative position"
     SHORT_DESC = "CRP at rank R, from 0 for the worst ranking to 1."
     CITATION = "after Angelini et al. 2012, Eq. 5"
-    BINARY = False
+    ORDINAL = True
+    SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
 
-    def on_target(self, rankings: Rankings, target: Target) -> Floats:
+    def score(self, ranking: Ranking, target: Target) -> Floats:
         total = displacement.recall_base(target)
-        loss = ratio(2.0 * displacement.crp(rankings.layout, target), total * (total + 1.0))
+        loss = ratio(2.0 * displacement.crp(ranking, target), total * (total + 1.0))
         return np.where(total > 0, np.clip(1.0 + loss, 0.0, 1.0), 0.0)
 
 
@@ -121,14 +128,15 @@ class _CRPRecovery(SingleAspectMeasure):
     PRETTY_NAME = "CRP recovery"
     SHORT_DESC = "R over the rank at which CRP is back at zero."
     CITATION = "Angelini et al. 2012, §2"
-    BINARY = False
+    ORDINAL = True
+    SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
 
-    def on_target(self, rankings: Rankings, target: Target) -> Floats:
-        return displacement.recovery(rankings.layout, target)
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return displacement.recovery(ranking, target)
 
 
-def crp_curve(run: object, qrels: object, measure: MultiAspectMeasure = On) -> pd.DataFrame:
+def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame:
     """Return the curve of CRP over the ranks of every query.
 
     Parameters
@@ -137,9 +145,9 @@ def crp_curve(run: object, qrels: object, measure: MultiAspectMeasure = On) -> p
         One run.
     qrels : DataFrame, dict, iterable of namedtuples or Judgments
         The judgments.
-    measure : On or TOMA, default On
+    measure : Measure, default On
         Whose labels count: ``On(aspect="credibility")`` takes those of one aspect, TOMA the classes
-        of several. Its base is not used.
+        of several, uRBPgr their products. Its base is not used.
 
     Returns
     -------
@@ -155,13 +163,14 @@ def crp_curve(run: object, qrels: object, measure: MultiAspectMeasure = On) -> p
     [-2, -2, -1]
     """
     judgments = Judgments.of(qrels)
-    if isinstance(measure, type(TOMA)):
-        target = measure.target(judgments)
-    elif isinstance(measure, type(On)):
-        target = judgments.view(measure["aspect"], measure["aspects"]).target
-    else:
-        raise MultiAspectError(f"a curve is drawn of the labels of On or TOMA, not of {measure!r}")
-    query, rank, value = displacement.curve(Rankings(run, judgments).layout, target)
+    terms = measure.terms(judgments)
+    if len(terms) != 1:
+        raise MultiAspectError(
+            f"a curve is drawn of one number per document, such as those of On or TOMA; {measure!r} has "
+            f"{len(terms) or 'none'}"
+        )
+    target = terms[0].target
+    query, rank, value = displacement.curve(Rankings(run, judgments).hits, target)
     return pd.DataFrame(
         {
             "qid": judgments.qids[query],

@@ -3,35 +3,43 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .._typing import Floats
+from .._validation import real
 from ..aspects import aspect_name
 from ..errors import MultiAspectError, choices
+from ..judgments import AspectView
 from ..kernels import rank_errors
-from ..kernels.layout import Floats, Layout
+from ..kernels.hits import Hits
 from ..rankings import Rankings
-from .base import ASPECTS, CUTOFF, MultiAspectMeasure, Param, real
+from .measure import DirectMeasure
+from .parameters import ASPECTS, CUTOFF, Param
 
 __all__ = ["NGRE", "NLRE"]
 
 _DEFAULT = 0.5
 
 
+def _constant(name: str) -> Callable[[Any], float]:
+    return real(name, low=0, high=1e50)  # so that products of six stay finite
+
+
 def _parse_mu(mu: Any) -> float | dict[str, float]:
     if isinstance(mu, Mapping):
         if not mu:
             raise MultiAspectError("mu as a dict needs a constant per aspect")
-        return dict(sorted((aspect_name(name), real("mu", low=0)(value)) for name, value in mu.items()))
-    return real("mu", low=0)(mu)
+        return dict(sorted((aspect_name(name), _constant("mu")(value)) for name, value in mu.items()))
+    return _constant("mu")(mu)
 
 
-class _RankErrors(MultiAspectMeasure):
+class _RankErrors(DirectMeasure):
     """One less the rank errors against the ideal orders, over their greatest."""
 
     SUPPORTED_PARAMS = {
         "mu": Param(_parse_mu, _DEFAULT, "the constant of the first aspect, or a dict of one per aspect"),
-        "nu": Param(real("nu", low=0), _DEFAULT, "the constant of the second aspect"),
+        "nu": Param(_constant("nu"), _DEFAULT, "the constant of the second aspect"),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }
@@ -65,19 +73,21 @@ class _RankErrors(MultiAspectMeasure):
             raise MultiAspectError(f"{self.NAME}: at least one constant of {choices(names)} must be positive")
         return constants
 
-    def compute(self, rankings: Rankings) -> Floats:
-        views = self.views(rankings.judgments)
-        layout = rankings.top(self.cutoff)
+    def depends_on(self, view: AspectView) -> bool:
+        return False  # only the order of grades matters
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        hits = rankings.top(self.cutoff)
         epsilons = [
             rankings.shared(
-                ("rank errors", view, self.cutoff), lambda view=view: rank_errors.errors(layout, view.grade)
+                ("rank errors", view, self.cutoff), lambda view=view: rank_errors.errors(hits, view.grade)
             )
             for view in views
         ]
-        return self._combine(layout, epsilons, self._constants([view.name for view in views]))
+        return self._combine(hits, epsilons, self._constants([view.name for view in views]))
 
     @abstractmethod
-    def _combine(self, layout: Layout, epsilons: list[Floats], constants: list[float]) -> Floats:
+    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
         """The measure from the errors of each aspect."""
 
 
@@ -133,8 +143,8 @@ class _NLRE(_RankErrors):
     SHORT_DESC = "Neighbours swapped against the ideal orders of the aspects, multiplied rank by rank."
     CITATION = "Lioma et al. 2017, Eq. 4-6"
 
-    def _combine(self, layout: Layout, epsilons: list[Floats], constants: list[float]) -> Floats:
-        return rank_errors.nlre(layout, epsilons, constants)
+    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
+        return rank_errors.nlre(hits, epsilons, constants)
 
 
 class _NGRE(_RankErrors):
@@ -164,8 +174,8 @@ class _NGRE(_RankErrors):
     SHORT_DESC = "Neighbours swapped against the ideal orders, summed per aspect and then multiplied."
     CITATION = "Lioma et al. 2017, Eq. 7-9"
 
-    def _combine(self, layout: Layout, epsilons: list[Floats], constants: list[float]) -> Floats:
-        return rank_errors.ngre(layout, epsilons, constants)
+    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
+        return rank_errors.ngre(hits, epsilons, constants)
 
 
 NLRE = _NLRE()

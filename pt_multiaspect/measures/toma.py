@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from .._typing import Bools, Floats, Ints
+from .._validation import choice
 from ..aspects import Aspects, AspectSpec, aspect_name
+from ..bases import Base
+from ..bases.base import power_gain
+from ..bases.exponentiated import exponentiated
 from ..errors import MultiAspectError, choices
-from ..judgments import Judgments
-from ..kernels.layout import Floats
-from ..kernels.target import Target
+from ..judgments import AspectView, Judgments
 from ..orders import DistanceOrder, TupleOrder
 from ..orders.distance import function_of
 from ..orders.order import AXES, check_gate
 from ..orders.parameter import parse_distance, parse_order, spell_order
-from ..rankings import Rankings
-from .base import ASPECTS, CUTOFF, Param, choice, weights_param
-from .single import BasedMeasure, Term, base_param
+from .joint import Joint, JointMeasure, JointSource
+from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
+from .terms import BasedMeasure
 
 __all__ = ["TOMA"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes(JointSource):
+    """What a target of classes answers; the classes are built when they are asked for."""
+
+    order: TupleOrder
+    grades: Ints
+    top_half: bool
+
+    @cached_property
+    def _class_index(self) -> Ints:
+        return self.order.class_index(self.grades)
+
+    @cached_property
+    def positive(self) -> Bools:
+        if not self.top_half:
+            return self.order.above_worst(self.grades)
+        return np.asarray(self._class_index >= max(1, self.order.n_classes // 2), dtype=np.bool_)
+
+    def at_least(self, rel: float) -> Bools:
+        return np.asarray(self._class_index >= rel, dtype=np.bool_)
 
 
 def _parse_gate(gate: Any) -> str | None:
     return None if gate is None else aspect_name(gate)
 
 
-class _TOMA(BasedMeasure):
+class _TOMA(JointMeasure, BasedMeasure):
     """Total order multi-aspect evaluation: a base measure on classes of label tuples.
 
     Each document's labels are embedded as a point; documents are classed by its distance to
@@ -146,8 +172,13 @@ class _TOMA(BasedMeasure):
 
     def _check(self) -> None:
         super()._check()
-        (base,) = self.each_base()
-        base.check_on_classes(exponential=self["weighting"] == "exponential")
+        base = self.bases.one
+        if base.READS_LABELS:
+            raise MultiAspectError(
+                f"the base {base.text} maps raw labels to gains, but classes of label tuples are ranked; give the "
+                "gains as values of the aspects"
+            )
+        self._base = exponentiated(base) if self["weighting"] == "exponential" else base
         order = self["order"]
         if order is not None:
             embedding = ("distance", "axes", "weights", "gate")
@@ -193,75 +224,31 @@ class _TOMA(BasedMeasure):
             aspects, self["distance"], axes=self["axes"], weights=self["weights"], gate=self["gate"]
         )
 
-    def compute(self, rankings: Rankings) -> Floats:
-        judgments = rankings.judgments
-        (base,) = self.each_base()
-        views = self.views(judgments)
-        self.warn_if_inferred(views, lambda view: True)
-        return base.values(rankings, self.target(judgments))
+    def base(self) -> Base:
+        return self._base
+
+    def _target_key(self) -> tuple[object, ...]:
+        # A name registered again stands for another function.
+        return (*super()._target_key(), function_of(self["distance"]))
+
+    def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        grades = np.stack([view.grade for view in views], axis=1)
+        order = self.order(Aspects({view.name: view.aspect for view in views}))
+        if self["weighting"] == "normalized":
+            weights, top = order.closeness(grades), 1.0
+        else:
+            weights, top = order.weights(grades), max(order.top_weight, 0.0)
+        gain = np.maximum(weights, 0.0)
+        return Joint(gain, top, _Classes(views, gain, order, grades, self["positives"] == "top-half"))
 
     GAIN_IS_GRADE = True
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        (base,) = self.each_base()
-        self.warn_if_inferred(self.views(judgments), lambda view: True)
-        return base.graded_gain(self.target(judgments))
-
-    def terms(self, judgments: Judgments) -> list[Term]:
-        (base,) = self.each_base()
-        return [Term.alone(base, self.target(judgments))]
-
-    def target(self, judgments: Judgments) -> Target:
-        """Return the classes of the judged documents as a base measure sees them.
-
-        Parameters
-        ----------
-        judgments : Judgments
-            The judged documents.
-
-        Returns
-        -------
-        Target
-            Gains and positive documents per judged pair; shared by all bases.
-        """
-        names = ("distance", "order", "axes", "weights", "weighting", "positives", "gate")
-        # A name registered again stands for another function.
-        key = ("TOMA", self.spec, function_of(self["distance"]), *(str(self[name]) for name in names))
-        return judgments.cached(key, lambda: self._make_target(judgments))
-
-    def _make_target(self, judgments: Judgments) -> Target:
-        views = self.views(judgments)
-        grades = np.stack([view.grade for view in views], axis=1)
-        order = self.order(Aspects({view.name: view.aspect for view in views}))
-        weighting = self["weighting"]
-        if weighting == "normalized":
-            weights, top = order.closeness(grades), 1.0
-        else:
-            weights, top = order.weights(grades), max(order.top_weight, 0.0)
-        class_index = cache(lambda: order.class_index(grades))
-        if self["positives"] == "top-half":
-            positive = np.asarray(class_index() >= max(1, order.n_classes // 2), dtype=np.bool_)
-        else:
-            positive = order.above_worst(grades)
-        given = np.stack([view.label for view in views])
-        # Junk or unjudged in every aspect: the best of what the labels say, NaN for nothing.
-        junk = ~(given >= 0).any(axis=0)
-        raw = np.max(np.where(np.isnan(given), -np.inf, given), axis=0)
-        raw = np.where(np.isneginf(raw), np.nan, raw)
-        exponential = weighting == "exponential"
-        with np.errstate(over="ignore"):
-            plain = np.exp2(weights) - 1.0 if exponential else weights
-        return Target(
-            n_queries=views[0].n_queries,
-            pool_query=views[0].pool_query,
-            gain=np.maximum(weights, 0.0),
-            positive=positive,
-            top=top,
-            reaches=lambda rel: np.asarray(class_index() >= rel, dtype=np.bool_),
-            labels=np.where(junk & (plain <= 0), raw, plain),
-            signs=np.where(junk & ~positive, raw, positive.astype(np.float64)),
-            exponential=exponential,
-        )
+        self.warn_if_inferred(self.views(judgments))
+        gain = self.bases.one.graded_gain(self.target(judgments))
+        if self["weighting"] != "exponential":
+            return gain
+        return power_gain(gain, "the class", "choose another weighting")
 
 
 TOMA = _TOMA()

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._typing import Floats
 from ..aspects import Aspects, aspect_name, parse_aspects
 from ..errors import MultiAspectError, choices
 from ..frames import to_pandas
 from ..integration import parsing
 from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, Judgments, identifiers
-from ..kernels.layout import Floats
 from ..measures import TOMA, MultiAspectMeasure, On
 from ..orders import DistanceOrder, Order
 from ..rankings import Rankings

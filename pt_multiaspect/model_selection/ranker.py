@@ -17,9 +17,9 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import Floats
 from ..errors import MultiAspectError, choices, warn_once
 from ..frames import to_pandas
-from ..kernels.layout import Floats
 from ..measures import TOMA, MultiAspectMeasure
 from .labels import LabelledRows, check_length, find_qid, gains, label_frame, read_target
 from .scorer import RankingScorer

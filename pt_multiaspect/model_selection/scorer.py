@@ -14,7 +14,7 @@ from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..errors import MultiAspectError, choices, warn_once
 from ..frames import to_pandas
 from ..integration import parsing
-from ..measures import MultiAspectMeasure, On, SingleAspectMeasure
+from ..measures import MultiAspectMeasure, On
 from .labels import LabelledRows, find_qid
 
 __all__ = ["RankingScorer", "ranking_scorer"]
@@ -126,13 +126,9 @@ class RankingScorer:
     def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> MultiAspectMeasure:
         """The measure itself, or, for an ordinary one, the measure on an aspect."""
         measure = self.measure
-        if isinstance(measure, SingleAspectMeasure):
-            return measure if measure.NO_BASE else On(aspect=aspect, base=measure, aspects=declared)
-        return (
-            measure
-            if isinstance(measure, MultiAspectMeasure)
-            else On(aspect=aspect, base=measure, aspects=declared)
-        )
+        if isinstance(measure, MultiAspectMeasure):
+            return measure.on(aspect, declared)
+        return On(aspect=aspect, base=measure, aspects=declared)
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
         """Score `estimator` on the rows of X by the labels y."""

@@ -86,13 +86,13 @@ def ranking_grades(
     if of_query.empty:
         raise MultiAspectError(f"the run has no query {qid}; it has {some(frame['query_id'].unique())}")
     rankings = Rankings(of_query, judgments)
-    layout, query = rankings.top(n_ranks), int(np.flatnonzero(judgments.qids == qid)[0])
-    n_ranks = min(n_ranks, int(rankings.layout.n_ret[query]))
+    hits, query = rankings.top(n_ranks), int(np.flatnonzero(judgments.qids == qid)[0])
+    n_ranks = min(n_ranks, int(rankings.hits.n_ret[query]))
     labels = np.full((len(views), n_ranks), np.nan)
     grades = np.full((len(views), n_ranks), np.nan)
     for index, view in enumerate(views):
-        rows = layout.row[view.known[layout.row]]
-        ranks = layout.rank[view.known[layout.row]] - 1
+        rows = hits.row[view.known[hits.row]]
+        ranks = hits.rank[view.known[hits.row]] - 1
         labels[index, ranks] = view.label[rows]
         grades[index, ranks] = view.grade[rows] / max(1, len(view.scale) - 1)
     ax = axes_or_new(ax, float(np.clip(3.2 + 0.34 * n_ranks, 5, 15)), 1.5 + 0.42 * len(views))

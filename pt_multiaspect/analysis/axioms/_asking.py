@@ -14,7 +14,6 @@ from ...aspects import Aspects
 from ...errors import MultiAspectError, choices
 from ...judgments import Judgments
 from ...measures import TOMA, MultiAspectMeasure
-from ...measures.single import BasedMeasure
 from ...orders import Order
 from ...orders.order import scaled_aspects
 from ...rankings import Rankings
@@ -48,7 +47,7 @@ class Bound:
         check_grades(self.aspects)
         self.space = Space(self.aspects)
         self.has_scales = takes_aspects or self.order is not None
-        low, high = _limits(self.measure)
+        low, high = self.measure.range
         #: Whether lower values are better.
         self.turned = self.measure.lower_is_better
         finite = math.isfinite(low) and math.isfinite(high)
@@ -122,15 +121,6 @@ def check_grades(aspects: Aspects) -> None:
             f"aspects: expected declared grades, got none for {choices(unknown)} "
             "(a number n declares the grades 0 … n)"
         )
-
-
-def _limits(measure: MultiAspectMeasure) -> tuple[float, float]:
-    """The range of a measure's values, which is that of its bases if they have another range."""
-    ranges = [measure.RANGE]
-    if isinstance(measure, BasedMeasure):
-        bases = [base.measure for base in measure.each_base()]
-        ranges = [base.RANGE if isinstance(base, MultiAspectMeasure) else measure.RANGE for base in bases]
-    return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 class Block(NamedTuple):

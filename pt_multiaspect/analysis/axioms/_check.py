@@ -12,7 +12,7 @@ from ir_measures import Measure
 from ...aspects import Aspects, parse_aspects
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
-from ...measures import MultiAspectMeasure, SingleAspectMeasure
+from ...measures import MultiAspectMeasure
 from .._frames import check_count, check_seed
 from ._asking import Bound, check_grades
 from ._report import AxiomCheck, CounterExample
@@ -188,7 +188,7 @@ def _measures(measures: object) -> dict[str, MultiAspectMeasure]:
     """Measures by name; strings keep the user's spelling."""
     result: dict[str, MultiAspectMeasure] = {}
     for label, measure in parsing.parse_all(measures).items():
-        if not isinstance(measure, MultiAspectMeasure) or isinstance(measure, SingleAspectMeasure):
+        if not isinstance(measure, MultiAspectMeasure) or measure.SINGLE_ASPECT:
             text = str(measure)
             raise MultiAspectError(
                 f"expected a multi-aspect measure, got {text}. Use CAM(base={text!r}), TOMA(base={text!r}), or "

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.intp]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from .._typing import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class Hits:
     """The rankings of all queries, as far as measures need them.
 
     The *pool* are the judged (query, document) pairs, the *hits* those that were retrieved.
@@ -32,24 +30,23 @@ class Layout:
     #: How many documents each query retrieved; shape (n_queries,).
     n_ret: Ints
 
-    def top(self, cutoff: int | None) -> Layout:
+    def top(self, cutoff: int) -> Hits:
         """The first `cutoff` ranks of every query."""
-        if cutoff is None:
-            return self
-        return replace(self.select(self.rank <= cutoff), n_ret=np.minimum(self.n_ret, cutoff))
+        kept, n_ret = self.rank <= cutoff, np.minimum(self.n_ret, cutoff)
+        return Hits(self.n_queries, self.pool_query, self.query[kept], self.rank[kept], self.row[kept], n_ret)
 
-    def select(self, kept: Bools) -> Layout:
+    def select(self, kept: Bools) -> Hits:
         """Some of the hits."""
-        return replace(self, query=self.query[kept], rank=self.rank[kept], row=self.row[kept])
+        return Hits(self.n_queries, self.pool_query, self.query[kept], self.rank[kept], self.row[kept], self.n_ret)
 
-    def dense(self) -> Layout:
+    def dense(self) -> Hits:
         """The same with every retrieved document a hit, unjudged ones at row ``n_pool``."""
         first = np.concatenate([[0], np.cumsum(self.n_ret)])
         query = np.repeat(np.arange(self.n_queries), self.n_ret)
         rank = np.arange(first[-1]) - first[query] + 1
         row = np.full(first[-1], len(self.pool_query), dtype=np.intp)
         row[first[self.query] + self.rank - 1] = self.row
-        return replace(self, query=query, rank=rank, row=row)
+        return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
     def total(self, values: NDArray[np.generic], query: Ints | None = None) -> Floats:
         """Sum `values` of the hits (or of the queries given) per query, in their order."""
@@ -79,6 +76,13 @@ def positions(query: Ints) -> Ints:
     return np.arange(len(query)) - firsts(query)
 
 
+def running_sum(values: Ints, query: Ints) -> Ints:
+    """The sum of the values up to each element within its query, exact for integers."""
+    running = np.cumsum(values)
+    begin = firsts(query)
+    return running - (running[begin] - values[begin] if len(values) else running)
+
+
 def running_product(factors: Floats, query: Ints) -> Floats:
     """The product of the factors before each element within its query (1 for the first).
 
@@ -102,6 +106,9 @@ def descending(query: Ints, values: Floats) -> Ints:
     return np.lexsort((-values, query))
 
 
-def discount(rank: Ints) -> Floats:
-    """The logarithmic discount 1 / log2(rank + 1)."""
-    return np.asarray(1.0 / np.log2(rank + 1.0), dtype=np.float64)
+def ranked(query: Ints, values: Floats) -> Ints:
+    """The rank of each element within its query, from 1, by value from high to low, ties as they stand."""
+    order = descending(query, values)
+    rank = np.empty(len(query), dtype=np.intp)
+    rank[order] = positions(query[order]) + 1
+    return rank

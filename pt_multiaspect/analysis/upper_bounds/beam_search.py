@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.layout import Bools, Floats, Ints
-from ..kernels.ranked import stop_probability
-from ..measures.bases import Base
-from ..measures.single import Term
+from ..._typing import Bools, Floats, Ints
+from ...bases import Term
+from ...errors import MultiAspectError
+from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
 
-__all__ = ["Found", "can_search", "search"]
+__all__ = ["Found", "Mean", "search"]
 
 #: Values this close are equal: what rounding makes of the same sum in another order.
 _TOLERANCE = 1e-12
@@ -30,8 +30,6 @@ _MOST_EFFORT = 250_000
 
 #: How many states before one are tried for surpassing it.
 _NEIGHBOURS = 16
-
-Counts = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,177 +54,12 @@ class Mean:
     bound: Floats
 
 
-class _Progress(ABC):
-    """What a measure gains of documents placed one after the other, in one query.
-
-    Documents of one type are worth the same to all measures, so that a beginning of a ranking is
-    described by how many documents of each type it has: `counts`, of shape (n_states, n_types).
-    """
-
-    #: The last rank at which anything can be gained.
-    depth: int
-
-    @abstractmethod
-    def step(self, rank: int, counts: Counts) -> Floats:
-        """The gain of putting each type at `rank`, shape (n_states, n_types)."""
-
-    @abstractmethod
-    def rest(self, rank: int, counts: Counts) -> Floats:
-        """The most that documents after `rank` can still gain by this measure alone, shape (n_states,)."""
-
-
-class _Convex(_Progress):
-    """A measure that is Σ_rank level(documents up to rank) · (factor[rank] - factor[rank + 1]), level convex."""
-
-    #: The factor at ranks from 1, not increasing, with a last one of 0.
-    factor: Floats
-
-    @abstractmethod
-    def level(self, counts: npt.NDArray[np.number]) -> Floats:
-        """A convex function of the counts, shape (n_states,)."""
-
-
-class _Linear(_Convex):
-    def __init__(self, gain: Floats, discount: Floats, totals: Counts) -> None:
-        self.factor = np.append(discount, 0.0)
-        self.depth = int(np.flatnonzero(discount > 0).max(initial=-1)) + 1
-        self._gain, self._discount, self._totals = gain, discount, totals
-        levels, of_type = np.unique(-gain, return_inverse=True)
-        self._levels = -levels  # from high to low
-        self._is_level = (of_type[:, None] == np.arange(len(levels))).astype(np.float64)
-        self._cumulated = np.concatenate([[0.0], np.cumsum(discount)])
-
-    def level(self, counts: npt.NDArray[np.number]) -> Floats:
-        return np.asarray(counts @ self._gain, dtype=np.float64)
-
-    def step(self, rank: int, counts: Counts) -> Floats:
-        return np.broadcast_to(self._gain * self._discount[rank - 1], counts.shape)
-
-    def rest(self, rank: int, counts: Counts) -> Floats:
-        left = (self._totals - counts) @ self._is_level
-        ends = rank + np.cumsum(left, axis=1).astype(np.intp)
-        until = self._cumulated[ends]
-        since = np.concatenate([np.full((len(ends), 1), self._cumulated[rank]), until[:, :-1]], axis=1)
-        return np.asarray((until - since) @ self._levels, dtype=np.float64)
-
-
-def _depth(cutoff: int | None, totals: Counts) -> int:
-    """The last rank that counts, if there are so many documents."""
-    length = int(totals.sum())
-    return length if cutoff is None else min(cutoff, length)
-
-
-class _Binary(_Progress):
-    """A measure of how many positive documents stand where."""
-
-    def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
-        self._positive = positive
-        self._n_positive = int(positive @ totals)
-        self._norm = max(self._n_positive, 1)
-        self.depth = _depth(cutoff, totals)
-
-    def _found(self, counts: Counts) -> Ints:
-        return (counts @ self._positive).astype(np.intp)
-
-    def step(self, rank: int, counts: Counts) -> Floats:
-        if rank > self.depth:
-            return np.zeros(counts.shape)
-        return np.outer(self._next(rank, self._found(counts)), self._positive)
-
-    @abstractmethod
-    def _next(self, rank: int, found: Ints) -> Floats:
-        """The gain of a positive document at `rank` after `found` others."""
-
-
-class _AP(_Binary, _Convex):
-    # With F documents found and x = 1 for a positive one, F_i x_i = (F_i² + F_i - F_(i-1)² - F_(i-1)) / 2.
-
-    def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
-        super().__init__(positive, cutoff, totals)
-        ranks = np.arange(1, int(totals.sum()) + 1)
-        self.factor = np.append(np.where(ranks <= self.depth, 1.0 / ranks, 0.0), 0.0)
-        self._harmonic = np.concatenate([[0.0], np.cumsum(1.0 / ranks)])
-
-    def level(self, counts: npt.NDArray[np.number]) -> Floats:
-        found = counts @ self._positive
-        return np.asarray(found * (found + 1) / (2 * self._norm), dtype=np.float64)
-
-    def _next(self, rank: int, found: Ints) -> Floats:
-        return np.asarray((found + 1) / (rank * self._norm), dtype=np.float64)
-
-    def rest(self, rank: int, counts: Counts) -> Floats:
-        # All that are left come next: Σ_j (found + j) / (rank + j).
-        found = self._found(counts)
-        left = np.clip(self._n_positive - found, 0, max(self.depth - rank, 0))
-        later = self._harmonic[rank + left] - self._harmonic[rank]
-        return np.asarray((left + (found - rank) * later) / self._norm, dtype=np.float64)
-
-
-class _RR(_Binary):
-    def _next(self, rank: int, found: Ints) -> Floats:
-        return np.asarray((found == 0) / rank, dtype=np.float64)
-
-    def rest(self, rank: int, counts: Counts) -> Floats:
-        can = (self._found(counts) == 0) & (rank < self.depth) & (self._n_positive > 0)
-        return self._next(rank + 1, np.where(can, 0, 1))
-
-
-class _Success(_RR):
-    def _next(self, rank: int, found: Ints) -> Floats:
-        return np.asarray(found == 0, dtype=np.float64)
-
-
-class _ERR(_Progress):
-    def __init__(self, stop: Floats, cutoff: int | None, totals: Counts) -> None:
-        self._stop, self._totals = stop, totals
-        self.depth = _depth(cutoff, totals)
-
-    def step(self, rank: int, counts: Counts) -> Floats:
-        if rank > self.depth:
-            return np.zeros(counts.shape)
-        return np.outer(self._stays(counts) / rank, self._stop)
-
-    def rest(self, rank: int, counts: Counts) -> Floats:
-        # Whoever is to stop at all cannot do so before the next rank.
-        if rank >= self.depth:
-            return np.zeros(len(counts))
-        stops = 1.0 - self._stays(self._totals - counts)
-        return np.asarray(self._stays(counts) * stops / (rank + 1), dtype=np.float64)
-
-    def _stays(self, counts: Counts) -> Floats:
-        """The chance of passing all these documents; on long scales the best one stops for certain."""
-        return np.asarray(np.prod((1.0 - self._stop) ** counts, axis=1), dtype=np.float64)
-
-
-_BINARY: dict[str, type[_Binary]] = {"AP": _AP, "RR": _RR, "Success": _Success}
-
-
-def can_search(base: Base) -> bool:
-    """Tell whether the search knows a base measure."""
-    return base.is_linear or (base.has_kernel and base.measure.NAME in {*_BINARY, "ERR"})
-
-
-def _worth(term: Term) -> Floats:
-    """What documents are worth to a term: of two, the measure has the worthier one higher up."""
-    base = term.base
-    if base.is_linear:
-        return base.linear(term.target).gain
-    if base.measure.NAME == "ERR":
-        return stop_probability(term.target.gain, term.target.top)
-    worth = base.worth(term.target)
-    assert worth is not None  # a base measure `can_search` knows
-    return worth
-
-
-def _progress(term: Term, worth: Floats, totals: Counts, query: int) -> _Progress:
-    base = term.base
-    if base.is_linear:
-        ranks = np.arange(1, int(totals.sum()) + 1)
-        discount = base.linear(term.target).discount(ranks, np.full(len(ranks), query))
-        return _Linear(worth, discount, totals)
-    if base.measure.NAME == "ERR":
-        return _ERR(worth, base.cutoff, totals)
-    return _BINARY[base.measure.NAME](worth, base.cutoff, totals)
+def _progression(term: Term) -> Progression:
+    """What a term gains rank by rank."""
+    progression = term.base.progression(term.target)
+    if progression is None:
+        raise MultiAspectError(f"the base {term.base.text} does not say what it gains rank by rank")
+    return progression
 
 
 def search(
@@ -248,7 +81,7 @@ def search(
     Parameters
     ----------
     terms : list of Term
-        Measures and weights, all of them known to `can_search`.
+        Measures and weights; all bases have a `progression`.
     query : ndarray of int, shape (n_pool,)
         The query of each judged document, non-decreasing.
     floor : ndarray of float, shape (n_queries,)
@@ -259,7 +92,8 @@ def search(
         What is maximised, if it is no weighted sum. Queries whose documents are of many types, of which
         sums leave little to be found, are left out.
     """
-    worths = np.stack([_worth(term) for term in terms])
+    progressions = [_progression(term) for term in terms]
+    worths = np.stack([progression.gain for progression in progressions])
     weights = np.stack([term.weight for term in terms])
     # In an order of their own, useful documents first, so that nothing depends on the order of the qrels.
     order = np.lexsort((*-worths, ~worths.any(axis=0), query))
@@ -278,7 +112,7 @@ def search(
             -worths[np.ix_(active, useful)], axis=1, return_inverse=True, return_counts=True
         )
         pool = _Pool(-types, totals.astype(np.int32))
-        parts = [_progress(terms[place], pool.types[row], pool.totals, index) for row, place in enumerate(active)]
+        parts = [progressions[place].begin(pool.types[row], pool.totals, index) for row, place in enumerate(active)]
         aim: _Aim
         if mean is None:
             aim = _WeightedSum(parts, weights[active, index], pool)
@@ -313,7 +147,7 @@ class _Pool:
 class _Aim(ABC):
     """What is maximised, over states with `values` of shape (n_terms, n_states)."""
 
-    def __init__(self, parts: list[_Progress], pool: _Pool) -> None:
+    def __init__(self, parts: list[Progress], pool: _Pool) -> None:
         self.parts, self._totals = parts, pool.totals
 
     @abstractmethod
@@ -330,7 +164,7 @@ class _Aim(ABC):
 
 
 class _WeightedSum(_Aim):
-    def __init__(self, parts: list[_Progress], weights: Floats, pool: _Pool) -> None:
+    def __init__(self, parts: list[Progress], weights: Floats, pool: _Pool) -> None:
         super().__init__(parts, pool)
         self._weights, self._outlook = weights, _Outlook(parts, weights, pool)
 
@@ -352,7 +186,7 @@ class _Mean(_Aim):
 
     def __init__(
         self,
-        parts: list[_Progress],
+        parts: list[Progress],
         weights: Floats,
         slope: Floats,
         combine: Callable[[Floats, Floats], Floats],
@@ -423,10 +257,10 @@ def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None
 class _Outlook:
     """The most that documents still to be placed can add to a weighted sum."""
 
-    def __init__(self, parts: list[_Progress], weights: Floats, pool: _Pool) -> None:
+    def __init__(self, parts: list[Progress], weights: Floats, pool: _Pool) -> None:
         weighted = list(zip(weights.tolist(), parts, strict=True))
-        self._convex = [(weight, part) for weight, part in weighted if isinstance(part, _Convex)]
-        self._others = [(weight, part) for weight, part in weighted if not isinstance(part, _Convex)]
+        self._convex = [(weight, part) for weight, part in weighted if isinstance(part, ConvexProgress)]
+        self._others = [(weight, part) for weight, part in weighted if not isinstance(part, ConvexProgress)]
         self._later = _later(self._convex, pool.totals) if len(self._convex) > 1 else None
 
     def rest(self, rank: int, counts: Counts) -> Floats:
@@ -445,7 +279,7 @@ def _sum(weighted: Iterable[tuple[float, Floats]], length: int) -> Floats:
     return total
 
 
-def _later(parts: list[tuple[float, _Convex]], totals: Counts) -> Floats | None:
+def _later(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats | None:
     """What the documents up to each later rank are worth at most, cumulated from the end.
 
     Every rank may choose its documents anew, which is what makes this a bound. A convex function of

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 
+from .._typing import Floats
+from .._validation import boolean, choice
+from ..bases import Base, Term
 from ..errors import MultiAspectError, choices
 from ..judgments import AspectView, Judgments
-from ..kernels.layout import Floats, ratio
+from ..kernels import means
+from ..kernels.best_ranking import best_ranking, placed
+from ..kernels.hits import ratio
 from ..rankings import Rankings
-from .base import ASPECTS, CUTOFF, Param, choice, weights_param
-from .bases import Base
-from .optimum import best_sum
-from .single import BasedMeasure, Term, base_param
+from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
+from .terms import BasedMeasure, base_depends_on
 
-__all__ = ["CAM", "GAM", "MM", "WHAM"]
+__all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
 
 
-def _parse_bool(value: Any) -> bool:
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise MultiAspectError(f"normalized is True or False, not {value!r}")
+class AspectMean(BasedMeasure):
+    """A mean of the base measure's values on the aspects: it states `combine`, and `slope` if it is concave."""
 
-
-class ScoreAggregation(BasedMeasure):
-    """A mean of the base measure's values on the aspects."""
-
+    #: The kind of mean that is defined for values of at least 0 only, for the error of a base that has others.
+    NONNEGATIVE: str | None = None
+    IS_WEIGHTED_SUM = False
     SUPPORTED_PARAMS = {
         "base": base_param("the measure on each aspect, or a dict of one per aspect", per_aspect=True),
         "weights": weights_param("the importance of each aspect, normalised to sum 1; equal by default"),
@@ -41,41 +40,37 @@ class ScoreAggregation(BasedMeasure):
         "cutoff": CUTOFF,
     }
 
-    def _check_names(self, names: Sequence[str]) -> None:
-        super()._check_names(names)
-        if isinstance(self._bases, Base):
-            return
-        missing, surplus = [n for n in names if n not in self._bases], sorted(set(self._bases) - set(names))
-        if missing or surplus:
+    @abstractmethod
+    def combine(self, values: Floats, weights: Floats) -> Floats:
+        """The mean of the values of the aspects; both arguments have the shape (n_aspects, n_queries)."""
+
+    def _check(self) -> None:
+        super()._check()
+        negative = [base.text for base in self.bases.each() if base.RANGE[0] < 0]
+        if self.NONNEGATIVE is not None and negative:
             raise MultiAspectError(
-                f"{self.NAME} has bases for {choices(self._bases)}, but the aspects evaluated are {choices(names)}"
-                + (f"; there is none for the aspect {choices(missing)}" if missing else "")
-                + (f"; there is no aspect {choices(surplus)}" if surplus else "")
+                f"{choices(negative)} can be negative, and the {self.NONNEGATIVE} mean of such values is "
+                "undefined; choose a base of at least 0, or CAM"
             )
 
-    def _base_of(self, view: AspectView) -> Base:
-        return self._bases if isinstance(self._bases, Base) else self._bases[view.name]
+    def _check_names(self, names: Sequence[str]) -> None:
+        super()._check_names(names)
+        self.bases.check_names(names, self.NAME)
 
-    def _parts(self, judgments: Judgments) -> list[tuple[AspectView, Base, float]]:
+    def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
         """The aspects that count, with their bases and shares."""
-        views = self.views(judgments)
-        return [
-            (view, self._base_of(view), share)
-            for view, share in zip(views, self.shares(views), strict=True)
-            if share > 0
-        ]
+        shares = zip(views, self.shares(views), strict=True)
+        return [(view, self.bases.of(view.name), share) for view, share in shares if share > 0]
+
+    def depends_on(self, view: AspectView) -> bool:
+        weights = self["weights"]
+        if weights is not None and not weights[view.name]:
+            return False
+        return base_depends_on(self.bases.of(view.name), view)
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        parts = [(base, view.target, share) for view, base, share in self._parts(judgments)]
-        shares = np.repeat([[share] for _, _, share in parts], judgments.n_queries, axis=1)
-        if self["empty"] == "drop":
-            shares = np.where(np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares)
-            total = shares.sum(axis=0)
-            shares = np.divide(shares, total, out=shares, where=total > 0)
-        return [Term(base, target, share) for (base, target, _), share in zip(parts, shares, strict=True)]
+        return judgments.cached(("terms", self), lambda: self._make_terms(judgments))
 
-    #: Whether the mean is the weighted sum of the values.
-    IS_WEIGHTED_SUM: ClassVar[bool] = False
     GAIN_PER_QUERY = True
 
     def document_gain(self, judgments: Judgments) -> Floats:
@@ -87,9 +82,11 @@ class ScoreAggregation(BasedMeasure):
         linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no number per document
         does; the form is then a *surrogate*, as `gain_is_surrogate` tells.
         """
-        self._warn_of_scales(judgments)
-        terms = self.terms(judgments)
-        shares = [term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0] for term in terms]
+        self.warn_if_inferred(self.views(judgments))
+        shares = [
+            term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0]
+            for term in self.terms(judgments)
+        ]
         return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
@@ -97,38 +94,17 @@ class ScoreAggregation(BasedMeasure):
         keys = {term.base.gain_share(term.target)[1] for term in terms}
         return None in keys or len(keys) > 1 or not (self.IS_WEIGHTED_SUM or len(terms) == 1)
 
-    def _warn_of_scales(self, judgments: Judgments) -> None:
-        depending = {view for view, base, _ in self._parts(judgments) if base.depends_on_scale(view)}
-        self.warn_if_inferred(self.views(judgments), lambda view: view in depending)
-
-    def compute(self, rankings: Rankings) -> Floats:
-        self._warn_of_scales(rankings.judgments)
-        terms = self.terms(rankings.judgments)
-        return self.combine(
-            np.stack([term.base.values(rankings, term.target) for term in terms]),
-            np.stack([term.weight for term in terms]),
-        )
-
-    def combine(self, values: Floats, weights: Floats) -> Floats:
-        """The mean of values; both of shape (n_terms, n_queries)."""
-        greatest = np.where(weights > 0, values, -np.inf).max(axis=0)
-        mean = np.minimum(self._mean(values, weights), greatest)  # above by rounding only
-        return np.where(np.isneginf(greatest), 0.0, mean)
-
-    @abstractmethod
-    def _mean(self, values: Floats, weights: Floats) -> Floats:
-        """The mean of values and weights of shape (n_terms, n_queries)."""
-
-    @abstractmethod
-    def slope(self, values: Floats, weights: Floats) -> Floats:
-        """The derivative of the mean at positive values, by term.
-
-        All these means f are concave and f(c·x) = c·f(x), so that f(x) ≤ slope(y)·x for any x and
-        y: a weighted sum that is nowhere less than the mean.
-        """
+    def _make_terms(self, judgments: Judgments) -> list[Term]:
+        parts = [(base, view.target, share) for view, base, share in self._parts(self.views(judgments))]
+        shares = np.repeat([[share] for _, _, share in parts], judgments.n_queries, axis=1)
+        if self["empty"] == "drop":
+            shares = np.where(np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares)
+            total = shares.sum(axis=0)
+            shares = np.divide(shares, total, out=shares, where=total > 0)
+        return [Term(base, target, share) for (base, target, _), share in zip(parts, shares, strict=True)]
 
 
-class _CAM(ScoreAggregation):
+class _CAM(AspectMean):
     """Convex aggregating measure: the weighted arithmetic mean over aspects, Σ p_a μ_a.
 
     Parameters
@@ -142,7 +118,8 @@ class _CAM(ScoreAggregation):
         left out of that query.
     normalized : bool, default False
         Divide by the best CAM that any ranking of the judged documents can reach, so that 1
-        can be attained. Exact, and possible, for nDCG, RBP, P, R, SetR and Rprec only.
+        can be attained. Exact, for bases that are sums over ranks and at least 0: nDCG, DCG, CG,
+        RBP, P, R, SetR, Rprec.
     aspects : Aspects, mapping or str, optional
         Which aspects; every label column by default.
     cutoff : int, optional
@@ -177,43 +154,56 @@ class _CAM(ScoreAggregation):
     SHORT_DESC = "The weighted arithmetic mean of a measure over the aspects."
     CITATION = "Lioma et al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5"
     SUPPORTED_PARAMS = {
-        **{name: param for name, param in ScoreAggregation.SUPPORTED_PARAMS.items() if name != "cutoff"},
-        "normalized": Param(_parse_bool, False, "divide by the best value any ranking can reach"),
+        **{name: param for name, param in AspectMean.SUPPORTED_PARAMS.items() if name != "cutoff"},
+        "normalized": Param(boolean("normalized"), False, "divide by the best value any ranking can reach"),
         "cutoff": CUTOFF,
     }
 
+    IS_WEIGHTED_SUM = True
+
     def _check(self) -> None:
         super()._check()
-        if self["normalized"]:
-            for base in self.each_base():
-                base.check_linear()
+        for base in self.bases.each() if self["normalized"] else ():
+            if not base.is_additive:
+                raise MultiAspectError(
+                    "normalized=True needs the best value any ranking can reach, which is known for bases that "
+                    f"are sums over ranks (nDCG, P, R, Rprec, RBP, SetR, DCG, CG), but not for {base.text}"
+                )
+            if base.RANGE[0] < 0 or base.LOWER_IS_BETTER:
+                raise MultiAspectError(
+                    f"normalized=True divides by the best value, which need not be positive for {base.text}; "
+                    "choose a base of at least 0"
+                )
 
-    def compute(self, rankings: Rankings) -> Floats:
-        values = super().compute(rankings)
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        values = super()._evaluate(rankings, views)
         if not self["normalized"]:
             return values
         judgments = rankings.judgments
-        # With empty='drop' the shares of a query are stretched alike above and below the line.
-        best = judgments.cached(("best CAM", self._text), lambda: self._best(judgments))
-        if self["empty"] == "drop":
-            values = super(_CAM, self(empty="zero", normalized=False)).compute(rankings)
+        best = judgments.cached(("best", self), lambda: self._best(judgments))
         return np.minimum(ratio(values, best), 1.0)
 
-    IS_WEIGHTED_SUM = True
-
-    def _mean(self, values: Floats, weights: Floats) -> Floats:
-        return np.asarray((weights * values).sum(axis=0), dtype=np.float64)
-
-    def slope(self, values: Floats, weights: Floats) -> Floats:
-        return weights
-
     def _best(self, judgments: Judgments) -> Floats:
-        """The greatest CAM of any ranking of the judged documents, per query."""
-        forms = [(term.base.linear(term.target), term.weight) for term in self(empty="zero").terms(judgments)]
-        return best_sum(forms, judgments.pool_query, judgments.n_queries).value
+        """The maximum of the weighted sum over all rankings of the judged documents, per query.
+
+        With the same weights as the values above the line, whatever `empty` says.
+        """
+        terms = self.terms(judgments)
+        forms = [(term.base.additive(term.target), term.weight) for term in terms]
+        known = [(form, weight) for form, weight in forms if form is not None]
+        rank = best_ranking(known, judgments.pool_query, judgments.n_queries)
+        hits = placed(rank, judgments.pool_query, judgments.n_queries)
+        # Computed as the value of a run is, so that the best ranking is exactly 1.
+        values = [
+            np.minimum(form.values(hits), term.base.RANGE[1]) for (form, _), term in zip(known, terms, strict=True)
+        ]
+        return self.combine(np.stack(values), np.stack([term.weight for term in terms]))
+
+    def combine(self, values: Floats, weights: Floats) -> Floats:
+        return means.arithmetic(values, weights)
 
 
-class _MM(ScoreAggregation):
+class _MM(AspectMean):
     """The weighted harmonic mean over aspects, Σ p_a / Σ (p_a / μ_a); 0 where any μ_a is 0.
 
     Parameters
@@ -246,19 +236,13 @@ class _MM(ScoreAggregation):
     SHORT_DESC = "The weighted harmonic mean of a measure over the aspects."
     CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
 
-    def _check(self) -> None:
-        super()._check()
-        for base in self.each_base():
-            base.check_nonnegative("harmonic")
+    NONNEGATIVE = "harmonic"
 
-    def _mean(self, values: Floats, weights: Floats) -> Floats:
-        counted = weights > 0
-        defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
-        burdens = np.divide(weights, values, out=np.zeros_like(values), where=counted & (values > 0)).sum(axis=0)
-        return np.where(defined, ratio(weights.sum(axis=0), burdens), 0.0)
+    def combine(self, values: Floats, weights: Floats) -> Floats:
+        return means.harmonic(values, weights)
 
     def slope(self, values: Floats, weights: Floats) -> Floats:
-        return np.asarray(weights * (self._mean(values, weights) / values) ** 2, dtype=np.float64)
+        return means.harmonic_slope(values, weights)
 
 
 class _WHAM(_MM):
@@ -295,7 +279,7 @@ class _WHAM(_MM):
         super()._check_names(names)
 
 
-class _GAM(ScoreAggregation):
+class _GAM(AspectMean):
     """The weighted geometric mean over aspects, Π μ_a^p_a; 0 where any μ_a is 0.
 
     Parameters
@@ -322,19 +306,13 @@ class _GAM(ScoreAggregation):
     SHORT_DESC = "The weighted geometric mean of a measure over the aspects."
     CITATION = "after Lioma et al. 2017, §5.3"
 
-    def _check(self) -> None:
-        super()._check()
-        for base in self.each_base():
-            base.check_nonnegative("geometric")
+    NONNEGATIVE = "geometric"
 
-    def _mean(self, values: Floats, weights: Floats) -> Floats:
-        counted = weights > 0
-        defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
-        logs = np.log(values, out=np.zeros_like(values), where=counted & (values > 0))
-        return np.where(defined, np.exp((weights * logs).sum(axis=0)), 0.0)
+    def combine(self, values: Floats, weights: Floats) -> Floats:
+        return means.geometric(values, weights)
 
     def slope(self, values: Floats, weights: Floats) -> Floats:
-        return np.asarray(weights * self._mean(values, weights) / values, dtype=np.float64)
+        return means.geometric_slope(values, weights)
 
 
 CAM = _CAM()

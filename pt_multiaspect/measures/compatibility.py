@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+import ir_measures
 import numpy as np
 
+from .._typing import Floats
+from .._validation import real
 from ..aspects import AspectSpec
-from ..judgments import Judgments
-from ..kernels.layout import Floats
+from ..bases import Term
+from ..bases.adapters import Adapter
+from ..judgments import AspectView, Judgments
 from ..kernels.overlap import compatibility
+from ..kernels.target import Target
 from ..orders.parameter import parse_order, spell_order
-from ..rankings import Rankings
-from .base import MultiAspectMeasure, Param, real
+from ..rankings import Ranking
+from .joint import Joint
+from .parameters import Param
+from .terms import TermMeasure
 
 __all__ = ["HarmfulCompat", "HelpfulCompat", "HelpfulMinusHarmful"]
 
 
-class _PreferenceCompat(MultiAspectMeasure):
+class _Compatibility(Adapter):
+    """Rank-biased overlap with the ideal ranking of the documents that have a gain."""
+
+    SORTING_IS_OPTIMAL = True
+
+    def __init__(self, p: float) -> None:
+        super().__init__(ir_measures.Compat(p=p))
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return compatibility(ranking, target.gain, self["p"])
+
+
+class _PreferenceCompat(TermMeasure):
     """Compatibility with documents preferred, or dispreferred, by an order with negative weights."""
 
+    #: Of each term: 1 for documents of positive weight, -1 for those of negative weight.
+    SIGNS: ClassVar[tuple[int, ...]]
     CITATION = "Clarke et al. 2021 (compatibility)"
     SUPPORTED_PARAMS = {
         "order": Param(
@@ -34,19 +57,27 @@ class _PreferenceCompat(MultiAspectMeasure):
         order = self["order"]
         return ("relevance",) if order is None else order.aspects
 
-    def _preferences(self, judgments: Judgments) -> Floats:
+    def depends_on(self, view: AspectView) -> bool:
+        return False
+
+    def _preferences(self, views: tuple[AspectView, ...]) -> Floats:
         """The weight of each judged document, negative for harmful ones."""
         order = self["order"]
         if order is None:
-            return np.nan_to_num(judgments.labels("relevance"))
-        grades = np.stack([view.grade for view in self.views(judgments)], axis=1)
-        return np.asarray(order.weights(grades), dtype=np.float64)
+            return np.nan_to_num(views[0].label)
+        return np.asarray(order.weights(np.stack([view.grade for view in views], axis=1)), dtype=np.float64)
 
-    def _compatibility(self, rankings: Rankings, sign: int) -> Floats:
-        preferences = rankings.judgments.cached(
-            ("preferences", self.spec, str(self["order"])), lambda: self._preferences(rankings.judgments)
-        )
-        return compatibility(rankings.layout, np.maximum(sign * preferences, 0.0), self["p"])
+    def terms(self, judgments: Judgments) -> list[Term]:
+        base = _Compatibility(self["p"])
+        return [Term.alone(base, self._target(judgments, sign)) for sign in self.SIGNS]
+
+    def _target(self, judgments: Judgments, sign: int) -> Target:
+        def make() -> Target:
+            views = self.views(judgments)
+            gain = np.maximum(sign * self._preferences(views), 0.0)
+            return Joint(gain).target(views)
+
+        return judgments.cached(("preferences", self.spec, self["order"], sign), make)
 
 
 class _HelpfulCompat(_PreferenceCompat):
@@ -80,8 +111,7 @@ class _HelpfulCompat(_PreferenceCompat):
     PRETTY_NAME = "Helpful compatibility"
     SHORT_DESC = "Rank-biased overlap with the ideal ranking of helpful documents (positive weights)."
 
-    def compute(self, rankings: Rankings) -> Floats:
-        return self._compatibility(rankings, 1)
+    SIGNS = (1,)
 
 
 class _HarmfulCompat(_PreferenceCompat):
@@ -112,8 +142,7 @@ class _HarmfulCompat(_PreferenceCompat):
     SHORT_DESC = "Rank-biased overlap with the ideal ranking of harmful documents (lower is better)."
     LOWER_IS_BETTER = True
 
-    def compute(self, rankings: Rankings) -> Floats:
-        return self._compatibility(rankings, -1)
+    SIGNS = (-1,)
 
 
 class _HelpfulMinusHarmful(_PreferenceCompat):
@@ -142,8 +171,13 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     SHORT_DESC = "HelpfulCompat less HarmfulCompat."
     RANGE = (-1.0, 1.0)
 
-    def compute(self, rankings: Rankings) -> Floats:
-        return self._compatibility(rankings, 1) - self._compatibility(rankings, -1)
+    SIGNS = (1, -1)
+    IS_WEIGHTED_SUM = False
+    IS_INCREASING = False
+
+    def combine(self, values: Floats, weights: Floats) -> Floats:
+        helpful, harmful = values
+        return np.asarray(helpful - harmful, dtype=np.float64)
 
 
 HelpfulCompat = _HelpfulCompat()

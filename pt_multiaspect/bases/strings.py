@@ -6,6 +6,7 @@ The grammar is that of `ir_measures.parse_measure`, and lists, tuples and negati
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from difflib import SequenceMatcher
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 import ir_measures
 from ir_measures import Measure
 
+from .. import _validation
 from ..errors import MultiAspectError, choices
-from .base import MultiAspectMeasure, parse_cutoff, real
 
 __all__ = ["UnknownMeasureError", "check_params", "nearest", "read_measure"]
 
@@ -155,9 +156,11 @@ def nearest(name: str) -> str:
 
 #: What ir-measures does not check.
 _RANGES: Mapping[str, Callable[[Any], object]] = {
-    "cutoff": parse_cutoff,
-    "p": real("p", low=0, high=1),
-    "beta": real("beta", low=0),
+    "cutoff": _validation.cutoff,
+    "p": _validation.real("p", low=0, high=1),
+    "beta": _validation.real("beta", low=0),
+    "rel": _validation.real("rel", low=-(2.0**31), high=2.0**31),
+    "gains": lambda gains: _check_gains(gains),
 }
 
 
@@ -176,7 +179,7 @@ def check_params(measure: Measure, prefix: str = "") -> None:
     MultiAspectError
         Naming the parameter and what was expected.
     """
-    if isinstance(measure, MultiAspectMeasure):
+    if getattr(measure, "CHECKS_PARAMS", False):
         return
     name = f"{prefix}{measure.NAME}"
     unknown = [param for param in measure.params if param not in measure.SUPPORTED_PARAMS]
@@ -194,6 +197,13 @@ def check_params(measure: Measure, prefix: str = "") -> None:
                 _RANGES[param](value)
             except MultiAspectError as error:
                 raise MultiAspectError(f"{name}: {error}") from None
+
+
+def _check_gains(gains: Mapping[Any, Any]) -> None:
+    read = _validation.real("a label or gain in gains", low=-math.inf, open_low=True)
+    for label, gain in gains.items():
+        read(label)
+        read(gain)
 
 
 def _malformed(text: str, reason: str) -> MultiAspectError:

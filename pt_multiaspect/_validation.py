@@ -1,0 +1,83 @@
+"""Checks of parameter values: each makes a parser, which returns the canonical form or raises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .errors import MultiAspectError, choices
+
+__all__ = ["MAX_CUTOFF", "boolean", "choice", "cutoff", "real", "whole"]
+
+#: The largest rank that 32-bit back ends take.
+MAX_CUTOFF = 2**31 - 1
+
+
+def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
+    """A parser that takes one of `names`."""
+
+    def parse(value: Any) -> str | None:
+        if value is not None and not isinstance(value, str):
+            value = repr(value)
+        if value not in names:
+            raise MultiAspectError(f"unknown {name} {value!r}; choose {choices(map(repr, names))}")
+        return value  # type: ignore[no-any-return]
+
+    return parse
+
+
+def real(name: str, *, low: float, high: float = math.inf, open_low: bool = False) -> Callable[[Any], float]:
+    """A parser that takes a number from `low` up to but not including `high`."""
+
+    def parse(value: Any) -> float:
+        if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+            try:
+                number = float(value)
+            except OverflowError:  # an integer beyond 1.8e308
+                number = math.inf if value > 0 else -math.inf
+            if (low < number if open_low else low <= number) and number < high:
+                return int(number) if number.is_integer() else number
+        bound = f"{'above' if open_low else 'at least'} {low:g}" + (f" and below {high:g}" if high < np.inf else "")
+        raise MultiAspectError(f"{name} must be a number {bound}, not {_shown(value)}")
+
+    return parse
+
+
+def whole(description: str, *, low: int, high: int | None = None) -> Callable[[Any], int | None]:
+    """A parser that takes None or a whole number from `low` up to `high`, which `description` says in an error."""
+
+    def parse(value: Any) -> int | None:
+        if value is None:
+            return None
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= low:
+            if high is None or value <= high:
+                return int(value)
+            raise MultiAspectError(f"{description} from {low} to {high}, not {_shown(value)}")
+        raise MultiAspectError(f"{description} from {low} up, not {_shown(value)}")
+
+    return parse
+
+
+def boolean(name: str) -> Callable[[Any], bool]:
+    """A parser that takes True or False."""
+
+    def parse(value: Any) -> bool:
+        if isinstance(value, bool | np.bool_):
+            return bool(value)
+        raise MultiAspectError(f"{name} is True or False, not {value!r}")
+
+    return parse
+
+
+#: The parser of cutoffs.
+cutoff = whole("a cutoff is a whole number of ranks", low=1, high=MAX_CUTOFF)
+
+
+def _shown(value: Any) -> str:
+    """A value for an error message; integers of thousands of digits do not print."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)

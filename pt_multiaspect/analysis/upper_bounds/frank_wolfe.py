@@ -1,0 +1,129 @@
+"""The best ranking by a concave mean of measures: the Frank-Wolfe method over weighted sums that touch it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..._typing import Floats, Ints
+from ...bases import Term
+from ...judgments import Judgments
+from ...kernels.best_ranking import best_ranking, placed
+from ...kernels.forms import Additive
+from ...measures import Measure
+from .beam_search import Mean, search
+from .rankings import rankings_at
+
+__all__ = ["Candidates", "best_of_mean", "forms_of"]
+
+
+def forms_of(terms: Sequence[Term]) -> list[Additive] | None:
+    """The terms as sums over ranks; None if one of them is none."""
+    forms = [term.base.additive(term.target) for term in terms]
+    known = [form for form in forms if form is not None]
+    return known if len(known) == len(forms) else None
+
+
+class Candidates:
+    """The values of the rankings tried so far, and the best of each query."""
+
+    def __init__(self, measure: Measure, judgments: Judgments, terms: list[Term]) -> None:
+        self._measure, self._judgments, self._terms = measure, judgments, terms
+        self._weights = np.stack([term.weight for term in terms])
+        self.values: list[Floats] = []
+        self.value = np.full(judgments.n_queries, -np.inf)
+
+    def add(self, rank: Ints) -> None:
+        """Take in a ranking."""
+        rankings = rankings_at(self._judgments, rank)
+        values = np.stack([term.base.values(rankings, term.target) for term in self._terms])
+        self.value = np.maximum(self.value, self._measure.combine(values, self._weights))
+        self.values.append(values)
+
+    def best_by(self, weights: Floats) -> tuple[Floats, Floats]:
+        """The values of the terms that have the greatest weighted sum, and that sum."""
+        sums = np.array([(weights * values).sum(axis=0) for values in self.values])
+        best = sums.argmax(axis=0)
+        queries = np.arange(len(best))
+        return np.stack(self.values)[best, :, queries].T, sums[best, queries]
+
+
+def best_of_mean(
+    measure: Measure,
+    judgments: Judgments,
+    candidates: Candidates,
+    *,
+    bound: Floats,
+    point: Floats,
+    width: int,
+    rounds: int,
+    tolerance: float,
+) -> Floats:
+    """Look for better candidates, and return what no ranking can exceed.
+
+    Parameters
+    ----------
+    measure : Measure
+        It has a `slope`: weighted sums of its terms that are nowhere less than it.
+    judgments : Judgments
+        The judged documents.
+    candidates : Candidates
+        The rankings known so far; better ones are added.
+    bound : ndarray of float, shape (n_queries,)
+        What no ranking can exceed, as far as is known.
+    point : ndarray of float, shape (n_terms, n_queries)
+        Values of the terms to start from, in the convex hull of what rankings reach.
+    width, rounds : int
+        As of `upper_bound`.
+    tolerance : float
+        A gap of less is none.
+    """
+    terms = measure.terms(judgments)
+    weights = np.stack([term.weight for term in terms])
+
+    def slope() -> Floats:
+        """That at the point; where no ranking scores above 0, nothing is to be found."""
+        at_point = measure.slope(np.where(point > 0, point, 1.0), weights)
+        return np.where(bound > 0, np.asarray(at_point, dtype=np.float64), 0.0)
+
+    for _ in range(rounds):
+        values, limit = _best_weighted(terms, slope(), judgments, candidates, width)
+        bound = np.where(bound > 0, np.minimum(bound, limit), bound)
+        if (bound - candidates.value < tolerance).all():
+            break
+        point = _towards(measure, point, values, weights)
+    if (bound - candidates.value >= tolerance).any():
+        mean = Mean(measure.combine, slope(), bound)
+        found = search(terms, judgments.pool_query, candidates.value, width, mean=mean)
+        candidates.add(found.rank)
+        bound = np.minimum(bound, found.bound)
+    return bound
+
+
+def _best_weighted(
+    terms: list[Term], slope: Floats, judgments: Judgments, candidates: Candidates, width: int
+) -> tuple[Floats, Floats]:
+    """Maximise Σ slope · term: the values of the terms there, and what no ranking can exceed."""
+    query, n_queries = judgments.pool_query, judgments.n_queries
+    forms = forms_of(terms)
+    if forms is not None:
+        rank = best_ranking(list(zip(forms, slope, strict=True)), query, n_queries)
+        candidates.add(rank)
+        best = placed(rank, query, n_queries)
+        limit = np.sum([weight * form.values(best) for form, weight in zip(forms, slope, strict=True)], axis=0)
+        return candidates.best_by(slope)[0], limit
+    weighted = [replace(term, weight=weight) for term, weight in zip(terms, slope, strict=True)]
+    found = search(weighted, query, candidates.best_by(slope)[1], width)
+    candidates.add(found.rank)
+    return candidates.best_by(slope)[0], found.bound
+
+
+def _towards(measure: Measure, point: Floats, values: Floats, weights: Floats) -> Floats:
+    """The best point on the way from one to the other."""
+    steps = np.linspace(0.0, 1.0, 65)
+    ways = [(1 - step) * point + step * values for step in steps]
+    best = np.argmax([measure.combine(way, weights) for way in ways], axis=0)
+    step = steps[best]
+    return np.asarray((1 - step) * point + step * values, dtype=np.float64)

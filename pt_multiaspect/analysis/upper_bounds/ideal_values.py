@@ -1,0 +1,63 @@
+"""The values of the rankings that Maistro et al. consider ideal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from .rankings import evaluate_at, ideal_rankings, judgments_of, measure_of
+
+__all__ = ["ideal_values"]
+
+
+def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
+    """Evaluate the rankings that the paper takes for ideal, to show how far they are from 1 and apart.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, a numeric column per aspect.
+    measure : measure or str
+        Any measure of this package, of at most six aspects; one of ir-measures is taken on relevance.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``qid strategy value``, for each judged query a row per order of preference among
+        the aspects, such as ``relevance > credibility``, and one each for 'sum', 'squares' and 'max';
+        see `upper_bound`.
+
+    Raises
+    ------
+    MultiAspectError
+        If there are more than six aspects.
+
+    References
+    ----------
+    Maistro et al., CIKM 2021, §4.2 and Fig. 2.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> labels = {"d1": (1, 2), "d2": (3, 1), "d3": (3, 0)}
+    >>> qrels = {"q1": {d: {"relevance": r, "correctness": c} for d, (r, c) in labels.items()}}
+    >>> measure = ma.CAM(base="nDCG", aspects={"relevance": 3, "correctness": 2})
+    >>> ma.analysis.ideal_values(qrels, measure).round(4)
+      qid                 strategy   value
+    0       q1  relevance > correctness  0.8801
+    1       q1  correctness > relevance  0.9073
+    2       q1                      sum  0.8801
+    3       q1                  squares  0.8801
+    4       q1                      max  0.8801
+    """
+    judgments, one = judgments_of(qrels), measure_of(measure)
+    paper = ideal_rankings(one, judgments)
+    values = np.stack([evaluate_at(one, judgments, rank) for _, rank in paper])
+    return pd.DataFrame(
+        {
+            "qid": np.repeat(judgments.qids, len(paper)),
+            "strategy": [name for name, _ in paper] * judgments.n_queries,
+            "value": values.T.ravel(),
+        }
+    )

@@ -1,0 +1,22 @@
+"""Single-aspect measures as measures over several aspects use them."""
+
+from . import average_precision, cascade, ndcg, precision, rbp  # each registers its adapters
+from .adapters import as_base
+from .base import Base, LinearBase
+from .parameter import Bases, parse_base, parse_bases
+from .term import Term
+
+__all__ = [
+    "Base",
+    "Bases",
+    "LinearBase",
+    "Term",
+    "as_base",
+    "average_precision",
+    "cascade",
+    "ndcg",
+    "parse_base",
+    "parse_bases",
+    "precision",
+    "rbp",
+]

@@ -1,0 +1,106 @@
+"""Measures of ir-measures as bases: the one place that asks what a measure is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ir_measures import Measure
+
+from .base import Base
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Adapter", "adapts", "as_base"]
+
+#: By class, as names can be given twice.
+_ADAPTERS: dict[Any, type[Adapter]] = {}
+
+A = TypeVar("A", bound="type[Adapter]")
+
+
+class Adapter(Base):
+    """A measure of ir-measures, computed here."""
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+        self.NAME = measure.NAME  # type: ignore[misc]
+        self.params = measure.params
+        self.SUPPORTED_PARAMS = measure.SUPPORTED_PARAMS  # type: ignore[misc]
+        self._text = spell_measure(measure)
+        self._key = (type(self), type(measure), self._text)
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    @property
+    def measure_class(self) -> type:
+        return type(self.measure)
+
+    def at(self, cutoff: int | None) -> Self:
+        params = {name: value for name, value in self.params.items() if name != "cutoff"}
+        return type(self)(type(self.measure)(**params, **({} if cutoff is None else {"cutoff": cutoff})))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.measure[name]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Adapter) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.measure,)
+
+
+def adapts(measure: Measure) -> Callable[[A], A]:
+    """Register a class as what computes measures of the class of `measure`."""
+
+    def register(adapter: A) -> A:
+        _ADAPTERS[type(measure)] = adapter
+        return adapter
+
+    return register
+
+
+def as_base(measure: Measure | Base) -> Base:
+    """Return a single-aspect measure as a base.
+
+    A measure that is a Base is itself; measures of ir-measures are computed here where their class is
+    known and their parameters are plain, and by ir-measures otherwise.
+    """
+    if isinstance(measure, Base):
+        return measure
+    from .delegated import Delegated
+
+    rel = measure.params.get("rel")
+    is_plain = not measure.params.get("judged_only") and (rel is None or rel >= 1)
+    return _ADAPTERS.get(type(measure), Delegated)(measure) if is_plain else Delegated(measure)
+
+
+def adapted_names() -> list[str]:
+    """The names of the measures of ir-measures that are computed here."""
+    return sorted((str(kind.NAME) for kind in _ADAPTERS), key=str.lower)
+
+
+def spell_measure(measure: Measure) -> str:
+    """Print an ir-measures measure so that it parses back with everything given explicitly.
+
+    Its own printed form drops an explicit ``rel`` that equals the default, which here means
+    something else than none: it overrides the aspect's threshold.
+    """
+    params = {name: value for name, value in measure.params.items() if name != measure.AT_PARAM}
+    kept = [
+        f"{name}={value!r}"
+        for name, value in sorted(params.items())
+        if name == "rel" or value != measure.SUPPORTED_PARAMS[name].default
+    ]
+    inner = f"({','.join(kept)})" if kept else ""
+    at = measure.params.get(measure.AT_PARAM)
+    return f"{measure.NAME}{inner}{'' if at is None else f'@{at}'}"

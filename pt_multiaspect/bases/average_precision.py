@@ -1,0 +1,36 @@
+"""Average precision as a base."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+
+from .._typing import Floats
+from ..kernels import ranked
+from ..kernels.hits import Hits, positions, ratio
+from ..kernels.progress import APProgress, Progression
+from ..kernels.target import Target
+from ..rankings import Ranking
+from .adapters import Adapter, adapts
+
+__all__ = ["AveragePrecision"]
+
+
+@adapts(ir_measures.AP)
+class AveragePrecision(Adapter):
+    """The precision at the rank of each relevant document, over all relevant documents."""
+
+    BINARY = True
+    SORTING_IS_OPTIMAL = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return ranked.average_precision(ranking, self.relevant(target), self.n_relevant(target))
+
+    def progression(self, target: Target) -> Progression:
+        return Progression(self.gain(target), lambda gain, totals, _: APProgress(gain, self.cutoff, totals))
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        hit = self.relevant(target)[ranking.row]
+        found = np.zeros(len(hit))
+        found[hit] = positions(ranking.query[hit]) + 1
+        return ratio(found / ranking.rank, self.n_relevant(target)[ranking.query])

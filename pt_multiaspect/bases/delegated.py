@@ -1,0 +1,158 @@
+"""Measures that ir-measures computes, on single-aspect qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from subprocess import CalledProcessError
+
+import ir_measures
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+from numpy.typing import NDArray
+
+from .._typing import Floats, Ints
+from ..errors import MultiAspectError, choices
+from ..judgments import Judgments
+from ..kernels.target import Target
+from ..rankings import Ranking
+from .adapters import Adapter, adapted_names
+
+__all__ = ["Delegated", "by_ir_measures", "first_fraction"]
+
+#: Labels beyond this make ir-measures' back ends allocate memory by the label.
+_MAX_LABEL = 100_000
+
+
+class Delegated(Adapter):
+    """A measure of ir-measures that is computed there: its labels are the gains, or 1 for relevant documents."""
+
+    def __init__(self, measure: Measure) -> None:
+        super().__init__(measure)
+        self.BINARY = "rel" in measure.SUPPORTED_PARAMS  # type: ignore[misc]
+        self.READS_LABELS = "gains" in measure.params
+
+    @property
+    def depth(self) -> int | None:
+        return None  # the measure itself cuts, as some look at more than the first ranks
+
+    @property
+    def _is_binarised(self) -> bool:
+        """Whether it makes no difference by how much a label exceeds ``rel``."""
+        return self.BINARY and (self.rel is not None or self.SUPPORTED_PARAMS["rel"].default == 1)
+
+    def gain(self, target: Target) -> Floats:
+        return target.source.mapped(self.params["gains"]) if self.READS_LABELS else super().gain(target)
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        measure = self.measure
+        junk = target.source.junk
+        gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded(target)
+        # Junk keeps its own negative label, as some measures tell it from what is not relevant.
+        labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
+        self._check_labels(labels)
+        if self._is_binarised:
+            measure = measure(rel=1)
+        elif self.READS_LABELS:
+            measure = type(measure)(**{name: value for name, value in self.params.items() if name != "gains"})
+        try:
+            return by_ir_measures([measure], ranking.judgments, labels, ranking.frame())[measure]
+        except MultiAspectError as error:
+            raise MultiAspectError(f"the base {self.text} has no kernel here, and {error}") from error
+
+    def _graded(self, target: Target) -> Floats:
+        return self.gain(target) if self.READS_LABELS else target.gain
+
+    def _check_labels(self, labels: Floats) -> None:
+        fraction = first_fraction(labels)
+        if fraction is not None:
+            raise MultiAspectError(
+                f"the base {self.text} is computed by ir-measures, which takes whole labels only, but there is the "
+                f"gain {fraction:g}; choose a base with a kernel of its own ({choices(adapted_names())}), whole "
+                "labels and gains, or, under TOMA, weighting='classes'"
+            )
+        highest = np.nanmax(labels, initial=0.0)
+        limit = self.params.get("max_rel")
+        if limit is not None and highest > limit:
+            raise MultiAspectError(
+                f"the base {self.text} takes gains up to max_rel={limit}, but there is {highest:g}; raise max_rel"
+            )
+        if highest > _MAX_LABEL:
+            raise MultiAspectError(
+                f"the base {self.text} is computed by ir-measures, whose back ends do not take labels as large as "
+                f"{highest:g}; under TOMA weighting='classes' gives smaller ones"
+            )
+
+
+def first_fraction(labels: Floats) -> float | None:
+    """The first label that is no whole number, of which ir-measures' back ends make nothing; NaN is passed over."""
+    fractional = labels[(labels != np.floor(labels)) & ~np.isnan(labels)]
+    return float(fractional[0]) if len(fractional) else None
+
+
+def by_ir_measures(
+    measures: Iterable[Measure], judgments: Judgments, labels: Floats, run: pd.DataFrame
+) -> dict[Measure, Floats]:
+    """Compute measures on single-aspect labels.
+
+    Parameters
+    ----------
+    measures : iterable of ir_measures.Measure
+        Measures of ir-measures.
+    judgments : Judgments
+        The judged pairs.
+    labels : ndarray of float, shape (n_pairs,)
+        Whole numbers, NaN where a pair is not judged.
+    run : DataFrame
+        Columns ``query_id doc_id score``.
+
+    Returns
+    -------
+    dict of Measure to ndarray of float, shape (n_queries,)
+        Never NaN: what ir-measures leaves out or has as NaN is the measure's default.
+
+    Raises
+    ------
+    MultiAspectError
+        If ir-measures cannot compute one of them.
+    """
+    judged = np.flatnonzero(~np.isnan(labels))
+    labels = _without_junk_only_queries(labels, judgments.pool_query, judgments.n_queries)
+    qrels = pd.DataFrame(
+        {
+            "query_id": _numbered(judgments.pool_query[judged]),
+            "doc_id": judgments.docnos[judged],
+            "relevance": labels[judged].astype(np.int64),
+        }
+    )
+    query = judgments.queries_of(run["query_id"].to_numpy(dtype=object))
+    run = run[query >= 0].assign(query_id=_numbered(query[query >= 0]))
+    measures = sorted(measures, key=str)
+    values = {measure: np.full(judgments.n_queries, float(measure.DEFAULT)) for measure in measures}
+    # Together, a plain nDCG may be computed with the gains of an nDCG(gains=...): ir-measures
+    # puts it into whichever call of pytrec_eval a set happens to have first.
+    groups = [[measure] for measure in measures if "gains" in measure.params]
+    groups.append([measure for measure in measures if "gains" not in measure.params])
+    try:
+        for group in filter(None, groups):
+            for metric in ir_measures.iter_calc(group, qrels, run):
+                if not np.isnan(metric.value):
+                    values[metric.measure][int(metric.query_id) - 1] = metric.value
+    except (ValueError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError) as error:
+        raise MultiAspectError(f"ir-measures cannot compute {choices(measures)}: {error}") from error
+    return values
+
+
+def _numbered(query: Ints) -> NDArray[np.object_]:
+    """Queries by numbers from 1: gdeval breaks down on other names."""
+    return (query + 1).astype(str).astype(object)
+
+
+def _without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
+    """Raise the labels of queries that have none from 0 up to 0: on those pytrec_eval reads beyond its memory.
+
+    Nothing can count in such a query either way.
+    """
+    best = np.full(n_queries, -np.inf)
+    np.maximum.at(best, query, np.nan_to_num(labels, nan=-np.inf))
+    return np.where(best[query] < 0, np.maximum(labels, 0.0), labels)

@@ -1,0 +1,78 @@
+"""A base of the gains 2^g - 1, for bases that have no form of their own for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Floats
+from ..errors import MultiAspectError
+from ..kernels.forms import Additive
+from ..kernels.hits import Hits
+from ..kernels.progress import Progression
+from ..kernels.target import Target
+from ..rankings import Ranking
+from .base import Base
+
+__all__ = ["Exponentiated", "exponentiated"]
+
+
+def exponentiated(base: Base) -> Base:
+    """The measure of the gains 2^g - 1: the base's own form, or the base on these gains."""
+    return base.exponential() or Exponentiated(base)
+
+
+class Exponentiated(Base):
+    """A base on the gains 2^g - 1."""
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self.NAME, self.SUPPORTED_PARAMS = base.NAME, base.SUPPORTED_PARAMS  # type: ignore[misc]
+        self.params = base.params
+        self.RANGE = base.RANGE  # type: ignore[misc]
+        self.LOWER_IS_BETTER = base.LOWER_IS_BETTER  # type: ignore[misc]
+        self.SORTING_IS_OPTIMAL = base.SORTING_IS_OPTIMAL  # type: ignore[misc]
+
+    @property
+    def text(self) -> str:
+        return self.base.text
+
+    @property
+    def depth(self) -> int | None:
+        return self.base.depth
+
+    def at(self, cutoff: int | None) -> Exponentiated:
+        return Exponentiated(self.base.at(cutoff))
+
+    def _target(self, target: Target) -> Target:
+        def make() -> Target:
+            with np.errstate(over="ignore"):
+                gain = np.exp2(target.gain) - 1.0
+            if not np.isfinite(gain).all():
+                raise MultiAspectError(
+                    f"the gain 2^{target.gain.max():g} - 1 is too large for the base {self.text}; use another "
+                    "weighting than 'exponential', or a base with a form of its own for it, such as nDCG"
+                )
+            return target.with_gain(gain, float(np.exp2(min(target.top, 1023.0)) - 1.0))
+
+        return target.cached("2^g - 1", make)
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return self.base.score(ranking, self._target(target))
+
+    def gain(self, target: Target) -> Floats:
+        return self.base.gain(self._target(target))
+
+    def additive(self, target: Target) -> Additive | None:
+        return self.base.additive(self._target(target))
+
+    def progression(self, target: Target) -> Progression | None:
+        return self.base.progression(self._target(target))
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats | None:
+        return self.base.contributions(ranking, self._target(target))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Exponentiated) and self.base == other.base
+
+    def __hash__(self) -> int:
+        return hash((Exponentiated, self.base))

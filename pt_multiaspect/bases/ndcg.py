@@ -1,0 +1,40 @@
+"""nDCG as a base."""
+
+from __future__ import annotations
+
+import ir_measures
+
+from .._typing import Floats
+from ..kernels.forms import Linear, Log2
+from ..kernels.target import Target
+from .adapters import Adapter, adapts
+from .base import Base, LinearBase
+
+__all__ = ["NDCG"]
+
+
+@adapts(ir_measures.nDCG)
+class NDCG(LinearBase, Adapter):
+    """DCG over that of the ideal ranking of all judged documents."""
+
+    @property
+    def EXPONENTIATES(self) -> bool:  # type: ignore[override]
+        return bool(self["dcg"] == "exp-log2")
+
+    @property
+    def READS_LABELS(self) -> bool:  # type: ignore[override]
+        return "gains" in self.params
+
+    def gain(self, target: Target) -> Floats:
+        return target.source.mapped(self.params["gains"]) if self.READS_LABELS else target.gain
+
+    def linear(self, target: Target) -> Linear:
+        if self.READS_LABELS:
+            target = target.with_gain(self.gain(target))
+        if self.EXPONENTIATES:
+            target = target.exponentiated()
+        ideal = target.best_sum(target.gain, Log2(), self.cutoff)
+        return Linear(target, target.gain, Log2(), norm=ideal, depth=self.cutoff)
+
+    def exponential(self) -> Base | None:
+        return type(self)(self.measure(dcg="exp-log2")) if not self.EXPONENTIATES else super().exponential()

@@ -1,0 +1,117 @@
+"""Measures that count relevant documents as bases: P, R, Rprec, Success, SetP, SetR, SetF, SetAP."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+
+from .._typing import Floats
+from ..kernels import ranked
+from ..kernels.forms import Flat, Linear
+from ..kernels.hits import Hits, positions, ratio
+from ..kernels.progress import Progression, SuccessProgress
+from ..kernels.target import Target
+from ..rankings import Ranking
+from .adapters import Adapter, adapts
+from .base import LinearBase
+
+__all__ = ["Precision", "RPrecision", "Recall", "SetAP", "SetF", "SetPrecision", "SetRecall", "Success"]
+
+
+@adapts(ir_measures.P)
+class Precision(LinearBase, Adapter):
+    """The relevant documents in the first k ranks, over k."""
+
+    BINARY = True
+    CONSTANT_NORM = True
+
+    def linear(self, target: Target) -> Linear:
+        norm = np.full(target.n_queries, float(self["cutoff"]))
+        return Linear(target, self.relevant(target), Flat(), norm=norm, depth=self.cutoff)
+
+
+@adapts(ir_measures.R)
+class Recall(LinearBase, Adapter):
+    """The relevant documents in the first k ranks, over all relevant ones."""
+
+    BINARY = True
+
+    def linear(self, target: Target) -> Linear:
+        return Linear(target, self.relevant(target), Flat(), norm=self.n_relevant(target), depth=self.cutoff)
+
+
+@adapts(ir_measures.SetR)
+class SetRecall(Recall):
+    """The relevant documents retrieved, over all relevant ones."""
+
+
+@adapts(ir_measures.Rprec)
+class RPrecision(LinearBase, Adapter):
+    """The relevant documents in the first R ranks over R, the number of relevant documents."""
+
+    BINARY = True
+
+    def linear(self, target: Target) -> Linear:
+        n_relevant = self.n_relevant(target)
+        return Linear(target, self.relevant(target), Flat(), norm=n_relevant, depth=n_relevant)
+
+
+@adapts(ir_measures.Success)
+class Success(Adapter):
+    """Whether there is a relevant document in the first k ranks."""
+
+    BINARY = True
+    SORTING_IS_OPTIMAL = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return (ranked.found(ranking, self.relevant(target)) > 0).astype(np.float64)
+
+    def progression(self, target: Target) -> Progression:
+        return Progression(self.gain(target), lambda gain, totals, _: SuccessProgress(gain, self.cutoff, totals))
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        hit = np.flatnonzero(self.relevant(target)[ranking.row])
+        contributions = np.zeros(len(ranking.row))
+        contributions[hit[positions(ranking.query[hit]) == 0]] = 1.0
+        return contributions
+
+
+@adapts(ir_measures.SetP)
+class SetPrecision(Adapter):
+    """The relevant documents retrieved, over all retrieved (or over at most all relevant ones)."""
+
+    BINARY = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        n_ret = ranking.n_ret.astype(np.float64)
+        most = np.minimum(n_ret, self.n_relevant(target)) if self["relative"] else n_ret
+        return ratio(ranked.found(ranking, self.relevant(target)), most)
+
+
+class _OfSets(Adapter):
+    """A function of the precision and the recall of everything retrieved."""
+
+    BINARY = True
+
+    def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
+        found = ranked.found(ranking, self.relevant(target))
+        return ratio(found, ranking.n_ret.astype(np.float64)), ratio(found, self.n_relevant(target))
+
+
+@adapts(ir_measures.SetF)
+class SetF(_OfSets):
+    """The harmonic mean of precision and recall, trec_eval's (1 + β)PR / (R + βP)."""
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        precision, recall = self._precision_and_recall(ranking, target)
+        beta = self["beta"]
+        return ratio((1.0 + beta) * precision * recall, recall + beta * precision)
+
+
+@adapts(ir_measures.SetAP)
+class SetAP(_OfSets):
+    """Precision times recall."""
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        precision, recall = self._precision_and_recall(ranking, target)
+        return precision * recall

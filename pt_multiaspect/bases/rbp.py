@@ -1,0 +1,44 @@
+"""Rank-biased precision as a base: of relevant documents, and of gains."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+
+from ..kernels.forms import Geometric, Linear
+from ..kernels.target import Target
+from .adapters import Adapter, adapts
+from .base import LinearBase
+
+__all__ = ["GradedRBP", "RankBiasedPrecision"]
+
+
+@adapts(ir_measures.RBP)
+class RankBiasedPrecision(LinearBase, Adapter):
+    """(1 - p) Σ p^(k-1) over the relevant documents (Moffat and Zobel 2008)."""
+
+    BINARY = True
+
+    def linear(self, target: Target) -> Linear:
+        return Linear(target, self.relevant(target), Geometric(self["p"]), depth=self.cutoff)
+
+
+class GradedRBP(RankBiasedPrecision):
+    """The same of gains in [0, 1]."""
+
+    BINARY = False
+    READS_UNJUDGED = True
+
+    def __init__(self, p: float, cutoff: int | None) -> None:
+        measure = ir_measures.RBP(p=p) if cutoff is None else ir_measures.RBP(p=p, cutoff=cutoff)
+        super().__init__(measure)
+
+    def at(self, cutoff: int | None) -> GradedRBP:
+        return GradedRBP(self["p"], cutoff)
+
+    def linear(self, target: Target) -> Linear:
+        gain = np.asarray(target.gain, dtype=np.float64)
+        return Linear(target, gain, Geometric(self["p"]), depth=self.cutoff, unjudged=target.unjudged)
+
+    def __reduce__(self) -> tuple[type, tuple[float, int | None]]:
+        return GradedRBP, (self["p"], self.cutoff)

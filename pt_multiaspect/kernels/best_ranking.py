@@ -1,0 +1,87 @@
+"""The ranking of all judged documents that maximises a weighted sum of additive measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._typing import Floats, Ints
+from ..errors import MultiAspectError
+from .forms import Additive, Linear
+from .hits import Hits, positions, ranked
+
+__all__ = ["best_ranking", "placed"]
+
+#: A measure and its weight in each query, shape (n_queries,).
+Weighted = tuple[Additive, Floats]
+
+
+def placed(rank: Ints, query: Ints, n_queries: int) -> Hits:
+    """Rankings that have every judged document at the rank given."""
+    row = np.lexsort((rank, query))
+    n_ret = np.bincount(query, minlength=n_queries)
+    return Hits(n_queries, query, query[row], rank[row], row, n_ret)
+
+
+def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
+    """Maximise Σ weight · measure over the rankings of all judged documents.
+
+    Linear measures with equal discounts are maximised by sorting by the sum of their gains; otherwise
+    documents are assigned to ranks, which is slower.
+
+    Parameters
+    ----------
+    forms : sequence of (Additive, ndarray of shape (n_queries,))
+        The measures and their weights, at least 0.
+    query : ndarray of int, shape (n_documents,)
+        The query of each judged document, non-decreasing.
+    n_queries : int
+        How many queries there are.
+
+    Returns
+    -------
+    ndarray of int, shape (n_documents,)
+        The rank of each judged document, from 1.
+    """
+    linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
+    for form, _ in linear:
+        _check_discount(form, query)
+    if len(linear) == len(forms) and all(form.is_ranked_like(linear[0][0]) for form, _ in linear[1:]):
+        return ranked(query, np.sum([weight[query] * form.normalised_gain for form, weight in linear], axis=0))
+    return _by_assignment(forms, query, n_queries)
+
+
+def _check_discount(form: Linear, query: Ints) -> None:
+    """Refuse a discount that increases, for which sorting by gain would not be the best."""
+    ranks = np.arange(1, int(np.bincount(query).max(initial=0)) + 1)
+    discounts = form.discount(ranks)
+    if not (np.diff(discounts) <= 0).all() or not (discounts >= 0).all():
+        raise MultiAspectError(
+            f"expected a discount that is not negative and does not increase with the rank, got {form.discount!r}"
+        )
+
+
+def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
+    from scipy.optimize import linear_sum_assignment
+
+    gains = np.stack(
+        [weight[query] * form.normalised_gain for form, weight in forms if isinstance(form, Linear)]
+        or [np.zeros(len(query))]
+    )
+    leaves_out = all(form.LEAVES_OUT for form, _ in forms)
+    # In an order of their own, useful documents first, so that sums do not depend on that of the qrels.
+    order = np.lexsort((*gains, ~gains.any(axis=0), query))
+    rank = np.empty(len(query), dtype=np.intp)
+    rank[order] = positions(query) + 1
+    placed_ones = order[gains[:, order].any(axis=0)] if leaves_out else order
+    bounds = np.searchsorted(query[placed_ones], np.arange(n_queries + 1))
+    for index in range(n_queries):
+        documents = placed_ones[bounds[index] : bounds[index + 1]]
+        ranks = np.arange(1, len(documents) + 1)
+        worth = np.zeros((len(documents), len(documents)))
+        for form, weight in forms:
+            worth += weight[index] * form.worth(index, documents, ranks)
+        row, column = linear_sum_assignment(worth, maximize=True)
+        rank[documents[row]] = column + 1
+    return rank

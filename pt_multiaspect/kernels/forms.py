@@ -1,0 +1,150 @@
+"""Measures that are sums over ranks, in the form in which the best ranking can be found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Bools, Floats, Ints
+from .hits import Hits, ratio
+from .target import Target
+
+__all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2"]
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Every rank counts the same."""
+
+    def __call__(self, rank: Ints) -> Floats:
+        return np.ones(len(rank))
+
+
+@dataclass(frozen=True)
+class Log2:
+    """1 / log2(rank + 1)."""
+
+    def __call__(self, rank: Ints) -> Floats:
+        return np.asarray(1.0 / np.log2(rank + 1.0), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Jarvelin:
+    """1 / log2(rank), from rank 2 on."""
+
+    def __call__(self, rank: Ints) -> Floats:
+        return np.asarray(1.0 / np.maximum(np.log2(rank), 1.0), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """(1 - p) p^(rank - 1)."""
+
+    p: float
+
+    def __call__(self, rank: Ints) -> Floats:
+        return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0), dtype=np.float64)
+
+
+class Additive(ABC):
+    """A measure that is a sum over ranks of what the document there is worth there."""
+
+    #: Whether documents that are worth nothing at any rank may be left out of the ranking.
+    LEAVES_OUT: ClassVar[bool] = False
+
+    @abstractmethod
+    def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
+        """What each document of a query is worth at each rank, shape (n_documents, n_ranks)."""
+
+    @abstractmethod
+    def values(self, hits: Hits) -> Floats:
+        """The measure of rankings, shape (n_queries,)."""
+
+    def contributions(self, hits: Hits) -> Floats | None:
+        """What each document of the ranking adds to the value of its query; None if that is not known.
+
+        One element per hit, or per retrieved document where unjudged documents add something.
+        """
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Additive):
+    """Σ_k discount(k) · gain(d_k) / norm, up to a depth.
+
+    Parameters
+    ----------
+    target : Target
+        The judged documents.
+    gain : ndarray of float or bool, shape (n_documents,)
+        At least 0.
+    discount : callable
+        Takes ranks from 1 up; at least 0 and not increasing. Equal discounts (compared by ``==``, so use a
+        frozen dataclass or a module's function) let documents be sorted, others are assigned to ranks.
+    norm : ndarray of float, shape (n_queries,), optional
+        What the sum is divided by; queries where it is 0 have the value 0.
+    depth : int or ndarray of shape (n_queries,), optional
+        The last rank that counts.
+    unjudged : float, default 0
+        The gain of documents that nobody judged.
+    """
+
+    target: Target
+    gain: Floats | Bools
+    discount: Callable[[Ints], Floats]
+    norm: Floats | None = None
+    depth: int | Floats | None = None
+    unjudged: float = 0.0
+    LEAVES_OUT: ClassVar[bool] = True
+
+    @cached_property
+    def normalised_gain(self) -> Floats:
+        """What each judged document adds at a rank with the discount 1."""
+        gain = np.asarray(self.gain, dtype=np.float64)
+        return gain if self.norm is None else ratio(gain, self.norm[self.target.query])
+
+    def within(self, rank: Ints, query: Ints) -> Bools:
+        """Which ranks count."""
+        if self.depth is None:
+            return np.ones(len(rank), dtype=np.bool_)
+        depth = self.depth if isinstance(self.depth, int) else self.depth[query]
+        return np.asarray(rank <= depth, dtype=np.bool_)
+
+    def discounts(self, rank: Ints, query: Ints) -> Floats:
+        """The discount at ranks of queries, 0 beyond the depth."""
+        return np.where(self.within(rank, query), self.discount(rank), 0.0)
+
+    def is_ranked_like(self, other: Linear) -> bool:
+        """Whether both discount ranks alike, so that their sum is linear too."""
+        if self.discount != other.discount:
+            return False
+        if isinstance(self.depth, np.ndarray) or isinstance(other.depth, np.ndarray):
+            return np.array_equal(self.depth, other.depth)  # type: ignore[arg-type]
+        return self.depth == other.depth
+
+    def _gained(self, hits: Hits) -> Floats:
+        gain = np.append(self.gain, self.unjudged) if self.unjudged else self.gain
+        gained = gain[hits.row] * self.discount(hits.rank)
+        if self.depth is not None:
+            gained = np.where(self.within(hits.rank, hits.query), gained, 0.0)
+        return np.asarray(gained, dtype=np.float64)
+
+    def values(self, hits: Hits) -> Floats:
+        hits = hits.dense() if self.unjudged else hits
+        # The sum is divided, not its terms: a perfect ranking is exactly 1.
+        total = hits.total(self._gained(hits))
+        return total if self.norm is None else ratio(total, self.norm)
+
+    def contributions(self, hits: Hits) -> Floats:
+        hits = hits.dense() if self.unjudged else hits
+        gained = self._gained(hits)
+        return gained if self.norm is None else ratio(gained, self.norm[hits.query])
+
+    def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
+        discounts = self.discounts(ranks, np.full(len(ranks), query))
+        return np.outer(self.normalised_gain[documents], discounts)

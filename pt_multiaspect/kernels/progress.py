@@ -1,0 +1,187 @@
+"""What measures gain rank by rank, and what they may still gain: what a search for the best ranking asks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Floats, Ints
+from .forms import Linear
+
+__all__ = [
+    "APProgress",
+    "ERRProgress",
+    "LinearProgress",
+    "Progress",
+    "Progression",
+    "RRProgress",
+    "SuccessProgress",
+]
+
+Counts = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Progression:
+    """A measure step by step. It promises that a better document further up never lowers the value."""
+
+    #: The gain of each judged document; documents of equal gain are interchangeable.
+    gain: Floats
+    #: Makes the progress from the gain and the number of documents of each type, and the query.
+    begin: Callable[[Floats, Counts, int], Progress]
+
+    @classmethod
+    def linear(cls, form: Linear) -> Progression:
+        """The progression of a linear measure."""
+
+        def begin(gain: Floats, totals: Counts, query: int) -> Progress:
+            ranks = np.arange(1, int(totals.sum()) + 1)
+            return LinearProgress(gain, form.discounts(ranks, np.full(len(ranks), query)), totals)
+
+        return cls(form.normalised_gain, begin)
+
+
+class Progress(ABC):
+    """What a measure gains of documents placed one after the other, in one query.
+
+    Documents of one type are worth the same to all measures, so that a beginning of a ranking is
+    described by how many documents of each type it has: `counts`, of shape (n_states, n_types).
+    """
+
+    #: The last rank at which anything can be gained.
+    depth: int
+
+    @abstractmethod
+    def step(self, rank: int, counts: Counts) -> Floats:
+        """The gain of putting each type at `rank`, shape (n_states, n_types)."""
+
+    @abstractmethod
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        """The most that documents after `rank` can still gain by this measure alone, shape (n_states,)."""
+
+
+class ConvexProgress(Progress):
+    """A measure that is Σ_rank level(documents up to rank) · (factor[rank] - factor[rank + 1]), level convex."""
+
+    #: The factor at ranks from 1, not increasing, with a last one of 0.
+    factor: Floats
+
+    @abstractmethod
+    def level(self, counts: NDArray[np.number]) -> Floats:
+        """A convex function of the counts, shape (n_states,)."""
+
+
+class LinearProgress(ConvexProgress):
+    def __init__(self, gain: Floats, discount: Floats, totals: Counts) -> None:
+        self.factor = np.append(discount, 0.0)
+        self.depth = int(np.flatnonzero(discount > 0).max(initial=-1)) + 1
+        self._gain, self._discount, self._totals = gain, discount, totals
+        levels, of_type = np.unique(-gain, return_inverse=True)
+        self._levels = -levels  # from high to low
+        self._is_level = (of_type[:, None] == np.arange(len(levels))).astype(np.float64)
+        self._cumulated = np.concatenate([[0.0], np.cumsum(discount)])
+
+    def level(self, counts: NDArray[np.number]) -> Floats:
+        return np.asarray(counts @ self._gain, dtype=np.float64)
+
+    def step(self, rank: int, counts: Counts) -> Floats:
+        return np.broadcast_to(self._gain * self._discount[rank - 1], counts.shape)
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        left = (self._totals - counts) @ self._is_level
+        ends = rank + np.cumsum(left, axis=1).astype(np.intp)
+        until = self._cumulated[ends]
+        since = np.concatenate([np.full((len(ends), 1), self._cumulated[rank]), until[:, :-1]], axis=1)
+        return np.asarray((until - since) @ self._levels, dtype=np.float64)
+
+
+def _depth(cutoff: int | None, totals: Counts) -> int:
+    """The last rank that counts, if there are so many documents."""
+    length = int(totals.sum())
+    return length if cutoff is None else min(cutoff, length)
+
+
+class BinaryProgress(Progress):
+    """A measure of how many positive documents stand where."""
+
+    def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
+        self._positive = positive
+        self._n_positive = int(positive @ totals)
+        self._norm = max(self._n_positive, 1)
+        self.depth = _depth(cutoff, totals)
+
+    def _found(self, counts: Counts) -> Ints:
+        return (counts @ self._positive).astype(np.intp)
+
+    def step(self, rank: int, counts: Counts) -> Floats:
+        if rank > self.depth:
+            return np.zeros(counts.shape)
+        return np.outer(self._next(rank, self._found(counts)), self._positive)
+
+    @abstractmethod
+    def _next(self, rank: int, found: Ints) -> Floats:
+        """The gain of a positive document at `rank` after `found` others."""
+
+
+class APProgress(BinaryProgress, ConvexProgress):
+    # With F documents found and x = 1 for a positive one, F_i x_i = (F_i² + F_i - F_(i-1)² - F_(i-1)) / 2.
+
+    def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
+        super().__init__(positive, cutoff, totals)
+        ranks = np.arange(1, int(totals.sum()) + 1)
+        self.factor = np.append(np.where(ranks <= self.depth, 1.0 / ranks, 0.0), 0.0)
+        self._harmonic = np.concatenate([[0.0], np.cumsum(1.0 / ranks)])
+
+    def level(self, counts: NDArray[np.number]) -> Floats:
+        found = counts @ self._positive
+        return np.asarray(found * (found + 1) / (2 * self._norm), dtype=np.float64)
+
+    def _next(self, rank: int, found: Ints) -> Floats:
+        return np.asarray((found + 1) / (rank * self._norm), dtype=np.float64)
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        # All that are left come next: Σ_j (found + j) / (rank + j).
+        found = self._found(counts)
+        left = np.clip(self._n_positive - found, 0, max(self.depth - rank, 0))
+        later = self._harmonic[rank + left] - self._harmonic[rank]
+        return np.asarray((left + (found - rank) * later) / self._norm, dtype=np.float64)
+
+
+class RRProgress(BinaryProgress):
+    def _next(self, rank: int, found: Ints) -> Floats:
+        return np.asarray((found == 0) / rank, dtype=np.float64)
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        can = (self._found(counts) == 0) & (rank < self.depth) & (self._n_positive > 0)
+        return self._next(rank + 1, np.where(can, 0, 1))
+
+
+class SuccessProgress(RRProgress):
+    def _next(self, rank: int, found: Ints) -> Floats:
+        return np.asarray(found == 0, dtype=np.float64)
+
+
+class ERRProgress(Progress):
+    def __init__(self, stop: Floats, cutoff: int | None, totals: Counts) -> None:
+        self._stop, self._totals = stop, totals
+        self.depth = _depth(cutoff, totals)
+
+    def step(self, rank: int, counts: Counts) -> Floats:
+        if rank > self.depth:
+            return np.zeros(counts.shape)
+        return np.outer(self._stays(counts) / rank, self._stop)
+
+    def rest(self, rank: int, counts: Counts) -> Floats:
+        # Whoever is to stop at all cannot do so before the next rank.
+        if rank >= self.depth:
+            return np.zeros(len(counts))
+        stops = 1.0 - self._stays(self._totals - counts)
+        return np.asarray(self._stays(counts) * stops / (rank + 1), dtype=np.float64)
+
+    def _stays(self, counts: Counts) -> Floats:
+        """The chance of passing all these documents; on long scales the best one stops for certain."""
+        return np.asarray(np.prod((1.0 - self._stop) ** counts, axis=1), dtype=np.float64)

@@ -1,0 +1,52 @@
+"""Expected search length: what a user sees before the documents wanted, over ties."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Bools, Floats, Ints
+from .hits import Hits, running_sum, sums
+from .target import Target
+
+__all__ = ["expected_search_length"]
+
+
+def expected_search_length(
+    level: Ints, hits: Hits, positive: Bools, target: Target, n_positive: Floats, wanted: int
+) -> Floats:
+    """Non-relevant documents a user expects to see before `wanted` relevant ones (Cooper 1968).
+
+    Parameters
+    ----------
+    level : ndarray of int
+        The level of tied scores of every retrieved document, increasing over all queries.
+    hits, target : Hits, Target
+        Where the judged documents stand, and what they are.
+    positive : ndarray of bool
+        Which judged documents are relevant.
+    n_positive : ndarray of float
+        How many there are per query.
+    wanted : int
+        How many relevant documents the user wants.
+    """
+    begins = np.cumsum(hits.n_ret) - hits.n_ret
+    hit_level = level[begins[hits.query] + hits.rank - 1]
+    n_levels = int(level[-1]) + 1 if len(level) else 0
+    relevant = np.bincount(hit_level[positive[hits.row]], minlength=n_levels)
+    size = np.bincount(level, minlength=n_levels)
+    owner = np.repeat(np.arange(hits.n_queries), hits.n_ret)
+    query = owner[np.flatnonzero(np.diff(level, prepend=-1))] if n_levels else np.zeros(0, dtype=np.intp)
+    # Judged documents that were not retrieved form one last level.
+    left_relevant = n_positive - hits.total(positive[hits.row])
+    left = target.total(np.ones(len(positive))) - hits.total(np.ones(len(hits.row)))
+    order = np.argsort(np.concatenate([query, np.arange(hits.n_queries)]), kind="stable")
+    query = np.concatenate([query, np.arange(hits.n_queries)])[order]
+    relevant = np.concatenate([relevant, left_relevant]).astype(np.intp)[order]
+    other = np.concatenate([size, left]).astype(np.intp)[order] - relevant
+    found_before = running_sum(relevant, query) - relevant
+    other_before = running_sum(other, query) - other
+    needed = np.minimum(wanted, n_positive).astype(np.intp)[query]
+    there = (found_before < needed) & (found_before + relevant >= needed)
+    length = other_before + other * (needed - found_before) / (relevant + 1.0)
+    result = sums(query[there], length[there], hits.n_queries)
+    return np.where(n_positive > 0, result, sums(query, other, hits.n_queries))

@@ -1,0 +1,98 @@
+"""Cumulated gain that is not normalised: CG, DCG."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._validation import choice
+from ..bases import Base
+from ..kernels.forms import Flat, Jarvelin, Linear, Log2
+from ..kernels.target import Target
+from .parameters import CUTOFF, Param
+from .single_aspect import LinearMeasure
+
+__all__ = ["CG", "DCG"]
+
+
+class _CG(LinearMeasure):
+    """Cumulated gain: the sum of the gains of the retrieved documents, unbounded above.
+
+    Parameters
+    ----------
+    cutoff : int, optional
+        ``CG @ k``.
+
+    References
+    ----------
+    Järvelin, Kekäläinen: Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import CG
+    >>> (CG @ 2).calc_aggregate({"q1": {"d1": 3, "d2": 2}}, {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}})
+    3.0
+    """
+
+    __name__ = "CG"
+    NAME = __name__
+    PRETTY_NAME = "Cumulated gain"
+    SHORT_DESC = "The sum of the gains of the retrieved documents."
+    CITATION = "Järvelin and Kekäläinen 2002"
+    RANGE = (0.0, np.inf)
+    SUPPORTED_PARAMS = {"cutoff": CUTOFF}
+
+    def linear(self, target: Target) -> Linear:
+        return Linear(target, target.gain, Flat(), depth=self.cutoff)
+
+
+class _DCG(LinearMeasure):
+    """Discounted cumulated gain, not normalised, unbounded above.
+
+    Parameters
+    ----------
+    dcg : {'log2', 'exp-log2', 'jarvelin'}
+        Gain over log2(rank + 1), 2^gain - 1 over log2(rank + 1), or gain over log2(rank) from rank 2
+        on, as first published.
+    cutoff : int, optional
+        ``DCG @ k``.
+
+    References
+    ----------
+    Järvelin, Kekäläinen: Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import DCG
+    >>> DCG.calc_aggregate({"q1": {"d1": 3, "d2": 2}}, {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}})
+    4.0
+    """
+
+    __name__ = "DCG"
+    NAME = __name__
+    PRETTY_NAME = "Discounted cumulated gain"
+    SHORT_DESC = "The sum of the gains of the retrieved documents, discounted by rank."
+    CITATION = "Järvelin and Kekäläinen 2002"
+    RANGE = (0.0, np.inf)
+    SUPPORTED_PARAMS = {
+        "dcg": Param(choice("dcg", "log2", "exp-log2", "jarvelin"), "log2", "gain and discount"),
+        "cutoff": CUTOFF,
+    }
+
+    @property
+    def EXPONENTIATES(self) -> bool:  # type: ignore[override]
+        return bool(self["dcg"] == "exp-log2")
+
+    def linear(self, target: Target) -> Linear:
+        gain = target.gain
+        if self.EXPONENTIATES:
+            with np.errstate(over="ignore"):
+                gain = np.exp2(gain) - 1.0
+        discount = Jarvelin() if self["dcg"] == "jarvelin" else Log2()
+        return Linear(target, gain, discount, depth=self.cutoff)
+
+    def exponential(self) -> Base | None:
+        return self(dcg="exp-log2") if self["dcg"] == "log2" else super().exponential()
+
+
+CG = _CG()
+DCG = _DCG()

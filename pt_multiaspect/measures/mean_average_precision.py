@@ -1,0 +1,137 @@
+"""Average precision aggregated by other means than the arithmetic one: GMAP, HMAP."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from ir_measures.measures.base import Agg
+
+from .._typing import Floats
+from ..kernels import ranked
+from ..kernels.target import Target
+from ..rankings import Ranking
+from .parameters import CUTOFF, REL
+from .single_aspect import SingleAspectMeasure
+
+__all__ = ["GMAP", "HMAP"]
+
+_FLOOR = 1e-5
+
+
+class _OverQueries(Agg):  # type: ignore[misc]
+    """A mean of values on another scale, taken back to the scale of AP."""
+
+    def __init__(self, back: Any) -> None:
+        self._values: list[float] = []
+        self._back = back
+
+    def add(self, value: float) -> None:
+        self._values.append(value)
+
+    def result(self) -> float:
+        return float(self._back(math.fsum(self._values) / len(self._values))) if self._values else math.nan
+
+
+class _AveragePrecision(SingleAspectMeasure):
+    """Average precision, not less than 1e-5, on another scale."""
+
+    BINARY = True
+    SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
+    NOT_A_BASE = (
+        "it is defined by how it aggregates over queries, and its values of single queries are on another scale; "
+        "take AP as the base"
+    )
+
+    def _average_precision(self, ranking: Ranking, target: Target) -> Floats:
+        return np.maximum(ranked.average_precision(ranking, self.relevant(target), self.n_relevant(target)), _FLOOR)
+
+
+class _GMAP(_AveragePrecision):
+    """Geometric mean average precision, exp of the mean of ln max(AP, 1e-5).
+
+    Values of single queries are ln max(AP, 1e-5), so that their mean is the logarithm of GMAP:
+    `pt.Experiment` averages them and knows no other aggregate, while ir-measures and
+    `aggregate` give GMAP itself. A missing query counts as ln 1e-5.
+
+    Parameters
+    ----------
+    rel : int, optional
+        The least label that counts.
+    cutoff : int, optional
+        ``GMAP @ k``.
+
+    References
+    ----------
+    Robertson: On GMAP, and other transformations. CIKM 2006.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import GMAP
+    >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
+    >>> round(GMAP.calc_aggregate(qrels, {"q1": {"d1": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}}), 4)
+    0.7071
+    """
+
+    __name__ = "GMAP"
+    NAME = __name__
+    PRETTY_NAME = "Geometric mean average precision"
+    SHORT_DESC = "ln max(AP, 1e-5) per query; aggregated, the geometric mean of AP."
+    CITATION = "Robertson 2006"
+    RANGE = (math.log(_FLOOR), 0.0)
+    DEFAULT = math.log(_FLOOR)
+
+    SORTING_IS_OPTIMAL = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return np.asarray(np.log(self._average_precision(ranking, target)), dtype=np.float64)
+
+    def aggregator(self) -> Agg:
+        return _OverQueries(math.exp)
+
+
+class _HMAP(_AveragePrecision):
+    """Harmonic mean average precision, one over the mean of 1 / max(AP, 1e-5).
+
+    Values of single queries are 1 / max(AP, 1e-5), where smaller is better: `pt.Experiment`
+    averages them, and one over what it reports is HMAP; ir-measures and `aggregate` give HMAP
+    itself.
+
+    Parameters
+    ----------
+    rel : int, optional
+        The least label that counts.
+    cutoff : int, optional
+        ``HMAP @ k``.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import HMAP
+    >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
+    >>> round(HMAP.calc_aggregate(qrels, {"q1": {"d1": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}}), 4)
+    0.6667
+    """
+
+    __name__ = "HMAP"
+    NAME = __name__
+    PRETTY_NAME = "Harmonic mean average precision"
+    SHORT_DESC = "1 / max(AP, 1e-5) per query (lower is better); aggregated, the harmonic mean of AP."
+    CITATION = "by analogy with GMAP"
+    RANGE = (1.0, 1.0 / _FLOOR)
+    LOWER_IS_BETTER = True
+    DEFAULT = 1.0 / _FLOOR
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return np.asarray(1.0 / self._average_precision(ranking, target), dtype=np.float64)
+
+    def aggregator(self) -> Agg:
+        return _OverQueries(lambda mean: 1.0 / mean)
+
+    @property
+    def lower_aggregate_is_better(self) -> bool:
+        return False  # one over the mean of 1 / AP
+
+
+GMAP = _GMAP()
+HMAP = _HMAP()

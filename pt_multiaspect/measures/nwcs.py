@@ -1,0 +1,135 @@
+"""The normalised weighted cumulative score of Lioma et al."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Floats, Ints
+from .._validation import choice
+from ..judgments import AspectView, Judgments
+from ..kernels.forms import Log2
+from ..kernels.hits import Hits, descending, positions, ratio, sums
+from ..rankings import Rankings
+from .measure import DirectMeasure
+from .parameters import ASPECTS, CUTOFF, Param, weights_param
+
+__all__ = ["NWCS"]
+
+
+class _NWCS(DirectMeasure):
+    """Normalised weighted cumulative score: weighted values over those of an ideal ranking.
+
+    NWCS = Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), divided by the same of an ideal ranking; Z_a are the
+    aspect's `values`. 0 when the ideal is 0.
+
+    Parameters
+    ----------
+    weights : dict of str to float, optional
+        The weights p_a, normalised to sum to 1; equal by default.
+    ideal : {'joint', 'separate', 'judged'}, default 'joint'
+        What the score is divided by: ``'joint'``, the score of the best single ranking of the
+        retrieved documents; ``'separate'``, Σ_a p_a IDCG_a of the best rankings of the retrieved
+        documents by each aspect; ``'judged'``, the score of the best single ranking of *all judged*
+        documents, over as many ranks as the run retrieved (at most `cutoff`).
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their values.
+    cutoff : int, optional
+        ``NWCS @ k`` sees the first k retrieved documents only.
+
+    Notes
+    -----
+    Three ideals are in use. The text of Lioma et al. (2017) describes ``'joint'``; the value .9413 that
+    the paper prints comes from ``'separate'``; the official evaluator of the TREC Health
+    Misinformation tracks (``nwcs`` of Trec_eval_extension) divides by ``'judged'``. Only ``'judged'``
+    penalises a run for relevant documents that it does not retrieve. The measure name ``nwcs`` in a
+    string is ``NWCS(ideal='judged')``. With three aspects that evaluator uses the weights .333333.
+
+    References
+    ----------
+    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
+    ICTIR 2017, Eq. 10-11.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import NWCS
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> round(NWCS.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
+    0.8597
+    """
+
+    __name__ = "NWCS"
+    NAME = __name__
+    PRETTY_NAME = "Normalised weighted cumulative score"
+    SHORT_DESC = "Discounted weighted values over those of the best re-ranking of the same documents."
+    CITATION = "Lioma et al. 2017, Eq. 10-11"
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "weights": weights_param("the importance of each aspect, normalised to sum 1; equal by default"),
+        "ideal": Param(
+            choice("ideal", "joint", "separate", "judged"),
+            "joint",
+            "the ideal: joint or separate rankings of the retrieved documents, or one of all judged documents",
+        ),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def depends_on(self, view: AspectView) -> bool:
+        return not view.scale.greater_is_better
+
+    def _gains(self, views: tuple[AspectView, ...]) -> list[Floats]:
+        """The share times the value of each aspect, with one element more at the end for unjudged documents."""
+        return [
+            share * np.maximum(view.scale.values, 0.0)[np.append(view.grade, 0)]
+            for view, share in zip(views, self.shares(views), strict=True)
+        ]
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        return np.asarray(np.sum(self._gains(self.views(judgments)), axis=0)[:-1], dtype=np.float64)
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        gains = self._gains(views)
+        total = np.sum(gains, axis=0)
+        ranking: Hits = rankings.top(self.cutoff)
+        if total[-1]:
+            ranking = ranking.dense()  # a document that nobody judged has the worst grades
+        if self["ideal"] == "judged":
+            ideal = _judged_ideal(ranking, total)
+        else:
+            ideals = gains if self["ideal"] == "separate" else [total]
+            ideal = np.sum([_retrieved_ideal(ranking, each) for each in ideals], axis=0)
+        return np.minimum(ratio(ranking.total(total[ranking.row] * Log2()(ranking.rank)), ideal), 1.0)
+
+
+def _ideal_order(query: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:
+    """Positive gains from high to low within each query: their query, rank and gain."""
+    kept = np.flatnonzero(gain > 0)
+    order = kept[descending(query[kept], gain[kept])]
+    return query[order], positions(query[order]) + 1, gain[order]
+
+
+def _retrieved_ideal(ranking: Hits, gain: Floats) -> Floats:
+    """The discounted gain of the ideal ranking of the same retrieved documents."""
+    query, rank, gained = _ideal_order(ranking.query, gain[ranking.row])
+    return ranking.total(gained * Log2()(rank), query)
+
+
+def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
+    """The discounted gain of the ideal ranking of all judged documents, over as many ranks as were retrieved.
+
+    Ranks that are left take unjudged documents, whose gain is the last of `gain`.
+    """
+    query, rank, ideal = _ideal_order(ranking.pool_query, gain[:-1])
+    kept = rank <= ranking.n_ret[query]
+    query, rank, ideal = query[kept], rank[kept], ideal[kept]
+    if gain[-1]:
+        n_judged = np.bincount(ranking.pool_query, minlength=ranking.n_queries)
+        left = np.repeat(np.arange(ranking.n_queries), np.maximum(ranking.n_ret - n_judged, 0))
+        query = np.append(query, left)
+        rank = np.append(rank, n_judged[left] + positions(left) + 1)
+        ideal = np.append(ideal, np.full(len(left), gain[-1]))
+    return sums(query, ideal * Log2()(rank), ranking.n_queries)
+
+
+NWCS = _NWCS()

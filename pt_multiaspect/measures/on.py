@@ -1,0 +1,77 @@
+"""One aspect by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._typing import Floats
+from ..aspects import aspect_name
+from ..bases import Term
+from ..errors import MultiAspectError, choices
+from ..judgments import AspectView, Judgments
+from .parameters import ASPECTS, CUTOFF, Param, base_param
+from .terms import BasedMeasure, base_depends_on
+
+__all__ = ["On"]
+
+
+class _On(BasedMeasure):
+    """An ordinary measure of one aspect.
+
+    Parameters
+    ----------
+    aspect : str, default 'relevance'
+        Which aspect.
+    base : ir_measures.Measure or str, default 'nDCG'
+        The measure. Without an explicit ``rel`` binary measures count documents from the
+        aspect's threshold up.
+    aspects : Aspects, mapping or str, optional
+        Declares the aspect's scale.
+    cutoff : int, optional
+        ``On(...) @ k``.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import On, Judgments
+    >>> import ir_measures
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> On(aspect="credibility", base="RR").calc_aggregate(qrels, run)
+    0.5
+    """
+
+    __name__ = "On"
+    NAME = __name__
+    PRETTY_NAME = "Measure on one aspect"
+    SHORT_DESC = "Any measure of a single aspect."
+    CITATION = "ir-measures, on one label column"
+    SUPPORTED_PARAMS = {
+        "aspect": Param(aspect_name, "relevance", "which aspect"),
+        "base": base_param("the measure"),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        if self["aspect"] not in names:
+            raise MultiAspectError(f"the aspect {self['aspect']} is not among the aspects given: {choices(names)}")
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """The one aspect the measure takes in."""
+        return (judgments.view(self["aspect"], self["aspects"]),)
+
+    def depends_on(self, view: AspectView) -> bool:
+        return base_depends_on(self.bases.one, view)
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        (view,) = self.views(judgments)
+        return [Term.alone(self.bases.one, view.target)]
+
+    GAIN_IS_GRADE = True
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        (view,) = self.views(judgments)
+        return self.bases.one.graded_gain(view.target)
+
+
+On = _On()

@@ -1,0 +1,72 @@
+"""Parameters of measures: how they are read, what they are by default and how they print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ir_measures import ParamInfo
+
+from .. import _validation
+from ..aspects import parse_aspects, spell_aspects
+from ..bases import Bases, parse_base, parse_bases
+from ..orders.order import check_weights
+
+__all__ = ["ASPECTS", "CUTOFF", "REL", "Param", "base_param", "weights_param"]
+
+
+class Param(ParamInfo):  # type: ignore[misc]
+    """A parameter of a measure: how it is read, what it is by default and how it prints.
+
+    Parameters
+    ----------
+    parse : callable
+        Takes a value in any form users or measure strings give it; returns the canonical
+        form or raises MultiAspectError.
+    default : object
+        The canonical default.
+    desc : str
+        One line for the list of measures.
+    spell : callable, optional
+        Turns the canonical form into what prints: a str, number, bool or dict.
+    required : bool
+        Whether a measure cannot be computed without it.
+    """
+
+    def __init__(
+        self,
+        parse: Callable[[Any], Any],
+        default: Any,
+        desc: str,
+        *,
+        spell: Callable[[Any], object] = lambda value: value,
+        required: bool = False,
+    ) -> None:
+        super().__init__(default=default, desc=desc, required=required)
+        self.parse = parse
+        self.spell = spell
+
+
+CUTOFF = Param(_validation.cutoff, None, "ranking cutoff, measure@k")
+ASPECTS = Param(
+    parse_aspects,
+    None,
+    "which aspects, and their scales: names, top grades, an Aspects object or the name of one",
+    spell=spell_aspects,
+)
+REL = Param(
+    _validation.whole("rel, the least label that counts, is a whole number", low=0, high=2**53),
+    None,
+    "the least label that counts; the aspect's threshold by default",
+)
+
+
+def weights_param(desc: str) -> Param:
+    """The parameter `weights`, a number per aspect."""
+    return Param(check_weights, None, desc)
+
+
+def base_param(desc: str, *, per_aspect: bool = False) -> Param:
+    """The parameter `base`, nDCG by default."""
+    parse = parse_bases if per_aspect else parse_base
+    return Param(parse, parse_base("nDCG"), desc, spell=Bases.spelled)

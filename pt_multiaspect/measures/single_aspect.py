@@ -1,0 +1,74 @@
+"""Measures of one aspect: of relevance by themselves, of any aspect under `On`, and bases of others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .._typing import Floats
+from ..aspects import Aspects, AspectSpec
+from ..bases import Base, LinearBase, Term
+from ..judgments import AspectView, Judgments
+from ..kernels.target import Target
+from ..rankings import Ranking, Rankings
+from .measure import Measure
+from .on import On
+from .terms import base_depends_on
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["LinearMeasure", "SingleAspectMeasure"]
+
+
+class SingleAspectMeasure(Measure, Base):
+    """An ordinary measure of one label, which states `score`."""
+
+    NOT_A_BASE: ClassVar[str | None] = None
+    SINGLE_ASPECT = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        raise NotImplementedError(f"{type(self).__name__} defines no score")
+
+    @property
+    def text(self) -> str:
+        return self._text
+
+    def at(self, cutoff: int | None) -> Self:
+        return self(cutoff=cutoff)
+
+    @property
+    def cutoff(self) -> int | None:
+        cutoff: int | None = self["cutoff"] if "cutoff" in self.SUPPORTED_PARAMS else None
+        return cutoff
+
+    @property
+    def spec(self) -> AspectSpec:
+        return ("relevance",)
+
+    def depends_on(self, view: AspectView) -> bool:
+        return base_depends_on(self, view)
+
+    def _declared(self, aspects: Aspects) -> str:
+        return f"On(base={str(self)!r},aspects={aspects.spelled()!r})"
+
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        return self.values(rankings, views[0].target)
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        (view,) = self.views(judgments)
+        return [Term.alone(self, view.target)]
+
+    def on(self, aspect: str, aspects: Aspects | None = None) -> Measure:
+        if self.NOT_A_BASE is not None:
+            return self
+        return On(aspect=aspect, base=self, aspects=aspects)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Measure.__reduce__(self)
+
+
+class LinearMeasure(SingleAspectMeasure, LinearBase):
+    """A measure of one label that is a discounted sum of gains: it states `linear`, and all else follows."""
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return LinearBase.score(self, ranking, target)

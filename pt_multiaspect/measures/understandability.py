@@ -1,0 +1,237 @@
+"""Measures that multiply what the aspects say of each document: uRBP, uRBPgr, unDCG, uERR."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+
+from .._typing import Floats
+from .._validation import real
+from ..bases import Base, as_base
+from ..bases.base import power_gain
+from ..bases.rbp import GradedRBP
+from ..judgments import AspectView, Judgments
+from .joint import Joint, JointMeasure
+from .parameters import ASPECTS, CUTOFF, Param
+
+__all__ = ["uERR", "uRBP", "uRBPgr", "unDCG"]
+
+_PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the chance that a user goes on to the next rank")
+_SHARPNESS = Param(real("s", low=0, open_low=True), 1, "a document's gain is 2^(s·P) - 1")
+
+
+class _Product(JointMeasure):
+    """A measure of the product of the aspects' gains."""
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        self.warn_if_inferred(self.views(judgments))
+        gain = self.target(judgments).gain
+        if "s" not in self.SUPPORTED_PARAMS:
+            return gain
+        return power_gain(gain, "the exponent s·P of", "choose a smaller s")
+
+    def depends_on(self, view: AspectView) -> bool:
+        return not view.scale.identity
+
+    def _product(self, views: tuple[AspectView, ...]) -> tuple[Floats, float]:
+        """The product of the aspects' gains, and that of a document that nobody judged."""
+        product = np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
+        return product[:-1], float(product[-1])
+
+
+class _uRBP(JointMeasure):
+    """Understandability-biased RBP: a document counts if it is positive in every aspect.
+
+    uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), with u_a = 1 from the aspect's threshold up, else 0.
+
+    Parameters
+    ----------
+    p : float in [0, 1), default 0.8
+        The chance that a user goes on to the next rank.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their thresholds; every label column by default. With one aspect
+        this is RBP.
+    cutoff : int, optional
+        ``uRBP @ k`` stops at rank k.
+
+    References
+    ----------
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import Aspect, uRBP
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "understandability": 3}, "d2": {"relevance": 2}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> aspects = {"relevance": 2, "understandability": Aspect(3, threshold=2)}
+    >>> round(uRBP(p=0.8, aspects=aspects).calc_aggregate(qrels, run), 4)
+    0.2
+    """
+
+    __name__ = "uRBP"
+    NAME = __name__
+    PRETTY_NAME = "Understandability-biased RBP"
+    SHORT_DESC = "Rank-biased precision of documents that are positive in every aspect."
+    CITATION = "Zuccon 2016, §4"
+    SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def base(self) -> Base:
+        return GradedRBP(self["p"], self.cutoff)
+
+    def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        for view in views:
+            view.check_threshold()
+        return Joint(np.all([view.positive for view in views], axis=0).astype(np.float64))
+
+    def depends_on(self, view: AspectView) -> bool:
+        return view.scale.is_fractional
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        self.warn_if_inferred(self.views(judgments))
+        return self.target(judgments).gain
+
+
+class _uRBPgr(_Product):
+    """Graded uRBP: a document's gain is the product of its aspects' gains.
+
+    uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), with P_a the `gains` of the aspect. In the paper
+    understandability gains 0, .4, .8, 1 and relevance is binary (gains 0, 1, 1).
+
+    Parameters
+    ----------
+    p : float in [0, 1), default 0.8
+        The chance that a user goes on to the next rank.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their gains; every label column, on a linear scale, by default.
+    cutoff : int, optional
+        ``uRBPgr @ k`` stops at rank k.
+
+    References
+    ----------
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import Aspect, uRBPgr
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "understandability": 1}}}
+    >>> aspects = {"relevance": 1, "understandability": Aspect(3, gains=[0, 0.4, 0.8, 1])}
+    >>> round(uRBPgr(p=0.8, aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 1.0}}), 4)
+    0.08
+    """
+
+    __name__ = "uRBPgr"
+    NAME = __name__
+    PRETTY_NAME = "Graded understandability-biased RBP"
+    SHORT_DESC = "Rank-biased precision with the product of the aspects' gains."
+    CITATION = "Zuccon 2016, §4"
+    SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def base(self) -> Base:
+        return GradedRBP(self["p"], self.cutoff)
+
+    def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        product, unjudged = self._product(views)
+        return Joint(product, unjudged=unjudged)
+
+
+class _unDCG(_Product):
+    """Understandability-biased nDCG, with the gain 2^(s·P) - 1.
+
+    P is the product of the aspects' gains; the ideal ranking is over all judged documents.
+    As in nDCG an aspect that is not judged gains nothing.
+
+    Parameters
+    ----------
+    s : float > 0, default 1
+        The paper's form has 1; s = K on one linear aspect with grades 0..K is nDCG with the
+        gain 2^grade - 1.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their gains.
+    cutoff : int, optional
+        ``unDCG @ k``.
+
+    References
+    ----------
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import unDCG
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> aspects = {"relevance": 1, "credibility": 1}
+    >>> round(unDCG(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
+    0.6309
+    """
+
+    __name__ = "unDCG"
+    NAME = __name__
+    PRETTY_NAME = "Understandability-biased nDCG"
+    SHORT_DESC = "nDCG with a gain from the product of the aspects' gains."
+    CITATION = "Zuccon 2016, §4"
+    SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def base(self) -> Base:
+        return as_base(ir_measures.nDCG(dcg="exp-log2")).at(self.cutoff)
+
+    def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        product, _ = self._product(views)
+        return Joint(np.where(np.all([view.known for view in views], axis=0), self["s"] * product, 0.0))
+
+
+class _uERR(_Product):
+    """Understandability-biased expected reciprocal rank.
+
+    uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), P the product
+    of the aspects' gains and Pmax the product of their greatest.
+
+    Parameters
+    ----------
+    s : float > 0, default 1
+        The paper's form has 1; s = K on one linear aspect with grades 0..K is ERR.
+    aspects : Aspects, mapping or str, optional
+        Which aspects, with their gains.
+    cutoff : int, optional
+        ``uERR @ k``.
+
+    Notes
+    -----
+    The formula in the paper prints the discount 1/k alone, with which values can exceed 1; the
+    cascade of ERR, which it extends, is restored here. Values stay below 1.
+
+    References
+    ----------
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
+    Chapelle et al.: Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import uERR
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 1}}}
+    >>> aspects = {"relevance": 1, "credibility": 1}
+    >>> uERR(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 1.0}})
+    0.5
+    """
+
+    __name__ = "uERR"
+    NAME = __name__
+    PRETTY_NAME = "Understandability-biased ERR"
+    SHORT_DESC = "Expected reciprocal rank with the product of the aspects' gains."
+    CITATION = "Zuccon 2016, §4"
+    SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
+
+    def base(self) -> Base:
+        return as_base(ir_measures.ERR).at(self.cutoff)
+
+    def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        product, unjudged = self._product(views)
+        top = float(np.prod([view.top_probability for view in views]))
+        return Joint(self["s"] * product, top=self["s"] * top, unjudged=self["s"] * unjudged)
+
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        return True  # uERR stops at documents and is no sum of their gains
+
+
+uRBP = _uRBP()
+uRBPgr = _uRBPgr()
+unDCG = _unDCG()
+uERR = _uERR()

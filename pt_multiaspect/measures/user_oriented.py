@@ -1,0 +1,257 @@
+"""User-oriented measures of what is known, expected and returned."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Bools, Floats
+from .._validation import whole
+from ..errors import MultiAspectError
+from ..judgments import KNOWN
+from ..kernels import ranked
+from ..kernels.forms import Flat, Linear
+from ..kernels.hits import positions, ratio
+from ..kernels.target import Target
+from ..rankings import Ranking
+from .parameters import CUTOFF, REL, Param
+from .single_aspect import LinearMeasure, SingleAspectMeasure
+
+__all__ = [
+    "CoverageRatio",
+    "Frustration",
+    "NoveltyRatio",
+    "RecallEffort",
+    "RelativeRecall",
+    "Satisfaction",
+]
+
+_KORFHAGE = "Korfhage 1997"
+
+
+class _WithKnown(SingleAspectMeasure):
+    """A measure that asks which documents the user knows."""
+
+    BINARY = True
+    SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
+
+    def _known(self, ranking: Ranking) -> Bools:
+        try:
+            labels = ranking.labels(KNOWN)
+        except MultiAspectError as error:
+            raise MultiAspectError(
+                f"{self.NAME} needs a qrels column {KNOWN} (0 or 1): which documents the user knows; {error}"
+            ) from None
+        return np.asarray(np.nan_to_num(labels) > 0, dtype=np.bool_)
+
+
+class _CoverageRatio(_WithKnown):
+    """Of the relevant documents the user knows, the share that is retrieved; 0 if there are none.
+
+    The documents known are told by the qrels column ``known`` (0 or 1).
+
+    Parameters
+    ----------
+    rel : int, optional
+        The least label that counts as relevant.
+    cutoff : int, optional
+        ``CoverageRatio @ k``.
+
+    References
+    ----------
+    Korfhage: Information Storage and Retrieval. Wiley, 1997.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import CoverageRatio
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "known": 1}, "d2": {"relevance": 1, "known": 1}}}
+    >>> CoverageRatio.calc_aggregate(qrels, {"q1": {"d1": 1.0}})
+    0.5
+    """
+
+    __name__ = "CoverageRatio"
+    NAME = __name__
+    PRETTY_NAME = "Coverage ratio"
+    SHORT_DESC = "The share of the known relevant documents that is retrieved."
+    CITATION = _KORFHAGE
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        wanted = self.relevant(target) & self._known(ranking)
+        return ratio(ranked.found(ranking, wanted), target.total(wanted))
+
+
+class _NoveltyRatio(_WithKnown):
+    """Of the relevant documents retrieved, the share the user did not know; 0 if there are none.
+
+    Parameters
+    ----------
+    rel : int, optional
+        The least label that counts as relevant.
+    cutoff : int, optional
+        ``NoveltyRatio @ k``.
+
+    References
+    ----------
+    Korfhage: Information Storage and Retrieval. Wiley, 1997.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import NoveltyRatio
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "known": 1}, "d2": {"relevance": 1, "known": 0}}}
+    >>> NoveltyRatio.calc_aggregate(qrels, {"q1": {"d1": 1.0, "d2": 0.5}})
+    0.5
+    """
+
+    __name__ = "NoveltyRatio"
+    NAME = __name__
+    PRETTY_NAME = "Novelty ratio"
+    SHORT_DESC = "The share of the relevant documents retrieved that the user did not know."
+    CITATION = _KORFHAGE
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        relevant = self.relevant(target)
+        new = ranked.found(ranking, relevant & ~self._known(ranking))
+        return ratio(new, ranked.found(ranking, relevant))
+
+
+_EXPECTED = Param(
+    whole("expected is a whole number of documents", low=1, high=2**53),
+    None,
+    "how many relevant documents the user expects",
+    required=True,
+)
+
+
+class _RelativeRecall(LinearMeasure):
+    """Relevant documents found over those the user expects; not capped at 1.
+
+    Parameters
+    ----------
+    expected : int
+        How many relevant documents the user expects.
+    rel : int, optional
+        The least label that counts as relevant.
+    cutoff : int, optional
+        ``RelativeRecall(expected=n) @ k``.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import RelativeRecall
+    >>> RelativeRecall(expected=4).calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d1": 1.0}})
+    0.25
+    """
+
+    __name__ = "RelativeRecall"
+    NAME = __name__
+    PRETTY_NAME = "Relative recall"
+    SHORT_DESC = "Relevant documents found over those the user expects."
+    CITATION = _KORFHAGE
+    RANGE = (0.0, np.inf)
+    SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
+
+    BINARY = True
+    CONSTANT_NORM = True
+
+    def linear(self, target: Target) -> Linear:
+        norm = np.full(target.n_queries, float(self["expected"]))
+        return Linear(target, self.relevant(target), Flat(), norm=norm, depth=self.cutoff)
+
+
+class _RecallEffort(SingleAspectMeasure):
+    """Relevant documents expected over documents examined until so many are found; 0 if never.
+
+    Parameters
+    ----------
+    expected : int
+        How many relevant documents the user expects.
+    rel : int, optional
+        The least label that counts as relevant.
+    cutoff : int, optional
+        ``RecallEffort(expected=n) @ k`` examines k documents at the most.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import RecallEffort
+    >>> RecallEffort(expected=1).calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d2": 2.0, "d1": 1.0}})
+    0.5
+    """
+
+    __name__ = "RecallEffort"
+    NAME = __name__
+    PRETTY_NAME = "Recall effort"
+    SHORT_DESC = "Relevant documents expected over documents examined until so many are found."
+    CITATION = _KORFHAGE
+    SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
+
+    BINARY = True
+    SORTING_IS_OPTIMAL = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        found = ranking.select(self.relevant(target)[ranking.row])
+        last = positions(found.query) == self["expected"] - 1
+        return found.total(np.where(last, self["expected"] / found.rank, 0.0))
+
+
+class _Satisfaction(SingleAspectMeasure):
+    """The share of relevant documents among the returned; 0 if nothing is returned.
+
+    Parameters
+    ----------
+    rel : int, optional
+        The least label that counts as relevant.
+    cutoff : int, optional
+        ``Satisfaction @ k`` looks at the first k documents returned.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import Satisfaction
+    >>> Satisfaction.calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d2": 2.0, "d1": 1.0}})
+    0.5
+    """
+
+    __name__ = "Satisfaction"
+    NAME = __name__
+    PRETTY_NAME = "Satisfaction"
+    SHORT_DESC = "The share of relevant documents among the returned."
+    CITATION = _KORFHAGE
+    SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
+
+    BINARY = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return ratio(ranked.found(ranking, self.relevant(target)), ranking.n_ret.astype(np.float64))
+
+
+class _Frustration(_Satisfaction):
+    """The share of documents that are not relevant among the returned; 1 if nothing is returned.
+
+    Lower is better.
+
+    Parameters
+    ----------
+    rel, cutoff : as in Satisfaction
+        See `Satisfaction`.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import Frustration
+    >>> Frustration.calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d2": 2.0, "d1": 1.0}})
+    0.5
+    """
+
+    __name__ = "Frustration"
+    NAME = __name__
+    PRETTY_NAME = "Frustration"
+    SHORT_DESC = "The share of documents that are not relevant among the returned (lower is better)."
+    LOWER_IS_BETTER = True
+    DEFAULT = 1.0
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return 1.0 - super().score(ranking, target)
+
+
+CoverageRatio = _CoverageRatio()
+NoveltyRatio = _NoveltyRatio()
+RelativeRecall = _RelativeRecall()
+RecallEffort = _RecallEffort()
+Satisfaction = _Satisfaction()
+Frustration = _Frustration()
