@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pt_multiaspect import CAM, MM, MultiAspectMeasure
+from pt_multiaspect import CAM, MM, Measure
 from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.judgments import Judgments
 from pt_multiaspect.rankings import Rankings
@@ -50,7 +50,7 @@ def seconds(work: Callable[[], object]) -> float:
     ],
     ids=["CAM over nDCG", "CAM over two cutoffs", "MM over nDCG", "CAM over AP"],
 )
-def test_best_values(measure: MultiAspectMeasure, most: float, request: pytest.FixtureRequest) -> None:
+def test_best_values(measure: Measure, most: float, request: pytest.FixtureRequest) -> None:
     judgments = Judgments(collection())
     frame = pd.DataFrame({"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos, "score": 1.0})
     upper_bound(judgments, CAM(aspects=ASPECTS))  # imports and caches

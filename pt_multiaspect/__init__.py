@@ -35,7 +35,7 @@ from .measures import (
     HarmfulCompat,
     HelpfulCompat,
     HelpfulMinusHarmful,
-    MultiAspectMeasure,
+    Measure,
     NoveltyRatio,
     On,
     RecallEffort,
@@ -85,8 +85,8 @@ __all__ = [
     "HelpfulCompat",
     "HelpfulMinusHarmful",
     "Judgments",
+    "Measure",
     "MultiAspectError",
-    "MultiAspectMeasure",
     "MultiAspectWarning",
     "NoveltyRatio",
     "On",
@@ -119,6 +119,7 @@ __all__ = [
 
 #: Where the modules went that had a place of their own.
 _MOVED = {
+    "MultiAspectMeasure": "Measure",
     "names": "integration.parsing, and uninstall() integration.pyterrier.uninstall()",
     "provider": "integration.provider",
 }

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
-from ir_measures import Measure
+from ir_measures import Measure as AnyMeasure
 from ir_measures.measures import MeanAgg
 
 from ._typing import Floats
@@ -15,7 +15,7 @@ from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
 from .integration.labels import record, recorded
 from .integration.parsing import parse_all
 from .judgments import Judgments, check_distinct_columns
-from .measures import MultiAspectMeasure
+from .measures import Measure
 from .rankings import run_frame
 from .runs import join, named_runs
 
@@ -27,7 +27,7 @@ COLUMNS = ["name", "qid", "measure", "value"]
 def evaluate(
     runs: object,
     qrels: object,
-    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str],
+    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
     *,
     n_jobs: int = 1,
     progress: bool = True,
@@ -94,7 +94,7 @@ def evaluate(
 
 def aggregate(
     perquery: pd.DataFrame,
-    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str] | None = None,
+    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str] | None = None,
 ) -> pd.DataFrame:
     """Aggregate a long frame over queries: a row per run, a column per measure.
 
@@ -162,7 +162,7 @@ def aggregate(
 
 
 def _evaluate(
-    name: str, run: object, judgments: Judgments, labelled: list[tuple[str, Measure]]
+    name: str, run: object, judgments: Judgments, labelled: list[tuple[str, AnyMeasure]]
 ) -> tuple[pd.DataFrame, list[str]]:
     """The long frame of one run, and the warnings, which other processes cannot give."""
     with warnings.catch_warnings(record=True) as caught:
@@ -174,14 +174,14 @@ def _evaluate(
     return table, [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
 
 
-def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, Measure]]) -> pd.DataFrame:
+def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, AnyMeasure]]) -> pd.DataFrame:
     """The long frame of one run."""
     run, rankings = join(name, run, judgments)
-    foreign = {measure for _, measure in labelled if not isinstance(measure, MultiAspectMeasure)}
+    foreign = {measure for _, measure in labelled if not isinstance(measure, Measure)}
     elsewhere = _standard(foreign, run, judgments) if foreign else {}
     parts = []
     for label, measure in labelled:
-        if isinstance(measure, MultiAspectMeasure):
+        if isinstance(measure, Measure):
             measure.validate_params()
             values = measure.evaluate(rankings)
         else:
@@ -190,7 +190,7 @@ def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[st
     return pd.concat(parts, ignore_index=True).assign(name=name)
 
 
-def _standard(measures: set[Measure], run: object, judgments: Judgments) -> dict[Measure, Floats]:
+def _standard(measures: set[AnyMeasure], run: object, judgments: Judgments) -> dict[AnyMeasure, Floats]:
     """Compute measures of ir-measures on the aspect relevance."""
     labels = judgments.labels("relevance")
     fraction = first_fraction(labels)

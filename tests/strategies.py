@@ -258,7 +258,7 @@ def orders(draw: st.DrawFn, names: Sequence[str] = NAMES[:2]) -> ma.Order:
 
 
 @st.composite
-def measures(draw: st.DrawFn) -> ma.MultiAspectMeasure:
+def measures(draw: st.DrawFn) -> ma.Measure:
     """Draw any measure with any parameters."""
     measure = draw(st.sampled_from(ALL))
     names = NAMES[:2]

@@ -144,7 +144,7 @@ def test_targets(case: str) -> None:
     labels = qrels[["qid", "docno"]].merge(ma.aggregate_labels(qrels, target), on=["qid", "docno"], how="left")
     assert labels["label"].to_numpy() == pytest.approx(ranker.estimator_.labels)
     # And its score is that of the measure named.
-    if isinstance(target, ma.MultiAspectMeasure):
+    if isinstance(target, ma.Measure):
         scored = ma.ranking_scorer(target)(ranker, X, Y, qid=QID)
         assert ranker.score(X, Y, qid=QID) == scored
 

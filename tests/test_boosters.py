@@ -67,7 +67,7 @@ class Split:
         """The value of the validation set by ir-measures."""
         ids = pd.DataFrame({"query_id": self.qid_valid, "doc_id": [f"{i:03d}" for i in range(len(self.Y_valid))]})
         qrels = ids.join(self.Y_valid)
-        if not isinstance(measure, ma.MultiAspectMeasure):
+        if not isinstance(measure, ma.Measure):
             qrels = qrels.drop(columns="credibility")
         return float(ir_measures.calc_aggregate([measure], qrels, ids.assign(score=scores))[measure])
 

@@ -59,7 +59,7 @@ def aspects_of(judged: Judged) -> dict[str, int]:
     return dict.fromkeys(next(iter(judged.values())), GRADES)
 
 
-def best_by_force(measure: ma.MultiAspectMeasure, judged: Judged) -> float:
+def best_by_force(measure: ma.Measure, judged: Judged) -> float:
     """The greatest value over all permutations, each a query of its own."""
     permutations = list(itertools.permutations(judged))
     runs = {
@@ -200,7 +200,7 @@ ASPECTS_3 = Aspects(
     ("measure", "best"),
     [(CAM(base="AP"), 0.7917), (CAM(base="nDCG"), 0.9073), (MM(base="AP"), 0.7368), (WHAM(base="nDCG"), 0.9033)],
 )
-def test_the_bold_values_of_table_3(measure: ma.MultiAspectMeasure, best: float) -> None:
+def test_the_bold_values_of_table_3(measure: ma.Measure, best: float) -> None:
     """The best CAM printed in the paper; of MM, whose cells are misprinted, twice what is printed."""
     (row,) = upper_bound(QRELS_3, measure(aspects=ASPECTS_3)).to_dict("records")
     assert round(row["value"], 4) == best
@@ -234,7 +234,7 @@ def test_sorting_is_not_always_best_for_ap() -> None:
 
 @pytest.mark.parametrize("top", [53, 54, 60, 100])
 @pytest.mark.parametrize("family", [CAM, MM])
-def test_err_on_long_scales(family: ma.MultiAspectMeasure, top: int) -> None:
+def test_err_on_long_scales(family: ma.Measure, top: int) -> None:
     """The best document stops the user for certain, as far as floating point tells."""
     labels = [(0, top), (top, 1), (top, 0), (1, top - 1)]
     judged = {docno: dict(zip(NAMES, pair, strict=False)) for docno, pair in zip("abcd", labels, strict=True)}
@@ -270,9 +270,7 @@ def large(n_documents: int = 200, seed: int = 0) -> pd.DataFrame:
     ["AP", "AP@30", "RR", "ERR@20", {"relevance": "nDCG", "credibility": "AP@50", "understandability": "P@10"}],
 )
 @pytest.mark.parametrize("family", [CAM, MM])
-def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(
-    family: ma.MultiAspectMeasure, base: object
-) -> None:
+def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(family: ma.Measure, base: object) -> None:
     qrels, measure = large(), family(base=base, aspects=dict.fromkeys(NAMES, GRADES))
     narrow = upper_bound(qrels, measure, width=5, rounds=10)
     wide = upper_bound(qrels, measure, width=100, rounds=10)

@@ -31,7 +31,7 @@ from ir_measures import (
 )  # fmt: skip
 from strategies import Collection, Run, collections
 
-from pt_multiaspect import CAM, GAM, MM, TOMA, Aspects, MultiAspectMeasure, On
+from pt_multiaspect import CAM, GAM, MM, TOMA, Aspects, Measure, On
 
 #: A run of other queries only is one of the things drawn.
 pytestmark = [
@@ -74,7 +74,7 @@ def expected(
 
 def variants(
     base: ir_measures.Measure, aspects: Aspects | str | None, *, several_distances: bool = True
-) -> list[MultiAspectMeasure]:
+) -> list[Measure]:
     """All measures that are `base` itself on one aspect."""
     one = [measure(base=base, aspects=aspects) for measure in (TOMA, CAM, MM, GAM, On)]
     more = [CAM(base=str(base), aspects=aspects, weights={"relevance": 0.3}, empty="drop")]
@@ -91,7 +91,7 @@ def variants(
 
 
 def check(
-    cases: list[tuple[MultiAspectMeasure, str]],
+    cases: list[tuple[Measure, str]],
     values: dict[str, Values],
     collection: Collection,
     *,
@@ -109,7 +109,7 @@ def check(
 
 def cases_of(
     bases: Iterable[ir_measures.Measure], aspects: Aspects | str | None, *, several_distances: bool = True
-) -> list[tuple[MultiAspectMeasure, str]]:
+) -> list[tuple[Measure, str]]:
     return [
         (measure, str(base))
         for base in bases

@@ -37,7 +37,7 @@ OPTIONAL = {"ES01", "SA01"}
 WITHOUT_EXAMPLE = {
     "Collection",
     "MultiAspectError",
-    "MultiAspectMeasure",
+    "Measure",
     "MultiAspectWarning",
     "RankedWorld",
     "run_demo",
@@ -67,17 +67,14 @@ SHORT_METHODS = {
     "Judgments.rows_of",
     "Judgments.view",
     "Judgments.views",
-    "MultiAspectMeasure.evaluate",
-    "MultiAspectMeasure.shares",
-    "MultiAspectMeasure.views",
-    "MultiAspectMeasure.warn_if_inferred",
-    "Order.class_of",
+    "Measure.shares",
+    "Measure.views",
+    "Measure.warn_if_inferred",
     "Order.from_json",
     "Order.spelled",
     "Order.to_dict",
     "Order.to_json",
     "Order.weigh",
-    "Order.weigh_grades",
 }
 SHORT = {"PR01", "RT01", "RT03"}
 
@@ -94,7 +91,7 @@ def public_names() -> Iterator[tuple[str, Any]]:
 
 
 PUBLIC = dict(public_names())
-MEASURES = {name: value for name, value in PUBLIC.items() if isinstance(value, ma.MultiAspectMeasure)}
+MEASURES = {name: value for name, value in PUBLIC.items() if isinstance(value, ma.Measure)}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if name not in {**MEASURES, **CLASSES}}
 METHODS = {

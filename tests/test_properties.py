@@ -46,7 +46,7 @@ from pt_multiaspect import (
     Aspect,
     Aspects,
     DistanceOrder,
-    MultiAspectMeasure,
+    Measure,
     On,
     Order,
     uERR,
@@ -64,14 +64,14 @@ pytestmark = [
 
 inferred = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 
-Values = dict[tuple[MultiAspectMeasure, str], float]
+Values = dict[tuple[Measure, str], float]
 
 
-def evaluate(some: Sequence[MultiAspectMeasure], qrels: Any, run: Any) -> Values:
+def evaluate(some: Sequence[Measure], qrels: Any, run: Any) -> Values:
     return {(metric.measure, metric.query_id): metric.value for metric in ir_measures.iter_calc(some, qrels, run)}
 
 
-def value_by_query(measure: MultiAspectMeasure, qrels: Any, run: Any) -> dict[str, float]:
+def value_by_query(measure: Measure, qrels: Any, run: Any) -> dict[str, float]:
     return {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, run)}
 
 
@@ -84,11 +84,11 @@ SIMPLE_BASES = (
 DISTANCES = ("euclidean", "manhattan", "chebyshev", 3, 2.5, 0.5, 1e-2, 30)
 
 
-def every_measure(names: Sequence[str]) -> list[MultiAspectMeasure]:
+def every_measure(names: Sequence[str]) -> list[Measure]:
     """Every multi-aspect measure in many forms, on aspects of these names."""
     uneven = {name: index for index, name in enumerate(names)}
     shares = uneven if len(names) > 1 else {names[0]: 0.1}
-    many: list[MultiAspectMeasure] = [one for one in ALL if "aspects" in one.SUPPORTED_PARAMS]
+    many: list[Measure] = [one for one in ALL if "aspects" in one.SUPPORTED_PARAMS]
     means = [CAM, MM, GAM, *([WHAM] if len(names) == 2 else [])]
     if len(names) != 2:
         many.remove(WHAM)
@@ -130,7 +130,7 @@ def check_ranges(values: Values) -> None:
         assert low <= value <= high, (measure, qid)  # NaN is not
 
 
-def declared(some: Sequence[MultiAspectMeasure], aspects: Aspects) -> list[MultiAspectMeasure]:
+def declared(some: Sequence[Measure], aspects: Aspects) -> list[Measure]:
     return [measure(aspects=aspects) for measure in some]
 
 
@@ -140,7 +140,7 @@ def _all_numpy_errors() -> Any:
         yield
 
 
-def sampled(some: Sequence[MultiAspectMeasure], part: int) -> list[MultiAspectMeasure]:
+def sampled(some: Sequence[Measure], part: int) -> list[Measure]:
     """Every fourth measure; four parts make all."""
     return list(some[part::4])
 
@@ -473,7 +473,7 @@ def test_queries_with_nothing_but_junk_do_not_hang_pytrec_eval(base: str) -> Non
 
 @given(measures())
 @settings(max_examples=300)
-def test_measures_are_read_back_from_what_they_print(measure: MultiAspectMeasure) -> None:
+def test_measures_are_read_back_from_what_they_print(measure: Measure) -> None:
     read = ir_measures.parse_measure(str(measure))
     assert read == measure
     assert str(read) == str(measure)
@@ -488,7 +488,7 @@ def test_measures_are_read_back_from_what_they_print(measure: MultiAspectMeasure
 @inferred
 @given(collections(min_aspects=2, max_aspects=2, grades=[(0, 1, 2), (0, 1)], max_queries=2), measures())
 @settings(max_examples=100)
-def test_a_measure_read_back_computes_the_same(collection: Collection, measure: MultiAspectMeasure) -> None:
+def test_a_measure_read_back_computes_the_same(collection: Collection, measure: Measure) -> None:
     same = [ir_measures.parse_measure(str(measure)), pickle.loads(pickle.dumps(measure))]
     try:
         values = value_by_query(measure, collection.qrels, collection.run)
@@ -689,9 +689,7 @@ REFERENCE_BASES: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def compare(
-    cases: dict[MultiAspectMeasure, Callable[[ref.Run, ref.Judgments], float]], collection: Collection
-) -> None:
+def compare(cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]], collection: Collection) -> None:
     values = evaluate(list(cases), collection.qrels, collection.run)
     assert len(values) == len(cases) * len(collection.labels)
     for (measure, qid), value in values.items():
@@ -708,7 +706,7 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
-    cases: dict[MultiAspectMeasure, Callable[[ref.Run, ref.Judgments], float]] = {}
+    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {}
     pairs = [(CAM, ref.cam), (MM, ref.mm), (GAM, ref.gam), *([(WHAM, ref.wham)] if len(ours) == 2 else [])]
     for text, base, params in data.draw(st.lists(st.sampled_from(REFERENCE_BASES), min_size=4, max_size=6)):
         for measure, function in pairs:
@@ -738,7 +736,7 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
 def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
-    cases: dict[MultiAspectMeasure, Callable[[ref.Run, ref.Judgments], float]] = {}
+    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {}
     for _ in range(3):
         parameters = {
             "distance": data.draw(st.sampled_from(DISTANCES[:6])),
@@ -769,7 +767,7 @@ def test_gain_family_against_the_reference(drawn: Drawn, cutoff: int | None, dat
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
     p, s = data.draw(st.sampled_from([0, 0.5, 0.8, 0.95])), data.draw(st.sampled_from([0.3, 1, 3]))
-    cases: dict[MultiAspectMeasure, Callable[[ref.Run, ref.Judgments], float]] = {
+    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {
         uRBP(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(run, judged, theirs, p, cutoff),
         uRBPgr(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(run, judged, theirs, p, cutoff),
         unDCG(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(run, judged, theirs, s, cutoff),
@@ -829,7 +827,7 @@ def test_rank_errors_against_the_reference(collection: Collection, cutoff: int |
 def test_junk_and_missing_labels_against_the_reference(collection: Collection, cutoff: int | None) -> None:
     names = collection.names
     ours, theirs = Aspects(dict.fromkeys(names, 4)), dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4]))
-    cases: dict[MultiAspectMeasure, Callable[[ref.Run, ref.Judgments], float]] = {
+    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {
         uRBPgr(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(run, judged, theirs, 0.8, cutoff),
         uRBP(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(run, judged, theirs, 0.8, cutoff),
         unDCG(aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(run, judged, theirs, 1, cutoff),
@@ -856,7 +854,7 @@ def test_inferred_scales_against_the_reference(collection: Collection) -> None:
     }
     theirs = {name: ref.inferred_aspect(labels) for name, labels in columns.items() if set(labels) != {None}}
     assume(len(theirs) == len(columns))
-    cases: dict[MultiAspectMeasure, Callable[[ref.Run, ref.Judgments], float]] = {
+    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {
         uRBP: lambda run, judged: ref.urbp(run, judged, theirs),
     }
     for text, base, params in REFERENCE_BASES:

@@ -72,7 +72,7 @@ def equivalent(Y: pd.DataFrame, qid: Any, scores: Any) -> tuple[pd.DataFrame, pd
 
 def by_ir_measures(measure: Any, Y: pd.DataFrame, qid: Any, scores: Any) -> float:
     qrels, run = equivalent(Y, qid, scores)
-    if not isinstance(measure, ma.MultiAspectMeasure):
+    if not isinstance(measure, ma.Measure):
         first = Y.columns[0]
         qrels = qrels[["query_id", "doc_id", first]].rename(columns={first: "relevance"})
         qrels["relevance"] = qrels["relevance"].astype(int)

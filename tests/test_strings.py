@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
-from ir_measures import AP, Measure, P, R, nDCG
+from ir_measures import AP, P, R, nDCG
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On, errors
@@ -24,7 +24,7 @@ from pt_multiaspect.measures import ALL
 NAMED = ma.Aspects({"relevance": 2, "credibility": 3}, name="strings-test")
 UNNAMED = ma.Aspects({"relevance": ma.Aspect(grades=[0, 1, 2], threshold=2), "credibility": 3})
 ORDER = ma.Order({(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"])
-VARIANTS: list[Measure] = [
+VARIANTS: list[ir_measures.Measure] = [
     *ALL,
     *(measure(aspects=spec) for measure in ALL if "aspects" in measure.SUPPORTED_PARAMS for spec in (
         NAMED, UNNAMED, "relevance,credibility", {"relevance": 2, "credibility": 3},
@@ -39,7 +39,7 @@ VARIANTS: list[Measure] = [
 
 
 @pytest.mark.parametrize("measure", VARIANTS, ids=str)
-def test_reads_what_measures_print(measure: Measure) -> None:
+def test_reads_what_measures_print(measure: ir_measures.Measure) -> None:
     read = read_measure(str(measure))
     assert type(read) is type(measure)
     assert read == measure
@@ -292,7 +292,7 @@ def test_as_measure_equals_ir_measures() -> None:
     run = {q: {f"d{d}": float(rng.normal()) for d in rng.choice(16, 11, replace=False)} for q in qrels}
     compared = []
     for name, measure in sorted(ir_measures.measures.registry.items()):
-        if isinstance(measure, ma.MultiAspectMeasure):
+        if isinstance(measure, ma.Measure):
             assert as_measure(measure) is measure
             continue
         for one in (measure, measure @ 5 if measure.AT_PARAM in measure.SUPPORTED_PARAMS else measure):

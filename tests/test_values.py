@@ -93,12 +93,12 @@ COLLECTIONS = (("equal", 1), ("equal", 2), ("unequal", 3), ("declared", 4), ("de
 N_QUERIES = 4
 
 
-def toma(kind: Kind, **params: Any) -> ma.MultiAspectMeasure:
+def toma(kind: Kind, **params: Any) -> ma.Measure:
     """TOMA on the gains as they are; with equal spans by default, where that makes no difference."""
     return TOMA(aspects=kind.aspects, **params, **({} if kind.equal else {"axes": "gains"}))
 
 
-def measures(kind: Kind) -> Iterator[tuple[str, ma.MultiAspectMeasure]]:
+def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
     """The measures asked of a kind of collection, by names of their own."""
     aspects = kind.aspects
     bases = (*GRADED, *BINARY, *OWN, *(FOREIGN if kind.whole else ()))

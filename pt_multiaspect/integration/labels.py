@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import ir_measures
 import pandas as pd
-from ir_measures import Measure
 
 from ..errors import MultiAspectError, choices, warn_once
-from ..measures import MultiAspectMeasure
+from ..measures import Measure
 from .parsing import parse, parse_all
 
 __all__ = ["lower_is_better", "record", "recorded"]
@@ -21,9 +21,9 @@ _KEY = "measures"
 class _Recorded(str):
     """What a measure prints, so that files take it, and the measure itself."""
 
-    measure: Measure
+    measure: ir_measures.Measure
 
-    def __new__(cls, measure: Measure) -> _Recorded:
+    def __new__(cls, measure: ir_measures.Measure) -> _Recorded:
         text = super().__new__(cls, measure)
         text.measure = measure
         return text
@@ -38,12 +38,12 @@ class _Recorded(str):
         return self
 
 
-def record(perquery: pd.DataFrame, labelled: Mapping[str, Measure]) -> None:
+def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure]) -> None:
     """Write into the frame which measures its labels stand for."""
     perquery.attrs[_KEY] = {label: _Recorded(measure) for label, measure in labelled.items()}
 
 
-def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, Measure | None]:
+def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_measures.Measure | None]:
     """Look up the measures of a long frame.
 
     Parameters
@@ -76,7 +76,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, Measu
     written = perquery.attrs.get(_KEY)
     if not isinstance(written, Mapping):
         written = {}
-    known: dict[str, Measure | None] = {}
+    known: dict[str, ir_measures.Measure | None] = {}
     for label in labels:
         text = written.get(label)
         measure = text.measure if isinstance(text, _Recorded) else _read(label if text is None else text)
@@ -89,7 +89,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, Measu
     return known
 
 
-def _read(text: object) -> Measure | None:
+def _read(text: object) -> ir_measures.Measure | None:
     """The measure of a name, or None."""
     try:
         members = parse(str(text))
@@ -98,6 +98,6 @@ def _read(text: object) -> Measure | None:
     return members[0] if len(members) == 1 else None
 
 
-def lower_is_better(measure: Measure | None) -> bool:
+def lower_is_better(measure: ir_measures.Measure | None) -> bool:
     """Tell whether lower values of a measure are better; of measures nobody knows, higher values are."""
-    return isinstance(measure, MultiAspectMeasure) and measure.lower_is_better
+    return isinstance(measure, Measure) and measure.lower_is_better

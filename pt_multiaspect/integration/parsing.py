@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import ir_measures
-from ir_measures import ERR, RBP, Measure
+from ir_measures import ERR, RBP
 
 from ..bases.strings import check_params, read_measure
 from ..errors import MultiAspectError, choices
-from ..measures import CAM, NLRE, NWCS, MultiAspectMeasure, On
+from ..measures import CAM, NLRE, NWCS, Measure, On
 
 __all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all", "trec_names"]
 
@@ -19,7 +19,7 @@ __all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all",
 TREC_NAMES_ONLY = "trec_names_only"
 
 #: The names of the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval.
-TRACK_NAMES: dict[str, Measure] = {
+TRACK_NAMES: dict[str, ir_measures.Measure] = {
     "nlre": NLRE,
     "cam": CAM(base="nDCG"),
     "cam_map": CAM(base="AP"),
@@ -27,12 +27,12 @@ TRACK_NAMES: dict[str, Measure] = {
 }
 
 #: Reads the names of trec_eval, and no others.
-trec_names: Callable[[str], list[Measure]] = getattr(
+trec_names: Callable[[str], list[ir_measures.Measure]] = getattr(
     ir_measures.parse_trec_measure, TREC_NAMES_ONLY, ir_measures.parse_trec_measure
 )
 
 
-def parse(measure: Measure | str) -> list[Measure]:
+def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     """Read a measure given as an object, a trec_eval name or an ir-measures name.
 
     Parameters
@@ -56,7 +56,7 @@ def parse(measure: Measure | str) -> list[Measure]:
     >>> parse("TOMA(distance=1)@10")
     [TOMA(distance='manhattan')@10]
     """
-    if isinstance(measure, Measure):
+    if isinstance(measure, ir_measures.Measure):
         check_params(measure)
         return [measure]
     if not isinstance(measure, str):
@@ -91,7 +91,7 @@ def _check_trec_name(text: str) -> None:
         )
 
 
-def parse_all(measures: object) -> dict[str, Measure]:
+def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     """Read one measure or several, by the labels they go by.
 
     Parameters
@@ -117,7 +117,7 @@ def parse_all(measures: object) -> dict[str, Measure]:
     >>> parse_all({"ours": "TOMA(distance=1)@10"})
     {'ours': TOMA(distance='manhattan')@10}
     """
-    labelled: dict[str, Measure] = {}
+    labelled: dict[str, ir_measures.Measure] = {}
     if isinstance(measures, Mapping):
         for label, measure in measures.items():
             if not isinstance(label, str):
@@ -148,7 +148,7 @@ def parse_all(measures: object) -> dict[str, Measure]:
     return labelled
 
 
-def as_measure(measure: Measure) -> MultiAspectMeasure:
+def as_measure(measure: ir_measures.Measure) -> Measure:
     """Give any measure the methods of this package's measures.
 
     Parameters
@@ -158,7 +158,7 @@ def as_measure(measure: Measure) -> MultiAspectMeasure:
 
     Returns
     -------
-    MultiAspectMeasure
+    Measure
         `On` relevance of another measure, with the same values as by ir-measures. Those that count documents
         from relevance 1 on do so whatever threshold the aspect declares.
 
@@ -174,7 +174,7 @@ def as_measure(measure: Measure) -> MultiAspectMeasure:
     >>> as_measure(AP @ 10)
     On(base='AP(rel=1)')@10
     """
-    if isinstance(measure, MultiAspectMeasure):
+    if isinstance(measure, Measure):
         return measure
     if isinstance(measure, type(ERR)):
         raise MultiAspectError(

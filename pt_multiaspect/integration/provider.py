@@ -10,7 +10,7 @@ from ir_measures.providers import Evaluator, Provider
 
 from ..errors import warn_once
 from ..judgments import Judgments
-from ..measures import ALL, MultiAspectMeasure
+from ..measures import ALL, Measure
 from ..rankings import Rankings
 
 __all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register"]
@@ -19,7 +19,7 @@ __all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register"]
 class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
     """Evaluates any number of runs against qrels that are prepared once."""
 
-    def __init__(self, measures: Iterable[MultiAspectMeasure], qrels: object) -> None:
+    def __init__(self, measures: Iterable[Measure], qrels: object) -> None:
         # ir-measures hands over a set, whose order changes from process to process.
         ordered = sorted(set(measures), key=str)
         self.judgments = Judgments.of(qrels)
@@ -50,15 +50,15 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
     def supports(self, measure: object) -> bool:
         """Tell whether `measure` is one of this package, by its class."""
-        if not isinstance(measure, MultiAspectMeasure):
+        if not isinstance(measure, Measure):
             return False
         measure.validate_params()
         return True
 
-    def _evaluator(self, measures: Iterable[MultiAspectMeasure], qrels: object) -> MultiAspectEvaluator:
+    def _evaluator(self, measures: Iterable[Measure], qrels: object) -> MultiAspectEvaluator:
         return MultiAspectEvaluator(measures, qrels)
 
-    def qrel_inputs(self, measures: Iterable[MultiAspectMeasure]) -> list[str]:
+    def qrel_inputs(self, measures: Iterable[Measure]) -> list[str]:
         """The qrels columns needed beside the identifiers: the aspects that measures name."""
         columns: dict[str, None] = {"query_id": None, "doc_id": None}
         for measure in sorted(measures, key=str):

@@ -12,20 +12,19 @@ from functools import wraps
 from typing import Any
 
 import ir_measures
-from ir_measures import Measure
 
 from ..errors import warn_once
-from ..measures import ALL, MultiAspectMeasure
+from ..measures import ALL, Measure
 from .parsing import TREC_NAMES_ONLY, parse, trec_names
 
 __all__ = ["install", "uninstall"]
 
 
 @wraps(trec_names)
-def _parse_any_name(measure: str) -> list[Measure]:
+def _parse_any_name(measure: str) -> list[ir_measures.Measure]:
     parsed = parse(measure)
     for member in parsed:
-        if isinstance(member, MultiAspectMeasure) and member.lower_is_better:
+        if isinstance(member, Measure) and member.lower_is_better:
             warn_once(
                 f"lower values of {member} are better, but PyTerrier assumes the opposite: pt.GridSearch and "
                 "pt.KFoldGridSearch select the highest value, and highlight= of pt.Experiment marks it; select the "

@@ -17,9 +17,6 @@ from .toma import TOMA
 from .understandability import uERR, unDCG, uRBP, uRBPgr
 from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
 
-#: The former name.
-MultiAspectMeasure = Measure
-
 #: Every measure of the package, in the order in which they are listed to users.
 ALL: tuple[Measure, ...] = (
     TOMA, CAM, MM, WHAM, GAM, On, uRBP, uRBPgr, unDCG, uERR, NWCS, NLRE, NGRE,

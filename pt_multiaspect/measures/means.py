@@ -116,12 +116,12 @@ class _CAM(AspectMean):
     empty : {'zero', 'drop'}
         An aspect without any positive label in a query scores 0 there, as in the paper, or is
         left out of that query.
+    aspects : Aspects, mapping or str, optional
+        Which aspects; every label column by default.
     normalized : bool, default False
         Divide by the best CAM that any ranking of the judged documents can reach, so that 1
         can be attained. Exact, for bases that are sums over ranks and at least 0: nDCG, DCG, CG,
         RBP, P, R, SetR, Rprec.
-    aspects : Aspects, mapping or str, optional
-        Which aspects; every label column by default.
     cutoff : int, optional
         ``CAM @ k`` is ``CAM(base=base @ k)``.
 

@@ -233,7 +233,18 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         raise NotImplementedError(f"{type(self).__name__} does not say how it is computed")
 
     def depends_on(self, view: AspectView) -> bool:
-        """Whether inferring the scale of `view` from other judgments could change values."""
+        """Tell whether inferring the scale of an aspect from other judgments could change values.
+
+        Parameters
+        ----------
+        view : AspectView
+            The aspect on its scale.
+
+        Returns
+        -------
+        bool
+            By default True.
+        """
         return True
 
     def warn_if_inferred(self, views: Sequence[AspectView]) -> None:
@@ -263,7 +274,18 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     # -- what analyses ask; the defaults say "unknown" -----------------------------------------------
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        """The bases, with their targets and weights, whose values the measure combines; empty if unknown."""
+        """Return the bases, with their targets and weights, whose values the measure combines.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        list of Term
+            Empty if the measure is no function of single-aspect measures.
+        """
         return []
 
     def combine(self, values: Floats, weights: Floats) -> Floats:
@@ -282,10 +304,20 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return np.asarray((weights * values).sum(axis=0), dtype=np.float64)
 
     def slope(self, values: Floats, weights: Floats) -> Floats | None:
-        """The derivative of `combine` by each value, at positive values; None if it is not known.
+        """Return the derivative of `combine` by each value.
 
         Only for functions f that are concave and homogeneous, f(c·x) = c·f(x), so that f(x) ≤ slope(y)·x for
         any x and y: a weighted sum that is nowhere less than the measure.
+
+        Parameters
+        ----------
+        values, weights : ndarray of float, shape (n_terms, n_queries)
+            Positive values of the terms, and how much they count.
+
+        Returns
+        -------
+        ndarray of float, shape (n_terms, n_queries), or None
+            None if it is not known.
         """
         return weights if self.IS_WEIGHTED_SUM else None
 
@@ -305,11 +337,35 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return None
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        """Tell whether a ranking by `document_gain` may miss the best value of the measure."""
+        """Tell whether a ranking by `document_gain` may miss the best value of the measure.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        bool
+            Whether the gain is a surrogate.
+        """
         return False
 
     def on(self, aspect: str, aspects: Aspects | None = None) -> Measure:
-        """The measure of one aspect, for a measure of a single one; any other is itself."""
+        """Return the measure on one aspect.
+
+        Parameters
+        ----------
+        aspect : str
+            Which aspect.
+        aspects : Aspects, optional
+            Declares its scale.
+
+        Returns
+        -------
+        Measure
+            `On` the aspect for a measure of a single one; any other measure is itself.
+        """
         return self
 
 

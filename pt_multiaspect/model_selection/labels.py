@@ -16,16 +16,16 @@ from ..errors import MultiAspectError, choices
 from ..frames import to_pandas
 from ..integration import parsing
 from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, Judgments, identifiers
-from ..measures import TOMA, MultiAspectMeasure, On
+from ..measures import TOMA, Measure, On
 from ..orders import DistanceOrder, Order
 from ..rankings import Rankings
 
 __all__ = ["LabelledRows", "aggregate_labels"]
 
-Target = MultiAspectMeasure | Order | DistanceOrder | str
+Target = Measure | Order | DistanceOrder | str
 
 
-def read_target(target: object) -> MultiAspectMeasure:
+def read_target(target: object) -> Measure:
     """Return the measure a training target is given by: a measure, its name, an order or an aspect."""
     if isinstance(target, Order):
         return TOMA(order=target)
@@ -37,8 +37,8 @@ def read_target(target: object) -> MultiAspectMeasure:
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
     measure = parsed[0]
     # Every measure but those that define no gain of a document, which only their class can tell here.
-    defined = getattr(type(measure), "document_gain", None) is not MultiAspectMeasure.document_gain
-    if len(parsed) == 1 and isinstance(measure, MultiAspectMeasure) and defined:
+    defined = getattr(type(measure), "document_gain", None) is not Measure.document_gain
+    if len(parsed) == 1 and isinstance(measure, Measure) and defined:
         return measure
     raise _no_labels(target)
 
@@ -50,7 +50,7 @@ def _no_labels(target: object) -> MultiAspectError:
     )
 
 
-def gains(judgments: Judgments, measure: MultiAspectMeasure) -> Floats:
+def gains(judgments: Judgments, measure: Measure) -> Floats:
     """Return the gain of each judged document under `measure`: what it sums over the ranks."""
     gain = measure.document_gain(judgments)
     if gain is None:
@@ -171,7 +171,7 @@ class LabelledRows:
         begins = np.flatnonzero(np.append(True, self.qids[1:] != self.qids[:-1]))
         return [int(size) for size in np.diff(begins, append=len(self.qids))]
 
-    def agree_with(self, labels: Floats, measure: MultiAspectMeasure) -> bool:
+    def agree_with(self, labels: Floats, measure: Measure) -> bool:
         """Tell whether `labels`, one a row, can be labels of these rows in their order.
 
         They can if a gain of the rows orders them equally: a column, or what `measure` sums. They cannot if
@@ -202,7 +202,7 @@ class LabelledRows:
         """Return the ranking that `scores`, one a row, give."""
         return pd.DataFrame({"query_id": self.qids, "doc_id": self.docnos, "score": scores})
 
-    def evaluate(self, measure: MultiAspectMeasure, scores: object) -> float:
+    def evaluate(self, measure: Measure, scores: object) -> float:
         """Return the aggregated value of a measure for predictions of the rows."""
         values = check_scores(scores, len(self))
         if not len(self):
@@ -294,7 +294,7 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
 
 
 def _aspects_of(measure: object) -> Sequence[str] | Aspects | None:
-    if not isinstance(measure, MultiAspectMeasure):
+    if not isinstance(measure, Measure):
         return None
     return measure.spec if isinstance(measure.spec, Aspects) else None
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..errors import MultiAspectError, choices, warn_once
 from ..frames import to_pandas
-from ..measures import TOMA, MultiAspectMeasure
+from ..measures import TOMA, Measure
 from .labels import LabelledRows, check_length, find_qid, gains, label_frame, read_target
 from .scorer import RankingScorer
 
@@ -144,7 +144,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep`` also those of the estimator and of the target."""
         params: dict[str, Any] = super().get_params(deep=deep)
-        if deep and isinstance(self.target, MultiAspectMeasure):
+        if deep and isinstance(self.target, Measure):
             params |= {f"target__{name}": self.target[name] for name in self.target.SUPPORTED_PARAMS}
         return params
 
@@ -156,7 +156,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             name.removeprefix("target__"): value for name, value in params.items() if name.startswith("target__")
         }
         if inner:
-            if not isinstance(self.target, MultiAspectMeasure):
+            if not isinstance(self.target, Measure):
                 raise MultiAspectError(
                     f"target {self.target!r} is no measure, so it has no parameters {choices(inner)}"
                 )
@@ -223,7 +223,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._remember_features(train.X)
         return self
 
-    def _part(self, X: Any, y: Any, qid: Any, measure: MultiAspectMeasure, what: str) -> _Part:
+    def _part(self, X: Any, y: Any, qid: Any, measure: Measure, what: str) -> _Part:
         """Read the features, labels and queries of the training set, or of the set `what`."""
         queries = find_qid(qid, X, y, self.qid_column)
         features = self._features(X)
@@ -243,7 +243,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return _Part(features, frame, LabelledRows(frame, queries).qids)
 
-    def _evaluation_sets(self, passed: dict[str, Any], measure: MultiAspectMeasure) -> list[_Part]:
+    def _evaluation_sets(self, passed: dict[str, Any], measure: Measure) -> list[_Part]:
         """Take the evaluation sets and their queries out of the arguments of fit."""
         other = [name for name in ("eval_X", "eval_y", "X_val", "y_val") if passed.get(name) is not None]
         if other:
@@ -279,7 +279,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             sets.append(part)
         return sets
 
-    def _targets(self, parts: list[_Part], measure: MultiAspectMeasure) -> list[Floats]:
+    def _targets(self, parts: list[_Part], measure: Measure) -> list[Floats]:
         """The target of each part. All are labelled together, so that they have the same scales."""
         columns = list(parts[0].labels.columns)
         for place, part in enumerate(parts[1:]):
@@ -331,7 +331,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         with config_context(enable_metadata_routing=routed):
             self.estimator_.fit(X, label, **passed)
 
-    def _labels(self, targets: list[Floats], measure: MultiAspectMeasure) -> list[NDArray[Any]]:
+    def _labels(self, targets: list[Floats], measure: Measure) -> list[NDArray[Any]]:
         """The targets as the estimator takes them, with its gains set to fit."""
         last = _last(self.estimator_)
         kind = _family(last)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import ir_measures
 import numpy as np
-from ir_measures import Measure
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -14,7 +14,7 @@ from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..errors import MultiAspectError, choices, warn_once
 from ..frames import to_pandas
 from ..integration import parsing
-from ..measures import MultiAspectMeasure, On
+from ..measures import Measure, On
 from .labels import LabelledRows, find_qid
 
 __all__ = ["RankingScorer", "ranking_scorer"]
@@ -23,7 +23,7 @@ _RESPONSES = ("predict", "decision_function", "predict_proba")
 
 
 def ranking_scorer(
-    measure: Measure | str,
+    measure: ir_measures.Measure | str,
     *,
     aspects: object = None,
     response_method: str = "predict",
@@ -99,7 +99,7 @@ def ranking_scorer(
 class RankingScorer:
     """What `ranking_scorer` makes."""
 
-    def __init__(self, measure: Measure | str, aspects: object, response_method: str) -> None:
+    def __init__(self, measure: ir_measures.Measure | str, aspects: object, response_method: str) -> None:
         parsed = parsing.parse(measure)
         if len(parsed) != 1:
             raise MultiAspectError(f"a scorer has one measure; {measure!r} names {len(parsed)}")
@@ -110,9 +110,9 @@ class RankingScorer:
         self._ordinary().validate_params()
         self._response_method = response_method
 
-    def _declare(self, measure: Measure) -> Measure:
+    def _declare(self, measure: ir_measures.Measure) -> ir_measures.Measure:
         """Give the declared scales to a measure that has none for its aspects."""
-        if not isinstance(measure, MultiAspectMeasure) or "aspects" not in measure.SUPPORTED_PARAMS:
+        if not isinstance(measure, Measure) or "aspects" not in measure.SUPPORTED_PARAMS:
             return measure
         spec, declared = measure["aspects"], self._aspects
         if not isinstance(declared, Aspects):
@@ -123,10 +123,10 @@ class RankingScorer:
             return measure(aspects=Aspects({name: declared[name] for name in spec}))
         return measure
 
-    def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> MultiAspectMeasure:
+    def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> Measure:
         """The measure itself, or, for an ordinary one, the measure on an aspect."""
         measure = self.measure
-        if isinstance(measure, MultiAspectMeasure):
+        if isinstance(measure, Measure):
             return measure.on(aspect, declared)
         return On(aspect=aspect, base=measure, aspects=declared)
 
@@ -160,7 +160,7 @@ class RankingScorer:
         value = rows.evaluate(measure, self._scores(estimator, X))
         return -value if measure.lower_aggregate_is_better else value
 
-    def measure_on(self, rows: LabelledRows) -> MultiAspectMeasure:
+    def measure_on(self, rows: LabelledRows) -> Measure:
         """The measure itself, or an ordinary one on relevance or on the only column there is."""
         aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
         measure = self._ordinary(aspect, self._aspects if isinstance(self._aspects, Aspects) else None)

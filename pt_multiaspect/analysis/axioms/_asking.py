@@ -13,7 +13,7 @@ import pandas as pd
 from ...aspects import Aspects
 from ...errors import MultiAspectError, choices
 from ...judgments import Judgments
-from ...measures import TOMA, MultiAspectMeasure
+from ...measures import TOMA, Measure
 from ...orders import Order
 from ...orders.order import scaled_aspects
 from ...rankings import Rankings
@@ -27,7 +27,7 @@ _MOST_TUPLES = 100_000
 class Bound:
     """A measure with the aspects it is checked on."""
 
-    def __init__(self, name: str, given: MultiAspectMeasure, declared: Aspects) -> None:
+    def __init__(self, name: str, given: Measure, declared: Aspects) -> None:
         self.name = name
         #: The explicit order that defines the weights of label tuples, if the measure has one.
         self.order: Order | None = given["order"] if "order" in given.SUPPORTED_PARAMS else None
@@ -55,7 +55,7 @@ class Bound:
         self.range = (low, high)
         self.limits = (-high, -low) if self.turned and not finite else (low, high)
         self._turn = low + high if finite else 0.0
-        self._variants: dict[Variant, MultiAspectMeasure] = {}
+        self._variants: dict[Variant, Measure] = {}
 
     def oriented(self, values: Floats) -> Floats:
         """Reverse values, if lower is better, so that higher is better. Applying it twice changes nothing."""
@@ -67,7 +67,7 @@ class Bound:
         params = self.measure.SUPPORTED_PARAMS
         return "weights" in params or {"mu", "nu"} <= set(params)
 
-    def variant(self, variant: Variant) -> MultiAspectMeasure:
+    def variant(self, variant: Variant) -> Measure:
         """The measure with scaled labels or raised importance, as the variant says."""
         if variant not in self._variants:
             measure = self.measure
@@ -78,7 +78,7 @@ class Bound:
             self._variants[variant] = measure
         return self._variants[variant]
 
-    def _raised(self, aspect: int) -> MultiAspectMeasure:
+    def _raised(self, aspect: int) -> Measure:
         measure, of = self.measure, self.space.names[aspect]
         if "weights" in measure.SUPPORTED_PARAMS:
             weights = dict(measure["weights"] or dict.fromkeys(self.space.names, 1))
@@ -89,7 +89,7 @@ class Bound:
         constants.update(mu if isinstance(mu, dict) else zip(self.space.names, (mu, nu), strict=False))
         return measure(mu={**constants, of: 2 * constants[of] or 1}, nu=measure.SUPPORTED_PARAMS["nu"].default)
 
-    def _scaled(self, constants: tuple[float, ...]) -> MultiAspectMeasure:
+    def _scaled(self, constants: tuple[float, ...]) -> Measure:
         if self.order is None:
             return self.measure(aspects=scaled_aspects(self.aspects, constants))
         return self.measure(order=self.order.rescaled(constants))

@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
-from ir_measures import Measure
+from ir_measures import Measure as AnyMeasure
 
 from ...aspects import Aspects, parse_aspects
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
-from ...measures import MultiAspectMeasure
+from ...measures import Measure
 from .._frames import check_count, check_seed
 from ._asking import Bound, check_grades
 from ._report import AxiomCheck, CounterExample
@@ -48,7 +48,7 @@ _DEFAULT_ASPECTS: Mapping[str, int] = MappingProxyType({"relevance": 2, "credibi
 
 
 def check(
-    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str],
+    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
     aspects: Aspects | Mapping[str, Any] | str = _DEFAULT_ASPECTS,
     *,
     properties: str | Sequence[str] | None = None,
@@ -184,11 +184,11 @@ def _rules(properties: object, declared: Aspects) -> list[Property]:
     return rules
 
 
-def _measures(measures: object) -> dict[str, MultiAspectMeasure]:
+def _measures(measures: object) -> dict[str, Measure]:
     """Measures by name; strings keep the user's spelling."""
-    result: dict[str, MultiAspectMeasure] = {}
+    result: dict[str, Measure] = {}
     for label, measure in parsing.parse_all(measures).items():
-        if not isinstance(measure, MultiAspectMeasure) or measure.SINGLE_ASPECT:
+        if not isinstance(measure, Measure) or measure.SINGLE_ASPECT:
             text = str(measure)
             raise MultiAspectError(
                 f"expected a multi-aspect measure, got {text}. Use CAM(base={text!r}), TOMA(base={text!r}), or "

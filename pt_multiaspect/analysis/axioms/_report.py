@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 
+import ir_measures
 import pandas as pd
-from ir_measures import Measure
 
 from ...aspects import Aspects, spell
 from ...errors import MultiAspectError, choices
-from ...measures import MultiAspectMeasure
+from ...measures import Measure
 
 
 def written(score: float) -> str:
@@ -30,14 +30,14 @@ class RankedWorld:
         Labels of the documents that are judged but not ranked.
     score : float
         Value of the measure, or the weight of the tuple if the order of label tuples itself is wrong.
-    measure : MultiAspectMeasure
+    measure : Measure
         The measure with the aspects and weights that were checked.
     """
 
     tuples: tuple[tuple[float, ...], ...]
     unranked: tuple[tuple[float, ...], ...]
     score: float
-    measure: MultiAspectMeasure
+    measure: Measure
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,7 +168,7 @@ class AxiomCheck:
     documents: int
     _examples: Mapping[tuple[str, str], CounterExample] = field(hash=False)
 
-    def example(self, measure: Measure | str, property: str) -> CounterExample | None:
+    def example(self, measure: ir_measures.Measure | str, property: str) -> CounterExample | None:
         """Return the smallest counterexample found.
 
         Parameters
