@@ -84,7 +84,9 @@ class _RankErrors(DirectMeasure):
             )
             for view in views
         ]
-        return self._combine(hits, epsilons, self._constants([view.name for view in views]))
+        # As floats: integers beyond 64 bits are no NumPy numbers.
+        constants = [float(constant) for constant in self._constants([view.name for view in views])]
+        return self._combine(hits, epsilons, constants)
 
     @abstractmethod
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:

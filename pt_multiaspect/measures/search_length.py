@@ -55,7 +55,9 @@ class _ESL(SingleAspectMeasure):
     LOWER_IS_BETTER = True
     SUPPORTED_PARAMS = {
         "wanted": Param(
-            whole("wanted is a whole number of documents", low=1), 1, "how many relevant documents the user wants"
+            whole("wanted is a whole number of documents", low=1, high=2**53),
+            1,
+            "how many relevant documents the user wants",
         ),
         "rel": REL,
     }
