@@ -123,7 +123,7 @@ class Base(ABC):
             depth = form.depth.tobytes() if isinstance(form.depth, np.ndarray) else form.depth
             if self.CONSTANT_NORM:  # changes no order
                 return np.asarray(form.gain, dtype=np.float64), (self.NAME, form.discount, depth)
-            return form.normalised_gain, (form.discount, depth)
+            return form.normalised_gain, (self.NAME, form.discount, depth)
         if self.BINARY:
             return ratio(self.gain(target), self.n_relevant(target)[target.query]), None
         ideal = target.best_sum(target.gain, Log2(), self.cutoff)

@@ -249,6 +249,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def warn_if_inferred(self, views: Sequence[AspectView]) -> None:
         """Warn once that the values depend on the scales of some of `views` which had to be inferred."""
+        if "aspects" not in self.SUPPORTED_PARAMS and not self.SINGLE_ASPECT:
+            return  # it takes no scales
         inferred = [view for view in views if view.inferred and self.depends_on(view)]
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
