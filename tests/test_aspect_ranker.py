@@ -608,7 +608,7 @@ def test_evaluation_sets_share_the_scales_of_the_training_set() -> None:
     more = pd.DataFrame({"relevance": [0, 4], "credibility": [1, 0]})
     labels = Y.assign(qid=QID).set_index("qid")
     with pytest.warns(ma.MultiAspectWarning, match="inferred"):
-        ranker = AspectRanker(ByGroup(), target=TOMA(distance="manhattan")).fit(
+        ranker = AspectRanker(ByGroup(), target=TOMA(distance="manhattan", axes="gains")).fit(
             X, labels, eval_set=(X[:2], more), eval_qid=[["a", "a"]]
         )
     # Of 5 x 4 labels; "a" of the evaluation set is no query of the training set.

@@ -337,7 +337,7 @@ def test_metrics_can_be_pickled(make: Any, split: Split) -> None:
         ({"qid_valid": ["q"]}, "qid has the shape (1,), but there are 120 rows of y"),
         ({"Y_valid": np.zeros((120, 3))}, "y has 3 columns, but there are 2 aspects"),
         ({"measure": "P"}, "a scorer has one measure; 'P' names"),
-        ({"measure": [MEASURE, nDCG]}, "a measure is an ir-measures measure or a string"),
+        ({"measure": [MEASURE, nDCG]}, "expected a measure or a string"),
     ],
     ids=str,
 )
