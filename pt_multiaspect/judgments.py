@@ -280,6 +280,7 @@ class AspectView:
             gain=np.where(self.known, values[self.grade], 0.0),
             top=float(values[-1]),
             source=self,
+            bottom=float(values[0]),
         )
 
 

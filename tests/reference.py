@@ -742,12 +742,14 @@ def undcg(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff
 
 def uerr(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None) -> float:
     """The cascade with R = (2^{sP} - 1) / 2^{s Pmax}, Pmax the product of the top gains (Zuccon §3, Eq. 2;
-    MEASURES §4)."""
+    MEASURES §4). P is 0 for a document that is not judged on every aspect."""
     largest = math.prod(float(top_gain(aspect)) for aspect in aspects.values())
-    chances = [
-        (2 ** (s * gain_product(judgments, doc, aspects)) - 1) / 2 ** (s * largest)
-        for doc in first(ranking(run), cutoff)
-    ]
+
+    def product(doc: str) -> float:
+        is_judged = all(label_of(judgments, doc, name) is not None for name in aspects)
+        return gain_product(judgments, doc, aspects) if is_judged else 0.0
+
+    chances = [(2 ** (s * product(doc)) - 1) / 2 ** (s * largest) for doc in first(ranking(run), cutoff)]
     return cascade(chances)
 
 

@@ -23,6 +23,8 @@ from pt_multiaspect import (
     GMAP,
     HMAP,
     MM,
+    NGRE,
+    NLRE,
     TOMA,
     Aspect,
     Aspects,
@@ -333,3 +335,29 @@ def test_bad_input(make, parts):
     with pytest.raises(MultiAspectError) as caught:
         make()
     assert all(part in str(caught.value) for part in parts), str(caught.value)
+
+
+def test_documents_without_a_label_are_not_judged():
+    """A row whose label is missing is no judged document, which the last level of ESL would count."""
+    qrels = {"q1": {"z": {"relevance": None}, "a": {"relevance": 1}}}
+    assert ESL.calc_aggregate(qrels, {"q1": {"x": 1.0}}) == ESL.calc_aggregate({"q1": {"a": 1}}, {"q1": {"x": 1.0}})
+    nothing = {"q1": {"z": {"relevance": None, "credibility": None}, "a": {"relevance": 0, "credibility": 0}}}
+    assert ESL.calc_aggregate(nothing, {"q1": {"x": 1.0}}) == 2.0  # x and a
+    order = Order(
+        {(0, 0): -2, (1, 0): 0, (0, 1): 0, (1, 1): 1}, ["relevance", "credibility"], allow_violations=True
+    )
+    assert HarmfulCompat(order=order).calc_aggregate(nothing, {"q1": {"z": 1.0}}) == 0
+    assert HarmfulCompat(order=order).calc_aggregate(nothing, {"q1": {"a": 1.0}}) == 1
+
+
+def test_further_aspects_have_constants_of_their_own():
+    """A constant of 0 for one aspect leaves those of the others, .5."""
+    qrels = {"q1": {"a": {"relevance": 0, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}}
+    run = {"q1": {"a": 2.0, "b": 1.0}}
+    aspects = {"relevance": 1, "credibility": 1}
+    for measure in (NLRE, NGRE):
+        assert measure(mu={"relevance": 0}, aspects=aspects).calc_aggregate(qrels, run) == measure(
+            mu=0, nu=0.5, aspects=aspects
+        ).calc_aggregate(qrels, run)
+    with pytest.raises(MultiAspectError, match="at least one constant"):
+        NLRE(mu={"relevance": 0, "credibility": 0}, aspects=aspects)

@@ -10,7 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pt_multiaspect import CAM, CRP, MM, TOMA, Aspects, CRPRecovery, MultiAspectError, On, crp_curve, nCRP
+from pt_multiaspect import (
+    CAM,
+    CRP,
+    MM,
+    TOMA,
+    Aspect,
+    Aspects,
+    CRPRecovery,
+    MultiAspectError,
+    On,
+    Order,
+    crp_curve,
+    nCRP,
+)
 
 
 def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
@@ -175,3 +188,26 @@ def test_bad_input(make, parts):
     with pytest.raises(MultiAspectError) as caught:
         make()
     assert all(part in str(caught.value) for part in parts), str(caught.value)
+
+
+LOWEST = Aspect([1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("measure", [CRP, nCRP, CRPRecovery])
+def test_a_scale_may_start_above_0(measure):
+    """Documents of the lowest grade are not counted in R, and stand beside unjudged ones, whatever their gain."""
+    qrels = {"q1": {"a": 1, "b": 4}}
+    for run in ({"b": 1.0}, {"b": 2.0, "x": 1.0}, {"x": 2.0, "b": 1.0}, {"a": 2.0, "b": 1.0}):
+        expected = On(base=measure).calc_aggregate({"q1": {"a": 0, "b": 3}}, {"q1": run})
+        actual = On(base=measure, aspects={"relevance": LOWEST}).calc_aggregate(qrels, {"q1": run})
+        assert actual == expected
+    only_lowest = On(base=measure, aspects={"relevance": LOWEST})
+    assert only_lowest.calc_aggregate({"q1": {"a": 1}}, {"q1": {"a": 1.0}}) == 0
+
+
+def test_an_order_may_start_above_0():
+    order = Order({(0, 0): 1, (1, 0): 2, (0, 1): 2, (1, 1): 3}, ["relevance", "credibility"])
+    qrels = {"q1": {"a": {"relevance": 0, "credibility": 0}, "b": {"relevance": 1, "credibility": 1}}}
+    measure = TOMA(order=order, base="CRP")
+    assert measure.calc_aggregate(qrels, {"q1": {"b": 1.0}}) == 0
+    assert measure(weighting="normalized").calc_aggregate(qrels, {"q1": {"b": 1.0}}) == 0

@@ -782,10 +782,8 @@ def test_gain_family_against_the_reference(drawn: Drawn, cutoff: int | None, dat
 
 @given(scaled_collections(), st.sampled_from([None, 1, 3]), st.data())
 @settings(max_examples=40)
-def test_unjudged_documents_gain_what_the_worst_grade_gains(
-    drawn: Drawn, cutoff: int | None, data: st.DataObject
-) -> None:
-    """ "Gain 0 for nDCG-like bases, the lowest grade everywhere else" (MEASURES §1, "Labels")."""
+def test_unjudged_documents_in_the_gain_family(drawn: Drawn, cutoff: int | None, data: st.DataObject) -> None:
+    """The probability of the lowest grade in uRBP and uRBPgr (MEASURES §1, "Labels"), 0 in uERR (§4)."""
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
     p, s = data.draw(st.sampled_from([0, 0.5, 0.8, 0.95])), data.draw(st.sampled_from([0.3, 1, 3]))

@@ -17,13 +17,19 @@ from .hits import Hits, descending, positions, ratio, running_sum
 from .target import Target
 
 
+def degree(target: Target) -> Floats:
+    """The gain of each judged document, 0 for the lowest degree: the lowest grade, or no label."""
+    return np.where(target.gain > target.bottom, target.gain, 0.0)
+
+
 def ideal_intervals(target: Target) -> tuple[Ints, Ints]:
     """First and last rank at which the ideal ranking has a document's degree; 0 for the lowest degree."""
-    kept = np.flatnonzero(target.gain > 0)
-    order = kept[descending(target.query[kept], target.gain[kept])]
-    query, gain = target.query[order], target.gain[order]
+    degrees = degree(target)
+    kept = np.flatnonzero(degrees)
+    order = kept[descending(target.query[kept], degrees[kept])]
+    query, gain = target.query[order], degrees[order]
     rank = positions(query) + 1
-    low, high = np.zeros(len(target.gain), dtype=np.intp), np.zeros(len(target.gain), dtype=np.intp)
+    low, high = np.zeros(len(degrees), dtype=np.intp), np.zeros(len(degrees), dtype=np.intp)
     if len(order):
         begins = np.append(True, (query[1:] != query[:-1]) | (gain[1:] != gain[:-1]))
         group = np.cumsum(begins) - 1
@@ -36,7 +42,7 @@ def ideal_intervals(target: Target) -> tuple[Ints, Ints]:
 def _positive_hits(hits: Hits, target: Target) -> tuple[Hits, Ints]:
     """The hits above the lowest degree, and their relative positions (Eq. 4)."""
     low, high = ideal_intervals(target)
-    above = hits.select(target.gain[hits.row] > 0)
+    above = hits.select(degree(target)[hits.row] > 0)
     rank, low, high = above.rank, low[above.row], high[above.row]
     return above, np.minimum(rank - low, 0) + np.maximum(rank - high, 0)
 
@@ -48,7 +54,7 @@ def _lowest(rank: Ints, recall_base: Ints) -> Ints:
 
 def recall_base(target: Target) -> Ints:
     """R, the number of documents above the lowest degree, per query."""
-    return target.total(target.gain > 0).astype(np.intp)
+    return target.total(degree(target) > 0).astype(np.intp)
 
 
 def crp(hits: Hits, target: Target, cutoff: int | None = None) -> Floats:

@@ -38,7 +38,8 @@ def expected_search_length(
     query = owner[np.flatnonzero(np.diff(level, prepend=-1))] if n_levels else np.zeros(0, dtype=np.intp)
     # Judged documents that were not retrieved form one last level.
     left_relevant = n_positive - hits.total(positive[hits.row])
-    left = target.total(np.ones(len(positive))) - hits.total(np.ones(len(hits.row)))
+    judged = target.judged
+    left = target.total(judged) - hits.total(judged[hits.row])
     order = np.argsort(np.concatenate([query, np.arange(hits.n_queries)]), kind="stable")
     query = np.concatenate([query, np.arange(hits.n_queries)])[order]
     relevant = np.concatenate([relevant, left_relevant]).astype(np.intp)[order]

@@ -56,6 +56,8 @@ class Target:
     source: Source
     #: The gain of a document that nobody judged.
     unjudged: float = 0.0
+    #: The gain of the lowest grade, which need not be 0.
+    bottom: float = 0.0
     _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -68,7 +70,7 @@ class Target:
     def with_gain(self, gain: Floats, top: float | None = None) -> Target:
         """The same documents with other gains."""
         highest = float(gain.max(initial=0.0)) if top is None else top
-        return replace(self, gain=gain, top=highest, unjudged=0.0, _cache={})
+        return replace(self, gain=gain, top=highest, unjudged=0.0, bottom=0.0, _cache={})
 
     def exponentiated(self) -> Target:
         """The gains 2^g - 1, scaled per query by 2^-(its maximum g) so that none overflows.
@@ -81,6 +83,11 @@ class Target:
             return self.with_gain(np.exp2(self.gain - highest) - np.exp2(-highest))
 
         return self.cached("exponentiated", make)
+
+    @property
+    def judged(self) -> Bools:
+        """Which documents have a label; the others have rows, but none of the aspects is judged."""
+        return ~np.isnan(self.source.junk)
 
     @cached_property
     def highest(self) -> Floats:

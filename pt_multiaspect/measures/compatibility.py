@@ -65,7 +65,8 @@ class _PreferenceCompat(TermMeasure):
         order = self["order"]
         if order is None:
             return np.nan_to_num(views[0].label)
-        return np.asarray(order.weights(np.stack([view.grade for view in views], axis=1)), dtype=np.float64)
+        weights = order.weights(np.stack([view.grade for view in views], axis=1))
+        return np.where(np.any([view.known for view in views], axis=0), weights, 0.0)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         base = _Compatibility(self["p"])

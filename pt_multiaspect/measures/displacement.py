@@ -21,7 +21,16 @@ from .single_aspect import SingleAspectMeasure
 __all__ = ["CRP", "CRPRecovery", "crp_curve", "nCRP"]
 
 
-class _CRP(SingleAspectMeasure):
+class _Displacement(SingleAspectMeasure):
+    """A measure of how far documents are from the ranks of their degree."""
+
+    ORDINAL = True
+
+    def gain(self, target: Target) -> Floats:
+        return displacement.degree(target)
+
+
+class _CRP(_Displacement):
     """Cumulated relative position: by how many ranks documents stand too early (-) or too late (+).
 
     The ideal ranking of the judged documents gives every degree (distinct gain) an interval of
@@ -59,7 +68,6 @@ class _CRP(SingleAspectMeasure):
     SHORT_DESC = "By how many ranks documents stand too early (negative) or too late, summed up to rank R or k."
     CITATION = "Angelini et al. 2012, Eq. 4-5"
     RANGE = (-np.inf, np.inf)
-    ORDINAL = True
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -69,7 +77,7 @@ class _CRP(SingleAspectMeasure):
         return target.cached(("form", self), lambda: Displacement(target, self.cutoff))
 
 
-class _NCRP(SingleAspectMeasure):
+class _NCRP(_Displacement):
     """CRP at R, normalised by the worst there can be: min(1, 1 + 2 CRP / (R(R + 1))); 0 if R is 0.
 
     References
@@ -90,7 +98,6 @@ class _NCRP(SingleAspectMeasure):
     PRETTY_NAME = "Normalised cumulated relative position"
     SHORT_DESC = "CRP at rank R, from 0 for the worst ranking to 1."
     CITATION = "after Angelini et al. 2012, Eq. 5"
-    ORDINAL = True
     SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
 
@@ -100,7 +107,7 @@ class _NCRP(SingleAspectMeasure):
         return np.where(total > 0, np.clip(1.0 + loss, 0.0, 1.0), 0.0)
 
 
-class _CRPRecovery(SingleAspectMeasure):
+class _CRPRecovery(_Displacement):
     """Recovery: R over the rank at which CRP is back at 0, in (0, 1]; 0 if no retrieved rank is such.
 
     The balance point is the first rank from R on with CRP at least 0, among the retrieved.
@@ -128,7 +135,6 @@ class _CRPRecovery(SingleAspectMeasure):
     PRETTY_NAME = "CRP recovery"
     SHORT_DESC = "R over the rank at which CRP is back at zero."
     CITATION = "Angelini et al. 2012, §2"
-    ORDINAL = True
     SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
 

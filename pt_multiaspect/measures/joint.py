@@ -33,12 +33,15 @@ class Joint:
         0 are positive, and an explicit ``rel`` counts gains.
     unjudged : float, default 0
         The gain of documents that nobody judged.
+    bottom : float, default 0
+        The gain of documents with the lowest grade on every aspect.
     """
 
     gain: Floats
     top: float | None = None
     source: Source | None = None
     unjudged: float = 0.0
+    bottom: float = 0.0
 
     def target(self, views: tuple[AspectView, ...]) -> Target:
         """The same as a base sees it."""
@@ -55,6 +58,7 @@ class Joint:
             top=float(gain.max(initial=0.0)) if self.top is None else self.top,
             source=JointSource(views, gain) if self.source is None else self.source,
             unjudged=self.unjudged,
+            bottom=self.bottom,
         )
 
 

@@ -49,8 +49,6 @@ class _RankErrors(DirectMeasure):
         if isinstance(mu, dict):
             if nu != _DEFAULT:
                 raise MultiAspectError(f"{self.NAME}: mu as a dict has all constants; leave out nu")
-            if not any(mu.values()):
-                raise MultiAspectError(f"{self.NAME}: at least one constant must be positive: {mu}")
         elif mu + nu == 0:
             raise MultiAspectError(f"{self.NAME}: mu and nu must not both be 0")
 

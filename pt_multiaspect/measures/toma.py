@@ -234,12 +234,16 @@ class _TOMA(JointMeasure, BasedMeasure):
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
         grades = np.stack([view.grade for view in views], axis=1)
         order = self.order(Aspects({view.name: view.aspect for view in views}))
-        if self["weighting"] == "normalized":
+        bottom = max(order.worst_weight, 0.0)
+        if self["weighting"] == "normalized":  # asks for no classes
             weights, top = order.closeness(grades), 1.0
+            bottom = bottom / order.top_weight if bottom else 0.0
         else:
             weights, top = order.weights(grades), max(order.top_weight, 0.0)
-        gain = np.maximum(weights, 0.0)
-        return Joint(gain, top, _Classes(views, gain, order, grades, self["positives"] == "top-half"))
+        judged = np.any([view.known for view in views], axis=0)
+        gain = np.where(judged, np.maximum(weights, 0.0), 0.0)
+        classes = _Classes(views, gain, order, grades, self["positives"] == "top-half")
+        return Joint(gain, top, classes, bottom=bottom)
 
     GAIN_IS_GRADE = True
 

@@ -38,6 +38,11 @@ class _Product(JointMeasure):
         product = np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
         return product[:-1], float(product[-1])
 
+    def _exponent(self, views: tuple[AspectView, ...]) -> Floats:
+        """s·P of each judged document, 0 if it is not judged on every aspect."""
+        product, _ = self._product(views)
+        return np.where(np.all([view.known for view in views], axis=0), self["s"] * product, 0.0)
+
 
 class _uRBP(JointMeasure):
     """Understandability-biased RBP: a document counts if it is positive in every aspect.
@@ -174,15 +179,15 @@ class _unDCG(_Product):
         return as_base(ir_measures.nDCG(dcg="exp-log2")).at(self.cutoff)
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        product, _ = self._product(views)
-        return Joint(np.where(np.all([view.known for view in views], axis=0), self["s"] * product, 0.0))
+        return Joint(self._exponent(views))
 
 
 class _uERR(_Product):
     """Understandability-biased expected reciprocal rank.
 
     uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), P the product
-    of the aspects' gains and Pmax the product of their greatest.
+    of the aspects' gains and Pmax the product of their maxima. P is 0 for a document that is not
+    judged on every aspect.
 
     Parameters
     ----------
@@ -223,9 +228,8 @@ class _uERR(_Product):
         return as_base(ir_measures.ERR).at(self.cutoff)
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        product, unjudged = self._product(views)
         top = float(np.prod([view.top_probability for view in views]))
-        return Joint(self["s"] * product, top=self["s"] * top, unjudged=self["s"] * unjudged)
+        return Joint(self._exponent(views), top=self["s"] * top)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         return True  # uERR stops at documents and is no sum of their gains

@@ -259,7 +259,7 @@ class Order(TupleOrder):
             )
         return self._values[found]
 
-    @cached_property
+    @property
     def worst_weight(self) -> float:
         """The weight of a document that has every worst grade, 0 where the order leaves that out."""
         has_bottom = self._codes[0] == 0

@@ -142,6 +142,11 @@ class TupleOrder(ABC):
     def top_weight(self) -> float:
         """The weight of the best tuple."""
 
+    @property
+    def worst_weight(self) -> float:
+        """The weight of the tuple of all lowest grades."""
+        return 0.0
+
     @abstractmethod
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
         """Return the class of each tuple, 0 for the lowest."""
