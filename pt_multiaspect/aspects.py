@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from numbers import Rational, Real
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import numpy as np
@@ -467,6 +469,59 @@ class Aspects(Mapping[str, Aspect]):
         """Return the content as one compact JSON object, in which measures print unnamed sets."""
         return self._json
 
+    def to_file(self, path: str | PathLike[str]) -> None:
+        """Write the scales, and the name if there is one, to a JSON file that `from_file` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced if it exists. With a name that ends in ``.json`` it can be given
+            as ``aspects=`` of any measure.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "scales.json")
+        >>> Aspects({"relevance": 2, "credibility": Aspect(3, threshold=2)}).to_file(path)
+        >>> print(open(path).read())
+        {
+          "version": 1,
+          "aspects": {
+            "relevance": 2,
+            "credibility": {"grades": [0, 1, 2, 3], "threshold": 2}
+          }
+        }
+        >>> Aspects.from_file(path)["credibility"]
+        Aspect(grades=[0, 1, 2, 3], threshold=2)
+        """
+        specs = {key: json.dumps(aspect.to_spec(), ensure_ascii=False) for key, aspect in self._aspects.items()}
+        lines = [f"    {json.dumps(key, ensure_ascii=False)}: {spec}" for key, spec in specs.items()]
+        named = "" if self.name is None else f'  "name": {json.dumps(self.name)},\n'
+        text = f'{{\n  "version": {_FILE_VERSION},\n{named}  "aspects": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
+        Path(path).expanduser().write_text(text, encoding="utf-8", newline="\n")
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Aspects:
+        """Read what `to_file` has written.
+
+        Parameters
+        ----------
+        path : str or path
+            A JSON file: an object with the keys ``version`` (1), ``aspects`` (a name and a scale per aspect)
+            and, if the set has one, ``name``.
+
+        Raises
+        ------
+        MultiAspectError
+            If the file cannot be read, has another version or unknown keys, or a scale is faulty; the
+            message starts with the name of the file.
+        """
+        try:
+            content = _file_content(path)
+            return cls(content["aspects"], name=content.get("name"))
+        except MultiAspectError as error:
+            raise MultiAspectError(f"{path}: {error}") from error.__cause__
+
     def spelled(self) -> object:
         """What stands in a measure's printed form: a name, a small dict or JSON."""
         if self.name is not None:
@@ -529,6 +584,41 @@ class Aspects(Mapping[str, Aspect]):
 _HTML_COLUMNS = ("aspect", "grades, worst first", "values", "gains", "positive grades")
 
 
+#: Strings that end so are names of files where aspects are expected.
+_FILE_ENDING = ".json"
+
+#: The version of the files that `Aspects.to_file` writes.
+_FILE_VERSION = 1
+
+
+def _file_content(path: str | PathLike[str]) -> dict[str, Any]:
+    """The content of an aspects file, after checking what is around the scales."""
+    try:
+        content = read_json(Path(path).expanduser().read_text(encoding="utf-8-sig"), "a file of aspects")
+    except FileNotFoundError as error:
+        raise MultiAspectError(
+            f"no such file (a string that ends in {_FILE_ENDING} is the name of a file of aspects, which "
+            "Aspects.to_file writes; to select a column of that name, give a list of names)"
+        ) from error
+    except OSError as error:
+        raise MultiAspectError(f"the file cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise MultiAspectError("expected a JSON file of aspects in UTF-8, got other bytes") from error
+    if not isinstance(content, dict) or "version" not in content or "aspects" not in content:
+        found = choices(content) if isinstance(content, dict) else type(content).__name__
+        raise MultiAspectError(f"expected a JSON object with the keys version and aspects, got {found}")
+    version = content["version"]
+    if isinstance(version, bool) or version != _FILE_VERSION:
+        raise MultiAspectError(
+            f"expected version {_FILE_VERSION} of a file of aspects, got {version!r}; a newer pt_multiaspect may "
+            "have written it"
+        )
+    unknown = [key for key in content if key not in ("version", "name", "aspects")]
+    if unknown:
+        raise MultiAspectError(f"unknown key {choices(unknown)}; expected version, name and aspects")
+    return content
+
+
 def _restore(content: str, name: str | None) -> Aspects:
     return Aspects(json.loads(content), name=name)
 
@@ -555,9 +645,11 @@ def parse_aspects(spec: object) -> AspectSpec:
 
     Parameters
     ----------
-    spec : None, Aspects, mapping, str or sequence of str
-        A str is a registered name, JSON, or column names with commas between. A JSON list of
-        column names, ``'["a,b"]'``, is for names that contain commas or are registered names too.
+    spec : None, Aspects, mapping, path, str or sequence of str
+        A str is a registered name, JSON, the name of a file that ends in ``.json``, or column names with
+        commas between. A JSON list of column names, ``'["a,b"]'``, is for names that contain commas, end in
+        ``.json`` or are registered names too. A file is read at once (see `Aspects.from_file`), so that a
+        measure prints, pickles and compares by what is in it and not by its name.
 
     Returns
     -------
@@ -568,6 +660,8 @@ def parse_aspects(spec: object) -> AspectSpec:
         return spec
     if isinstance(spec, Mapping):
         return Aspects(spec)
+    if isinstance(spec, PathLike):
+        return Aspects.from_file(spec)
     if isinstance(spec, str):
         text = spec.strip()
         if text.startswith(("{", "[")):
@@ -579,6 +673,8 @@ def parse_aspects(spec: object) -> AspectSpec:
             registered = Aspects.registry.get(text)
             if registered is not None:
                 return registered
+            if text.endswith(_FILE_ENDING):
+                return Aspects.from_file(text)
             spec = [part.strip() for part in text.split(",")]
     if isinstance(spec, Iterable):
         names = tuple(aspect_name(name) for name in spec)
@@ -586,7 +682,18 @@ def parse_aspects(spec: object) -> AspectSpec:
             return names
     raise MultiAspectError(
         "aspects are an Aspects object, a mapping of names to scales, a registered name "
-        f"({choices(Aspects.registry)}) or distinct column names; not {spec!r}"
+        f"({choices(Aspects.registry)}), a file (.json) or distinct column names; not {spec!r}"
+    )
+
+
+def declared_aspects(spec: object) -> Aspects:
+    """Read scales given in any form of `parse_aspects`, for those who have no judgments to infer them from."""
+    declared = parse_aspects(spec)
+    if isinstance(declared, Aspects):
+        return declared
+    raise MultiAspectError(
+        "expected aspects with their scales (a mapping, an Aspects object, its name or a file of one), got "
+        f"{spec!r}"
     )
 
 
@@ -594,7 +701,8 @@ def spell_aspects(spec: AspectSpec) -> object:
     """Return `spec` as it prints inside a measure."""
     if isinstance(spec, tuple):
         # A single name could be, or become, that of a declared set; relevance cannot.
-        if spec != ("relevance",) and (len(spec) == 1 or not all(map(_PLAIN_NAME, spec))):
+        quoted = len(spec) == 1 or not all(map(_PLAIN_NAME, spec)) or spec[-1].endswith(_FILE_ENDING)
+        if spec != ("relevance",) and quoted:
             return json.dumps(spec, ensure_ascii=False)
         return ",".join(spec)
     return spec.spelled() if spec is not None else None

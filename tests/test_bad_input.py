@@ -709,7 +709,7 @@ NAMES = ["relevance", "credibility"]
     ("no tuples", lambda: Order({}, NAMES), ["at least one label tuple"]),
     ("weight NaN", lambda: Order({(0,): math.nan}, ["relevance"]), ["weight of (0,)", "finite number", "nan"]),
     ("a label that is no grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["relevance has no grade 3", "0, 1, 2"]),
-    ("a string for aspects", lambda: Order({(0,): 0}, "relevance"), ["sequence of names", "'relevance'"]),
+    ("a string for aspects", lambda: Order({(0,): 0}, "relevance"), ["aspects with their scales", "'relevance'"]),
     ("with weights", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), weights={"relevance": 1}), ["Order", "leave out weights"]),
     ("with a gate", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), gate="relevance"), ["Order", "leave out gate"]),
     ("with other aspects", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), aspects="credibility"), ["relevance", "credibility"]),

@@ -51,7 +51,7 @@ CUTOFF = Param(_validation.cutoff, None, "ranking cutoff, measure@k")
 ASPECTS = Param(
     parse_aspects,
     None,
-    "which aspects, and their scales: names, top grades, an Aspects object or the name of one",
+    "which aspects, and their scales: names, top grades, an Aspects object, its name or a file of one (.json)",
     spell=spell_aspects,
 )
 REL = Param(

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
+from os import PathLike
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aspects import Aspects, exact
+from ..aspects import Aspects, declared_aspects, exact
 from ..errors import MultiAspectError, choices
 from .order import (
     MAX_TUPLES,
@@ -165,8 +166,8 @@ class DistanceOrder(TupleOrder):
 
     Parameters
     ----------
-    aspects : Aspects or mapping
-        Scales with declared grades.
+    aspects : Aspects, mapping, str or path
+        Scales with declared grades; a str is the name of declared aspects or of a file (.json).
     distance : {'euclidean', 'manhattan', 'chebyshev'}, float > 0 or str
         A number is the exponent of a Minkowski distance; another name is that of a distance
         registered by `register_distance`.
@@ -200,14 +201,14 @@ class DistanceOrder(TupleOrder):
 
     def __init__(
         self,
-        aspects: Aspects | Mapping[str, Any],
+        aspects: Aspects | Mapping[str, Any] | str | PathLike[str],
         distance: str | float = "euclidean",
         *,
         axes: str = "equal",
         weights: Mapping[str, float] | None = None,
         gate: str | None = None,
     ) -> None:
-        self.aspects = aspects if isinstance(aspects, Aspects) else Aspects(aspects)
+        self.aspects = declared_aspects(aspects)
         self.names = tuple(self.aspects)
         self.scales = tuple(aspect.scale for aspect in self.aspects.values())
         self.distance = check_distance(distance)

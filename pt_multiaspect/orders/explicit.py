@@ -7,13 +7,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import product
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..aspects import Aspect, Aspects, NameRegistry, number, read_json, spell
+from ..aspects import Aspect, Aspects, NameRegistry, declared_aspects, number, read_json, spell
 from ..errors import MultiAspectError, choices
 from .distance import is_distance
 from .order import (
@@ -81,7 +82,7 @@ class Order(TupleOrder):
     def __init__(
         self,
         weights: Mapping[tuple[float, ...], float] | Iterable[tuple[Sequence[float], float]],
-        aspects: Aspects | Mapping[str, Any] | Sequence[str],
+        aspects: Aspects | Mapping[str, Any] | Sequence[str] | PathLike[str],
         *,
         name: str | None = None,
         allow_violations: bool = False,
@@ -97,8 +98,8 @@ class Order(TupleOrder):
             twice = sorted({key for key in tuples if tuples.count(key) > 1})
             raise MultiAspectError(f"an order weighs every tuple once; given twice: {choices(twice)}")
         lengths = {len(key) for key in tuples}
-        if isinstance(aspects, str):
-            raise MultiAspectError(f"aspects of an order are a sequence of names, not {aspects!r}")
+        if isinstance(aspects, str | PathLike):
+            aspects = declared_aspects(aspects)
         n_aspects = len(aspects)
         if lengths != {n_aspects}:
             raise MultiAspectError(
@@ -145,7 +146,7 @@ class Order(TupleOrder):
     @classmethod
     def from_distance(
         cls,
-        aspects: Aspects | Mapping[str, Any],
+        aspects: Aspects | Mapping[str, Any] | str | PathLike[str],
         distance: Callable[[tuple[float, ...]], float],
         *,
         axes: str = "equal",
@@ -184,7 +185,7 @@ class Order(TupleOrder):
         >>> order.weigh([(2, 0), (1, 1)])
         array([4., 3.])
         """
-        declared = aspects if isinstance(aspects, Aspects) else Aspects(aspects)
+        declared = declared_aspects(aspects)
         scales = [aspect.scale for aspect in declared.values()]
         n_tuples = math.prod(map(len, scales))
         if n_tuples > MAX_TUPLES:

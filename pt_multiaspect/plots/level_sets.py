@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ir_measures import Measure
 
-from ..aspects import Aspects, spell
+from ..aspects import Aspects, declared_aspects, spell
 from ..errors import MultiAspectError, choices
 from ..measures import TOMA
 from ..orders import Order, TupleOrder
@@ -29,7 +30,7 @@ _MOST_TUPLES = 441
 
 def level_sets(
     order: TupleOrder | Measure | str | float,
-    aspects: Aspects | Mapping[str, Any] | None = None,
+    aspects: Aspects | Mapping[str, Any] | str | PathLike[str] | None = None,
     *,
     ax: Axes | None = None,
 ) -> Axes:
@@ -45,7 +46,7 @@ def level_sets(
     ----------
     order : DistanceOrder, Order, TOMA measure, str or float
         What orders tuples. A str or a float is a distance as TOMA takes it, or the name of an order.
-    aspects : Aspects or mapping, optional
+    aspects : Aspects, mapping, str or path, optional
         Two aspects with declared grades, for a distance, or for a measure that has no scales declared.
     ax : Axes, optional
         Where to draw; a new figure by default.
@@ -136,7 +137,7 @@ def level_sets(
     return ax
 
 
-def _ordering(order: object, aspects: Aspects | Mapping[str, Any] | None) -> TupleOrder:
+def _ordering(order: object, aspects: object) -> TupleOrder:
     """What orders tuples, in any form `level_sets` takes."""
     if isinstance(order, TupleOrder):
         if aspects is not None:
@@ -156,6 +157,8 @@ def _ordering(order: object, aspects: Aspects | Mapping[str, Any] | None) -> Tup
                 f"the measure has its aspects already, {choices(measure.spec)}; leave out aspects"
             )
         aspects = measure.spec
+    if isinstance(aspects, str | PathLike):
+        aspects = declared_aspects(aspects)
     if not isinstance(aspects, Mapping):
         raise MultiAspectError(
             f"level sets of the distance {measure['distance']} need two aspects with their grades, such as "
