@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import analysis, integration, model_selection, orders, plots
 from .aspects import Aspect, Aspects
+from .description import Description, describe
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
 from .integration import provider as _provider
@@ -79,6 +80,7 @@ __all__ = [
     "Aspects",
     "CRPRecovery",
     "CoverageRatio",
+    "Description",
     "DistanceOrder",
     "Frustration",
     "HarmfulCompat",
@@ -98,6 +100,7 @@ __all__ = [
     "aggregate_labels",
     "analysis",
     "crp_curve",
+    "describe",
     "evaluate",
     "integration",
     "lightgbm_metric",

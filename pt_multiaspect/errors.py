@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-__all__ = ["MultiAspectError", "MultiAspectWarning", "callers_level", "choices", "counted", "renamed", "warn_once"]
+__all__ = [
+    "MultiAspectError",
+    "MultiAspectWarning",
+    "callers_level",
+    "choices",
+    "counted",
+    "renamed",
+    "unheard",
+    "warn_once",
+]
 
 
 class MultiAspectError(ValueError):
@@ -47,6 +57,19 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
             message += ". Parts of the qrels (batches, folds) differ in this; further ones are not reported"
     _given.add(entry)
     warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Give none of the package's warnings inside, and leave them to be given later."""
+    given = set(_given)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MultiAspectWarning)
+            yield
+    finally:
+        _given.clear()
+        _given.update(given)
 
 
 #: Whose frames a warning is not shown at: they call each other on behalf of the user.

@@ -132,7 +132,7 @@ _UNLIKELY = re.compile(
 _USUAL_GRADES = 11
 
 
-def _doubt(name: str, labels: Floats) -> str | None:
+def doubt(name: str, labels: Floats) -> str | None:
     """Say why a column is hardly one of labels, if there is a reason."""
     if _UNLIKELY(name):
         return "by its name"
@@ -529,7 +529,7 @@ class Judgments:
 
     def _check_columns(self, names: Sequence[str]) -> None:
         """Warn of columns that are evaluated as aspects, unasked, but hardly hold labels."""
-        doubts = {name: _doubt(name, self.labels(name)) for name in names if name != "relevance"}
+        doubts = {name: doubt(name, self.labels(name)) for name in names if name != "relevance"}
         doubtful = [name for name in names if doubts.get(name)]
         if doubtful:
             likely = [name for name in names if name not in doubtful] or list(names)

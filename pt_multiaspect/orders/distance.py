@@ -46,6 +46,13 @@ def is_distance(name: str) -> bool:
     return name in _EXPONENTS or name in _FUNCTIONS
 
 
+def exponent_of(distance: str | float) -> float | None:
+    """Return the exponent of a Minkowski distance (infinite: Chebyshev); None for registered functions."""
+    if isinstance(distance, str):
+        return None if distance in _FUNCTIONS else float(_EXPONENTS[distance])
+    return float(distance)
+
+
 def function_of(distance: str | float) -> Distance | None:
     """Return the function registered under a name; None for the built-in distances."""
     return _FUNCTIONS.get(distance) if isinstance(distance, str) else None
@@ -229,7 +236,7 @@ class DistanceOrder(TupleOrder):
             self._tolerance: float = TOLERANCE * float(self._table.max())
             self._worst = self._table.flat[0]
             return
-        self._exponent = float(_EXPONENTS.get(cast(str, self.distance), cast(float, self.distance)))
+        self._exponent = cast(float, exponent_of(self.distance))
         # Per aspect, what each grade adds to a tuple's key: exact integers, but for
         # exponents that leave the rationals. Keys order and equate tuples as distances do.
         self._parts: list[NDArray[Any]]

@@ -1,0 +1,255 @@
+"""Aspects beside each other: what is judged on both, how they rank documents, what each adds to a distance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from ..judgments import AspectView
+from ..kernels.layout import Bools, Floats, Ints, sums
+from ..orders.order import gaps_to_best
+from .scales import Judged
+
+#: Tables of cells up to this size are counted without sorting.
+_MOST_CELLS = 4_000_000
+
+#: Aspects with more labels have no label that stands for much.
+_MOST_LABELS = 200
+
+PAIR_COLUMNS = ["first", "second", "both", "only_first", "only_second", "tau", "tau_error", "topics", "same"]
+TOP_COLUMNS = ["aspect", "other", "top", "next", "z", "expected", "z_next"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Elements with two codes in groups: each (group, x, y) there is once, in that order, with how often."""
+
+    group: Ints
+    x: Ints
+    y: Ints
+    weight: Ints
+    n_groups: int
+
+    @classmethod
+    def count(cls, group: Ints, x: Ints, y: Ints, n_groups: int) -> Cells:
+        """Count elements.
+
+        Parameters
+        ----------
+        group, x, y : ndarray of int, shape (n,)
+            The group, from 0 to ``n_groups - 1``, and two non-negative codes of each element.
+        n_groups : int
+            How many groups there are.
+        """
+        n_x, n_y = int(x.max(initial=0)) + 1, int(y.max(initial=0)) + 1
+        keys = (group.astype(np.int64) * n_x + x) * n_y + y
+        if n_groups * n_x * n_y <= _MOST_CELLS:
+            counts = np.bincount(keys, minlength=1)
+            cell = np.flatnonzero(counts)
+            weight = counts[cell]
+        else:
+            cell, weight = np.unique(keys, return_counts=True)
+        return cls(cell // (n_x * n_y), cell // n_y % n_x, cell % n_y, weight, n_groups)
+
+    @classmethod
+    def of(cls, first: AspectView, second: AspectView) -> Cells:
+        """The grades of the documents judged on both aspects, by topic."""
+        both = first.known & second.known
+        return cls.count(first.pool_query[both], first.grade[both], second.grade[both], first.n_queries)
+
+    def turned(self) -> Cells:
+        """The same with x and y exchanged."""
+        order = np.lexsort((self.x, self.y, self.group))
+        return Cells(self.group[order], self.y[order], self.x[order], self.weight[order], self.n_groups)
+
+
+def kendall(cells: Cells) -> Floats:
+    """Kendall's τ-b of x and y within each group, NaN where one of them is constant."""
+    n_groups, weight = cells.n_groups, cells.weight
+    total = _pairs(sums(cells.group, weight, n_groups))
+    ties_x = _tied_pairs(cells.group, cells.x, weight, n_groups)
+    ties_y = _tied_pairs(cells.group, cells.y, weight, n_groups)
+    ties_both = sums(cells.group, _pairs(weight), n_groups)
+    discordant = _inversions(cells.group, cells.y, weight, n_groups)
+    difference = total - ties_x - ties_y + ties_both - 2 * discordant
+    scale = np.sqrt(total - ties_x) * np.sqrt(total - ties_y)
+    result: Floats = np.divide(difference, scale, out=np.full(n_groups, np.nan), where=scale > 0)
+    return result
+
+
+def _pairs(counts: Ints | Floats) -> Floats:
+    return np.asarray(counts * (counts - 1) / 2, dtype=np.float64)
+
+
+def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
+    """Per group, the pairs of elements with the same code."""
+    n_codes = int(code.max(initial=0)) + 1
+    level, place = np.unique(group.astype(np.int64) * n_codes + code, return_inverse=True)
+    return sums(level // n_codes, _pairs(sums(place.reshape(-1), weight, len(level))), n_groups)
+
+
+def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
+    """Per group, the weight of pairs whose earlier element has the greater value.
+
+    Two values differ first at some bit: bit by bit from the highest, elements with equal higher
+    bits stay together, and every 0 pairs with the ones before it.
+    """
+    result = np.zeros(n_groups)
+    block = group.astype(np.int64)
+    for bit in range(int(values.max(initial=0)).bit_length() - 1, -1, -1):
+        order = np.argsort(block, kind="stable")
+        block, values, weight, group = block[order], values[order], weight[order], group[order]
+        one = (values >> bit) & 1
+        before = np.cumsum(weight * one) - weight * one
+        starts = np.flatnonzero(np.append(True, block[1:] != block[:-1])) if len(block) else np.zeros(0, int)
+        before -= np.repeat(before[starts], np.diff(starts, append=len(block)))
+        result += sums(group, np.where(one == 0, weight * before, 0), n_groups)
+        block = block * 2 + one
+    return result
+
+
+def between(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Overlap and rank correlation of pairs of aspects, and how the highest labels fare on other aspects."""
+    rows, tops = [], []
+    for first, second in combinations(judged.views, 2):
+        cells = Cells.of(first, second)
+        taus = kendall(cells)
+        defined = taus[~np.isnan(taus)]
+        n_both = int(cells.weight.sum())
+        rows.append(
+            {
+                "first": first.name,
+                "second": second.name,
+                "both": n_both,
+                "only_first": int(first.known.sum()) - n_both,
+                "only_second": int(second.known.sum()) - n_both,
+                "tau": float(defined.mean()) if len(defined) else np.nan,
+                "tau_error": float(defined.std(ddof=1) / np.sqrt(len(defined))) if len(defined) > 1 else np.nan,
+                "topics": len(defined),
+                "same": same_labels(first, second, cells),
+            }
+        )
+        tops += [top_label(first, second, cells), top_label(second, first, cells.turned())]
+    found = [row for row in tops if row]
+    return pd.DataFrame(rows, columns=PAIR_COLUMNS), pd.DataFrame(found, columns=TOP_COLUMNS)
+
+
+def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
+    """Tell whether one aspect's labels are a copy of the other's: 'equal', 'recoded', or ''."""
+    both = first.known & second.known
+    if not both.any():
+        return ""
+    if np.array_equal(first.label[both], second.label[both]):
+        return "equal"
+    n_x, n_y = len(np.unique(cells.x)), len(np.unique(cells.y))
+    if n_x != n_y:
+        return ""
+    pairs = np.unique(cells.x.astype(np.int64) * (int(cells.y.max()) + 1) + cells.y)
+    return "recoded" if len(pairs) == n_x else ""
+
+
+def contingency(first: AspectView, second: AspectView) -> pd.DataFrame:
+    """Count the documents of each pair of labels; a missing label is NaN."""
+    table = pd.crosstab(
+        pd.Series(first.label, name=first.name), pd.Series(second.label, name=second.name), dropna=False
+    )
+    return table.sort_index(axis=0).sort_index(axis=1)
+
+
+def gap_shares(
+    views: Sequence[AspectView],
+    *,
+    axes: str,
+    exponent: float = 2.0,
+    weights: Sequence[float] | None = None,
+    gate: str | None = None,
+) -> tuple[Floats, int]:
+    """What part of TOMA's distance to the best tuple each aspect makes up.
+
+    Parameters
+    ----------
+    views : sequence of AspectView
+        The aspects.
+    axes : {'equal', 'gains'}
+        Whether the gains of each aspect are stretched to the span 0..1.
+    exponent : float, default 2
+        That of the Minkowski distance, infinite for the Chebyshev distance.
+    weights : sequence of float, optional
+        Stretches the axis of each aspect.
+    gate : str, optional
+        Documents with the lowest grade of this aspect count as the worst tuple.
+
+    Returns
+    -------
+    shares : ndarray of float, shape (n_views,)
+        The mean over documents of gap_a^p / Σ gap^p; NaN if no document is counted.
+    n_documents : int
+        The documents counted: those judged on any aspect that are not at distance 0.
+    """
+    per_grade = gaps_to_best([view.scale for view in views], axes)
+    shut = np.zeros(len(views[0].grade), dtype=np.bool_)
+    if gate is not None:
+        shut = next(view.grade for view in views if view.name == gate) == 0
+    gaps = []
+    for view, gap_of, weight in zip(views, per_grade, weights or [1.0] * len(views), strict=True):
+        gap_of_grade = weight * np.array(gap_of, dtype=np.float64)
+        gaps.append(np.where(shut, gap_of_grade[0], gap_of_grade[view.grade]))
+    gap = np.stack(gaps)
+    largest = gap.max(axis=0)
+    counted = np.any([view.known for view in views], axis=0) & (largest > 0)
+    relative = gap[:, counted] / largest[counted]
+    power = (relative == 1.0).astype(np.float64) if np.isinf(exponent) else relative**exponent
+    shares = power / power.sum(axis=0)
+    n_documents = int(counted.sum())
+    return (shares.mean(axis=1) if n_documents else np.full(len(views), np.nan)), n_documents
+
+
+def association(cells: Cells, x: Floats, y: Floats, kept: Bools | None = None) -> tuple[float, float]:
+    """How x and y of the cells go together within groups: Σ(x - x̄)(y - ȳ), and its error under permutation."""
+    weight = cells.weight if kept is None else np.where(kept, cells.weight, 0)
+    size = sums(cells.group, weight, cells.n_groups)
+
+    def centred(values: Floats) -> Floats:
+        mean = sums(cells.group, weight * values, cells.n_groups) / np.maximum(size, 1)
+        return np.asarray(values - mean[cells.group], dtype=np.float64)
+
+    dx, dy = centred(x), centred(y)
+    of_x, of_y = (sums(cells.group, weight * d * d, cells.n_groups) for d in (dx, dy))
+    return float((weight * dx) @ dy), float(np.sqrt((of_x * of_y / np.maximum(size - 1, 1)).sum()))
+
+
+def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, object] | None:
+    """Compare the documents with the highest label of an aspect with others, on another aspect.
+
+    Returns
+    -------
+    dict or None
+        ``top`` and ``next``, the two highest labels; ``z``, by how many standard errors the documents
+        with the top label differ from all others on the other aspect; ``expected``, the same if they
+        continued the trend of the lower labels; ``z_next``, against the documents with the next label
+        only. None for aspects of fewer than three labels, or very many.
+    """
+    used = np.unique(cells.x)
+    if not 3 <= len(used) <= _MOST_LABELS:
+        return None
+    top, next_ = int(used[-1]), int(used[-2])
+    is_top, values, level = cells.x == top, view.scale.values[cells.x], cells.y.astype(np.float64)
+    marked = is_top.astype(np.float64)
+    trend, _ = association(cells, values, level, ~is_top)
+    spread, _ = association(cells, values, values, ~is_top)
+    effect, error = association(cells, marked, level)
+    reach, _ = association(cells, marked, values)
+    step, step_error = association(cells, marked, level, is_top | (cells.x == next_))
+    return {
+        "aspect": view.name,
+        "other": other.name,
+        "top": view.scale.grades[top],
+        "next": view.scale.grades[next_],
+        "z": effect / error if error > 0 else 0.0,
+        "expected": trend / spread * reach / error if error > 0 and spread > 0 else 0.0,
+        "z_next": step / step_error if step_error > 0 else 0.0,
+    }

@@ -1,0 +1,157 @@
+"""Which properties of the scales a measure reads, found by changing them and watching its values."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from ..aspects import Aspect, Aspects
+from ..errors import MultiAspectError
+from ..judgments import KNOWN, AspectView, Judgments
+from ..kernels.layout import Floats
+from ..measures import MultiAspectMeasure, On
+from ..rankings import Rankings
+from .scales import Judged
+
+PROPERTIES = ("scale", "threshold", "gains", "probabilities")
+COLUMNS = ["measure", "aspect", "inferred", *PROPERTIES]
+
+#: The probe: topics, and documents of each. Scales longer than this are thinned out.
+_TOPICS, _DOCUMENTS, _LONGEST = 30, 8, 21
+
+
+def dependences(measures: Mapping[str, Measure], judged: Judged) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Tell which measures depend on which scales, and which cannot be computed.
+
+    Returns
+    -------
+    table : DataFrame
+        One row per measure and aspect it takes in: ``inferred`` tells whether the measure has to
+        infer the scale, the others whether its values change with a grade added at the top
+        (``scale``), with the ``threshold``, ``gains`` and ``probabilities``; None where that could
+        not be found out. Measures of ir-measures read labels as they are and have no rows.
+    refused : dict of str to str
+        What is wrong, by measure.
+    """
+    rows, refused = [], {}
+    for label, measure in measures.items():
+        if not isinstance(measure, MultiAspectMeasure):
+            continue
+        try:
+            measure.validate_params()
+            views = measure.views(judged.judgments)
+        except MultiAspectError as error:
+            refused[label] = str(error)
+            continue
+        found = depends_on(measure, views)
+        rows += [{"measure": label, "aspect": v.name, "inferred": v.inferred, **found[v.name]} for v in views]
+    return pd.DataFrame(rows, columns=COLUMNS), refused
+
+
+def depends_on(measure: MultiAspectMeasure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
+    """By aspect, which properties of its scale a measure reads.
+
+    The measure is evaluated on small random rankings, once with the scales as they are and once with each
+    property changed: what leaves every value as it is, it does not read. None stands for unknown.
+    """
+    scales = {view.name: _thinned(view.aspect) for view in views}
+    generator = random.Random(0)
+    rankings = _probe(scales, generator)
+    reference = _values(measure, scales, rankings)
+    found = {}
+    for name, aspect in scales.items():
+        found[name] = {
+            changed: _reads(
+                reference,
+                [_values(measure, {**scales, name: other}, rankings) for other in _changed(aspect, changed)],
+            )
+            for changed in PROPERTIES
+        }
+    return found
+
+
+def _reads(reference: Floats | None, changed: list[Floats | None]) -> bool | None:
+    """Whether any of the changed values differ; None if some could not be computed and the others do not."""
+    values = [other for other in changed if other is not None]
+    if reference is not None and any(np.abs(reference - other).max() > 1e-12 for other in values):
+        return True
+    return False if reference is not None and len(values) == len(changed) else None
+
+
+def _values(measure: MultiAspectMeasure, scales: Mapping[str, Aspect], rankings: Rankings) -> Floats | None:
+    """The values of the measure told of `scales`; None if it cannot be."""
+    aspects = Aspects(scales)
+    try:
+        if "aspects" in measure.SUPPORTED_PARAMS:
+            return measure(aspects=aspects).evaluate(rankings)
+        return On(base=measure, aspects=aspects).evaluate(rankings)
+    except MultiAspectError:
+        return None
+
+
+def _thinned(aspect: Aspect) -> Aspect:
+    """The aspect with its grades, values, gains and threshold written out, at most `_LONGEST` grades."""
+    scale = aspect.scale
+    kept = np.unique(np.linspace(0, len(scale) - 1, min(len(scale), _LONGEST)).astype(int))
+    if scale.threshold < len(scale):
+        kept = np.union1d(kept, [scale.threshold])
+    return _aspect(
+        scale.grades[kept],
+        scale.values[kept],
+        None if scale.identity else scale.gains[kept],
+        scale.grades[scale.threshold] if scale.threshold < len(scale) else None,
+        scale.greater_is_better,
+    )
+
+
+def _aspect(grades: Floats, values: Floats, gains: Floats | None, threshold: Any, upwards: bool) -> Aspect:
+    return Aspect(
+        grades.tolist(),
+        values=values.tolist(),
+        gains="identity" if gains is None else gains.tolist(),
+        threshold=None if threshold is None else float(threshold),
+        greater_is_better=upwards,
+    )
+
+
+def _changed(aspect: Aspect, what: str) -> list[Aspect]:
+    """The aspect with one property changed, in the ways that could matter."""
+    scale = aspect.scale
+    grades, values, upwards = scale.grades, scale.values, scale.greater_is_better
+    gains = None if scale.identity else scale.gains
+    threshold = grades[scale.threshold] if scale.threshold < len(scale) else None
+    if what == "threshold":
+        others = [grade for at, grade in enumerate(grades) if at > 0 and at != scale.threshold]
+        picked = {others[0], others[len(others) // 2], others[-1]} if others else set()
+        return [_aspect(grades, values, gains, other, upwards) for other in sorted(picked)]
+    if what == "gains":
+        # Bent, so that neither rank nor proportion nor differences stay.
+        span = (values[-1] - values[0]) or 1.0
+        bent = values + span * np.linspace(0.1, 1.7, len(values)) ** 3
+        return [_aspect(grades, bent, gains, threshold, upwards)]
+    if what == "probabilities":
+        return [] if gains is None else [_aspect(grades, values, gains**2 * 0.9 + 0.05, threshold, upwards)]
+    longer = np.append(grades, grades[-1] + (1.0 if upwards else -1.0))
+    if gains is not None:
+        is_linear = np.allclose(gains, Aspect(grades.tolist(), greater_is_better=upwards).scale.gains)
+        linear = Aspect(longer.tolist(), greater_is_better=upwards).scale.gains
+        gains = linear if is_linear else np.append(gains, gains[-1])
+    return [_aspect(longer, np.append(values, values[-1] + 1.0), gains, threshold, upwards)]
+
+
+def _probe(scales: Mapping[str, Aspect], generator: random.Random) -> Rankings:
+    """Random judgments on the grades of the scales, and rankings of them with a few unjudged documents."""
+    pairs = [(f"q{topic:02}", f"d{number}") for topic in range(_TOPICS) for number in range(_DOCUMENTS)]
+    qrels = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
+    for name, aspect in scales.items():
+        qrels[name] = generator.choices(aspect.scale.grades.tolist(), k=len(pairs))
+    if KNOWN not in qrels:
+        qrels[KNOWN] = generator.choices([0, 1], k=len(pairs))
+    run = [(qid, docno, generator.random()) for qid, docno in pairs if generator.random() < 0.9]
+    run += [(f"q{topic:02}", "unjudged", generator.random()) for topic in range(_TOPICS)]
+    return Rankings(pd.DataFrame(run, columns=["query_id", "doc_id", "score"]), Judgments(qrels))

@@ -1,0 +1,295 @@
+"""`describe`: everything counted, as tables, as text for a terminal and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from ..aspects import Aspects, parse_aspects
+from ..errors import MultiAspectError, choices, unheard
+from ..integration.parsing import parse_all
+from ..judgments import AspectView
+from ..orders.distance import exponent_of
+from ..orders.order import weights_of
+from .between import between, contingency, gap_shares
+from .dependence import dependences
+from .figures import Figures, has_distance
+from .findings import findings
+from .retrieved import retrieved
+from .scales import Judged, label_counts, per_aspect, read
+
+__all__ = ["Description", "describe"]
+
+
+def describe(
+    qrels: object,
+    aspects: object = None,
+    runs: object = None,
+    measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str] | None = None,
+) -> Description:
+    """Describe judgments, runs and measures, and list what is odd about them.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, a numeric column per aspect; see `pt_multiaspect.Judgments`.
+    aspects : Aspects, mapping, path, str or sequence of str, optional
+        Which aspects, and their scales, as in every measure; by default all label columns on inferred scales.
+        Labels that are no declared grade are counted, where measures refuse them.
+    runs : mapping of str to run, sequence of runs, or run, optional
+        As in `pt_multiaspect.evaluate`.
+    measures : measure, str, sequence or mapping of these, optional
+        As in `pt_multiaspect.evaluate`: tells which of them depend on which scale or threshold.
+
+    Returns
+    -------
+    Description
+        Prints as a report of at most 80 columns, shows as HTML in a notebook, and has every figure as a
+        DataFrame.
+
+    Raises
+    ------
+    MultiAspectError
+        If the qrels or a run cannot be read at all.
+
+    Notes
+    -----
+    Nothing is changed or recommended on its own: `Description.findings` lists what to look at, and each
+    remedy is code to paste. Warnings that evaluation would give are not given here.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "effort": 9}, "d2": {"relevance": 0, "effort": 9}}}
+    >>> description = ma.describe(qrels)
+    >>> description.per_aspect[["aspect", "judged", "grades", "positive"]]
+          aspect  judged                                grades  positive
+    0  relevance       2                               0, 1, 2       0.5
+    1     effort       2  0, 1, 2, 3, 4, 5, 6, 7, 8, 9         1.0
+    >>> description.findings[["severity", "aspects", "finding"]].values.tolist()
+    [['warning', 'effort', 'every judged document has the label 9']]
+    >>> description.aspects
+    Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
+    """
+    with unheard():
+        spec = parse_aspects(aspects)
+        judged = read(qrels, spec)
+        labelled = {} if measures is None else parse_all(measures)
+        table, refused = dependences(labelled, judged)
+        labels = label_counts(judged)
+        pairs, tops = between(judged)
+        figures = Figures(
+            judged=judged,
+            per_aspect=per_aspect(judged, labels),
+            labels=labels,
+            between=pairs,
+            top_labels=tops,
+            retrieved=retrieved(runs, judged),
+            measures=labelled,
+            dependences=table,
+            refused=refused,
+        )
+        name = spec.name if isinstance(spec, Aspects) else None
+        return Description(figures, findings(figures), _shares(figures), name)
+
+
+class Description:
+    """What `describe` has found; made by `describe` only.
+
+    Printing gives a report of at most 80 columns; a notebook shows the same as HTML.
+
+    Parameters
+    ----------
+    figures : Figures
+        All that was counted.
+    found : DataFrame
+        The findings.
+    shares : DataFrame
+        The part of each aspect in TOMA's distance.
+    name : str or None
+        The name of the aspects, if they have one.
+
+    Attributes
+    ----------
+    findings : DataFrame
+        Columns ``severity aspects finding remedy``, most serious first. Severity is 'error' (values are
+        refused or mean nothing), 'warning' (likely not what is wanted) or 'note'. A remedy is code to paste,
+        with ``import pt_multiaspect as ma`` and names such as ``qrels`` and ``runs`` for what was given.
+    aspects : Aspects
+        The scales, declared or inferred, ready for ``aspects=`` and `Aspects.to_file`.
+    per_aspect : DataFrame
+        One row per aspect: ``aspect``, ``scale`` ('declared' or 'inferred'), ``grades``, ``threshold``,
+        ``judged`` and ``missing`` pairs, labels ``below_scale`` (junk) and ``out_of_scale``, ``distinct`` labels,
+        ``topics`` with any judgment, ``positive`` (the fraction of judged documents that reach the threshold)
+        and ``topics_without_positive``.
+    labels : DataFrame
+        ``aspect label kind count share``: how many judged documents have each label, as a fraction too.
+    between : DataFrame
+        One row per pair of aspects: documents judged on ``both``, ``only_first``, ``only_second``; the mean
+        over ``topics`` of Kendall's τ-b within the topic (``tau``), with its standard error
+        (``tau_error``); whether labels are the ``same`` ('equal', 'recoded' or '').
+    distance_shares : DataFrame
+        ``order aspect share documents``: what part of TOMA's distance each aspect makes up, the mean over
+        judged documents of gap_a^p / Σ gap^p. Documents at distance 0 are left out. For the Euclidean
+        distance with ``axes='equal'`` and ``axes='gains'``, and for every TOMA given.
+    runs : DataFrame
+        One row per run: ``topics`` in common with the qrels, topics ``missed``, ``unjudged_topics`` (not in the
+        qrels), ``documents``, those ``repeated`` for a topic, and the fraction with ``tied`` scores.
+    judged_at : DataFrame
+        ``name aspect judged@5 judged@10 judged@20``: the fraction of the first k ranks that is judged on the
+        aspect, over the topics the run has.
+    alike : DataFrame
+        ``where what first second count``: identifiers that look alike but differ.
+    top_labels : DataFrame
+        How documents with the highest label of each aspect fare on the others, in standard errors.
+    measures : DataFrame
+        ``measure aspect inferred scale threshold gains probabilities``: whether the values of a measure
+        change with each of these, found by changing them on small random rankings; None for unknown.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> description = ma.describe({"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}})
+    >>> description
+    <Description: 2 judged documents, 1 topics, 1 aspects, 0 findings>
+    >>> print(description)
+    2 judged documents, 1 topic, 1 aspect
+    <BLANKLINE>
+    relevance
+    ---------
+      inferred scale 0, 1, positive from 1
+      judged 2 of 2; topics 1 of 1; positive 50.0%; 0 topics without a positive
+        document
+      0 ########################         1  50.0%
+      1 ########################         1  50.0%
+    <BLANKLINE>
+    Findings: none
+    """
+
+    def __init__(self, figures: Figures, found: pd.DataFrame, shares: pd.DataFrame, name: str | None) -> None:
+        self._figures = figures
+        self._name = name
+        self.findings = found
+        self.per_aspect = figures.per_aspect
+        self.labels = figures.labels
+        self.between = figures.between
+        self.distance_shares = shares
+        self.runs = figures.retrieved.runs
+        self.judged_at = figures.retrieved.judged_at
+        self.alike = figures.retrieved.alike
+        self.top_labels = figures.top_labels
+        self.measures = figures.dependences
+        self.n_topics: int = figures.judged.judgments.n_queries
+        self.n_documents: int = len(figures.judged.judgments)
+
+    @cached_property
+    def aspects(self) -> Aspects:
+        """The scales, declared or inferred."""
+        return Aspects({view.name: view.aspect for view in self._figures.judged.views}, name=self._name)
+
+    def contingency(self, first: str, second: str) -> pd.DataFrame:
+        """Count the documents of each pair of labels of two aspects.
+
+        Parameters
+        ----------
+        first, second : str
+            The aspects of the rows and of the columns.
+
+        Returns
+        -------
+        DataFrame
+            Counts; the label NaN stands for documents that are not judged on the aspect.
+
+        Raises
+        ------
+        MultiAspectError
+            If there is no such aspect.
+
+        Examples
+        --------
+        >>> import pt_multiaspect as ma
+        >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 2}}}
+        >>> ma.describe(qrels).contingency("relevance", "credibility")
+        credibility  0.0  2.0
+        relevance
+        1.0            1    1
+        """
+        return contingency(self._view(first), self._view(second))
+
+    def _view(self, name: str) -> AspectView:
+        view = self._figures.judged.view("relevance" if name == "label" else name)
+        if view is None:
+            raise MultiAspectError(
+                f"expected one of the aspects described ({choices(self._figures.judged.names)}), got {name!r}"
+            )
+        return view
+
+    def __str__(self) -> str:
+        from .text import report
+
+        return report(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Description: {self.n_documents} judged documents, {self.n_topics} topics, "
+            f"{len(self.per_aspect)} aspects, {len(self.findings)} findings>"
+        )
+
+    def _repr_html_(self) -> str:
+        from .html import fragment
+
+        return fragment(self)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the report as one HTML page that needs no other file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page too.
+
+        Returns
+        -------
+        str
+            The page, in light or dark colours as the reader's browser prefers.
+        """
+        from .html import page
+
+        text = page(self)
+        if path is not None:
+            Path(path).expanduser().write_text(text, encoding="utf-8")
+        return text
+
+
+def _shares(figures: Figures) -> pd.DataFrame:
+    """The part of each aspect in TOMA's distance: for both kinds of axes, and for each TOMA given."""
+    orders: dict[str, tuple[tuple[AspectView, ...], dict[str, Any]]] = {}
+    judged: Judged = figures.judged
+    if len(judged.views) > 1:
+        orders = {f"axes={axes!r}": (judged.views, {"axes": axes}) for axes in ("equal", "gains")}
+    for label, measure in figures.measures.items():
+        if label in figures.refused or not has_distance(measure):
+            continue
+        views = measure.views(judged.judgments)
+        options = {
+            "axes": measure["axes"],
+            "exponent": exponent_of(measure["distance"]),
+            "weights": weights_of(measure["weights"], [view.name for view in views]),
+            "gate": measure["gate"],
+        }
+        orders[label] = (views, options)
+    rows = []
+    for order, (views, options) in orders.items():
+        shares, n_documents = gap_shares(views, **options)
+        rows += [
+            {"order": order, "aspect": view.name, "share": float(share), "documents": n_documents}
+            for view, share in zip(views, np.asarray(shares), strict=True)
+        ]
+    return pd.DataFrame(rows, columns=["order", "aspect", "share", "documents"])

@@ -1,0 +1,95 @@
+"""What runs bring: topics, judged documents at the top, ties and repetitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+import pandas as pd
+
+from ..errors import MultiAspectError
+from ..io import read_run
+from ..judgments import Judgments
+from ..rankings import Rankings, run_frame
+from ..runs import named_runs
+from . import alike
+from .scales import Judged
+
+#: The cutoffs at which judged documents are counted.
+CUTOFFS = (5, 10, 20)
+
+RUN_COLUMNS = ["name", "topics", "missed", "unjudged_topics", "documents", "repeated", "tied"]
+JUDGED_COLUMNS = ["name", "aspect", *(f"judged@{cutoff}" for cutoff in CUTOFFS)]
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieved:
+    """The figures of all runs."""
+
+    runs: pd.DataFrame
+    judged_at: pd.DataFrame
+    alike: pd.DataFrame
+
+
+def retrieved(runs: object, judged: Judged) -> Retrieved:
+    """Count what each of `runs`, in any form `pt_multiaspect.evaluate` takes, brings."""
+    rows, judged_at, similar = [], [], []
+    for name, run in ({} if runs is None else named_runs(runs)).items():
+        frame = _frame(name, run)
+        repeated = frame.duplicated(["query_id", "doc_id"], keep="last")
+        rankings = _rankings(name, frame[~repeated], judged.judgments)
+        n_topics = frame["query_id"].nunique()
+        rows.append(
+            {
+                "name": name,
+                "topics": rankings.n_common,
+                "missed": judged.judgments.n_queries - rankings.n_common,
+                "unjudged_topics": n_topics - rankings.n_common,
+                "documents": int(rankings.layout.n_ret.sum()),
+                "repeated": int(repeated.sum()),
+                "tied": _tied(rankings),
+            }
+        )
+        judged_at += [{"name": name, **row} for row in _judged_at(rankings, judged)]
+        similar.append(alike.in_run(name, frame, judged.judgments))
+    return Retrieved(
+        pd.DataFrame(rows, columns=RUN_COLUMNS),
+        pd.DataFrame(judged_at, columns=JUDGED_COLUMNS),
+        pd.concat([alike.in_judgments(judged.judgments), *similar], ignore_index=True),
+    )
+
+
+def _frame(name: str, run: object) -> pd.DataFrame:
+    try:
+        return run_frame(read_run(run) if isinstance(run, str | PathLike) else run)
+    except MultiAspectError as error:
+        raise MultiAspectError(f"run {name}: {error}") from None
+
+
+def _rankings(name: str, frame: pd.DataFrame, judgments: Judgments) -> Rankings:
+    try:
+        return Rankings(frame, judgments)
+    except MultiAspectError as error:
+        raise MultiAspectError(f"run {name}: {error}") from None
+
+
+def _tied(rankings: Rankings) -> float:
+    """The fraction of the documents whose score another document of the topic has too."""
+    levels = rankings.levels
+    if not len(levels):
+        return 0.0
+    times = np.bincount(levels)
+    return float(times[times > 1].sum() / len(levels))
+
+
+def _judged_at(rankings: Rankings, judged: Judged) -> list[dict[str, object]]:
+    """Per aspect, the fraction of the first k ranks that is judged, over the topics the run has."""
+    answered = rankings.layout.n_ret > 0
+    rows: list[dict[str, object]] = [{"aspect": view.name} for view in judged.views]
+    for cutoff in CUTOFFS:
+        top = rankings.top(cutoff)
+        for view, row in zip(judged.views, rows, strict=True):
+            found = top.total(view.known[top.row].astype(np.float64))[answered]
+            row[f"judged@{cutoff}"] = float((found / top.n_ret[answered]).mean()) if answered.any() else np.nan
+    return rows

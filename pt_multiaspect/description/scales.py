@@ -1,0 +1,156 @@
+"""What is judged, aspect by aspect: how many labels there are, which, and how many are positive."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..aspects import Aspect, Aspects, AspectSpec
+from ..errors import MultiAspectError
+from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, AspectView, Judgments
+from ..kernels.layout import Bools, Floats, Ints
+
+#: Grades that no document has are listed for scales up to this length.
+_MOST_UNUSED = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Judgments and their aspects, with the labels that no declared grade stands for set aside."""
+
+    judgments: Judgments
+    views: tuple[AspectView, ...]
+    #: By aspect, the labels above or between the declared grades; they count as missing in `views`.
+    off_scale: dict[str, Floats] = field(default_factory=dict)
+    #: What the user's columns of relevance, queries and documents are called.
+    columns: dict[str, str] = field(default_factory=dict)
+    #: Whether the aspects are all numeric columns, as none were named.
+    all_columns: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return [view.name for view in self.views]
+
+    def view(self, name: str) -> AspectView | None:
+        return next((view for view in self.views if view.name == name), None)
+
+
+def read(qrels: object, spec: AspectSpec) -> Judged:
+    """Read judgments as evaluation does, but count labels that are no grades instead of refusing them."""
+    # A copy, lest views that have been warned of here are not warned of when they are evaluated.
+    judgments = copy(qrels) if isinstance(qrels, Judgments) else Judgments(qrels)
+    names = judgments.label_names if spec is None else tuple(spec)
+    columns = _columns(qrels)
+    try:
+        return Judged(judgments, judgments.views(spec or names or None), {}, columns, spec is None)
+    except MultiAspectError:
+        if not isinstance(spec, Aspects):
+            raise
+        plain = judgments.views(names)
+        off = {view.name: _off_scale(view.label, spec[view.name]) for view in plain}
+        if not any(marked.any() for marked in off.values()):
+            raise
+    frame = pd.DataFrame({"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos})
+    cleaned = frame.assign(**{view.name: np.where(off[view.name], np.nan, view.label) for view in plain})
+    judgments = Judgments(cleaned)
+    set_aside = {view.name: view.label[off[view.name]] for view in plain if off[view.name].any()}
+    return Judged(judgments, judgments.views(spec), set_aside, columns)
+
+
+def _columns(qrels: object) -> dict[str, str]:
+    given = set(getattr(qrels, "columns", ()))
+    kinds = {"relevance": ("label", "relevance"), "qid": QUERY_COLUMNS, "docno": DOCUMENT_COLUMNS}
+    return {kind: next((name for name in names if name in given), names[0]) for kind, names in kinds.items()}
+
+
+def _off_scale(labels: Floats, aspect: Aspect) -> Bools:
+    """Which labels are above or between the grades."""
+    if aspect.grades is None:
+        return np.zeros(len(labels), dtype=np.bool_)
+    lowest = aspect.grades[0]
+    with np.errstate(invalid="ignore"):
+        above_lowest = labels > lowest if aspect.greater_is_better else labels < lowest
+    return np.asarray(above_lowest & ~np.isin(labels, [*aspect.grades, *aspect.unjudged]), dtype=np.bool_)
+
+
+def records(table: pd.DataFrame) -> list[Any]:
+    """The rows of a table, with the columns as attributes."""
+    return [SimpleNamespace(**{str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
+
+
+def is_positive(view: AspectView) -> Bools:
+    """Which judged pairs reach the threshold."""
+    # Not view.positive, which stands for a measure that reads the threshold.
+    return np.asarray(view.known & (view.grade >= view.scale.threshold), dtype=np.bool_)
+
+
+def below_scale(view: AspectView) -> Bools:
+    """Which labels are below the lowest grade and count as it."""
+    sign = 1.0 if view.scale.greater_is_better else -1.0
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sign * view.label < sign * view.scale.grades[0], dtype=np.bool_)
+
+
+def per_aspect(judged: Judged, labels: pd.DataFrame) -> pd.DataFrame:
+    """Count judged pairs, topics and positive documents, one row per aspect."""
+    n_pairs, n_topics = len(judged.judgments), judged.judgments.n_queries
+    rows = []
+    for view in judged.views:
+        n_known, positive = int(view.known.sum()), is_positive(view)
+        n_off = len(judged.off_scale.get(view.name, ()))
+        topics = np.bincount(view.pool_query[view.known], minlength=n_topics) > 0
+        with_positive = np.bincount(view.pool_query[positive], minlength=n_topics) > 0
+        has_threshold = len(view.scale) > 1
+        rows.append(
+            {
+                "aspect": view.name,
+                "scale": "inferred" if view.inferred else "declared",
+                "grades": str(view.scale),
+                "threshold": view.scale.grades[view.scale.threshold] if has_threshold else np.nan,
+                "judged": n_known,
+                "missing": n_pairs - n_known - n_off,
+                "below_scale": int(below_scale(view).sum()),
+                "out_of_scale": n_off,
+                "distinct": len(used_labels(labels, view.name)[0]),
+                "topics": int(topics.sum()),
+                "positive": positive.sum() / n_known if n_known else np.nan,
+                "topics_without_positive": n_topics - int(with_positive.sum()),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def used_labels(labels: pd.DataFrame, aspect: str) -> tuple[Floats, Ints]:
+    """The labels of an aspect that documents have, in increasing order, and how many have each."""
+    of_aspect = (labels["aspect"] == aspect) & (labels["count"] > 0) & (labels["kind"] != "out of scale")
+    return labels.loc[of_aspect, "label"].to_numpy(np.float64), labels.loc[of_aspect, "count"].to_numpy(np.intp)
+
+
+def label_counts(judged: Judged) -> pd.DataFrame:
+    """Count each label of each aspect, grades that no document has included."""
+    parts = []
+    for view in judged.views:
+        label, count = np.unique(view.label[view.known], return_counts=True)
+        off, off_count = np.unique(judged.off_scale.get(view.name, np.zeros(0)), return_counts=True)
+        grades = view.scale.grades if len(view.scale) <= _MOST_UNUSED else np.zeros(0)
+        unused = np.setdiff1d(grades, label)
+        kind = np.where(np.isin(label, view.scale.grades), "grade", "below the scale")
+        if view.scale.identity and view.inferred:
+            kind = np.where(label < 0, "below the scale", "grade")
+        rows = pd.DataFrame(
+            {
+                "aspect": view.name,
+                "label": np.concatenate([label, off, unused]),
+                "count": np.concatenate([count, off_count, np.zeros(len(unused), dtype=np.intp)]).astype(np.intp),
+                "kind": [*kind.tolist(), *["out of scale"] * len(off), *["grade"] * len(unused)],
+            }
+        )
+        total = max(int(rows["count"].sum()), 1)
+        parts.append(rows.assign(share=rows["count"] / total).sort_values("label"))
+    result = pd.concat(parts, ignore_index=True)
+    return result[["aspect", "label", "kind", "count", "share"]]

@@ -1,0 +1,825 @@
+"""`describe`: what it counts, what it finds odd and what not, and how it looks."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+import warnings
+from collections import namedtuple
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shared_data import shared_path
+from spoilt import SPOILINGS, Spoiling, run_of, sound
+
+import pt_multiaspect as ma
+from pt_multiaspect import Aspect, Aspects, MultiAspectError, MultiAspectWarning
+from pt_multiaspect.datasets import load_health
+from pt_multiaspect.description.alike import mend, plain, plain_ids
+from pt_multiaspect.description.between import Cells, association, kendall
+
+NAN = float("nan")
+
+
+def texts(description: ma.Description) -> list[str]:
+    return description.findings["finding"].tolist()
+
+
+def about(description: ma.Description, says: str) -> pd.DataFrame:
+    found = description.findings
+    return found[found["finding"].str.contains(says, regex=False)]
+
+
+def small(**labels: list[float]) -> pd.DataFrame:
+    """Qrels of one topic per ten documents."""
+    size = len(next(iter(labels.values())))
+    ids = {"qid": [f"q{at // 10}" for at in range(size)], "docno": [f"d{at:04}x" for at in range(size)]}
+    return pd.DataFrame({**ids, **labels})
+
+
+# --- what is counted ----------------------------------------------------------------------
+
+
+def test_figures_of_an_aspect() -> None:
+    qrels = pd.DataFrame(
+        [["q1", "a", 0, 5], ["q1", "b", 1, NAN], ["q1", "c", -1, 3], ["q2", "d", 2, NAN], ["q3", "e", 0, 9]],
+        columns=["qid", "docno", "label", "trust"],
+    )
+    aspects = {"relevance": 2, "trust": Aspect([1, 3, 5], threshold=5)}
+    description = ma.describe(qrels, aspects)
+    assert (description.n_documents, description.n_topics) == (5, 3)
+    relevance, trust = description.per_aspect.to_dict("records")
+    assert relevance == {
+        "aspect": "relevance", "scale": "declared", "grades": "0, 1, 2", "threshold": 1, "judged": 5, "missing": 0,
+        "below_scale": 1, "out_of_scale": 0, "distinct": 4, "topics": 3, "positive": 0.4,
+        "topics_without_positive": 1,
+    }  # fmt: skip
+    assert trust == {
+        "aspect": "trust", "scale": "declared", "grades": "1, 3, 5", "threshold": 5, "judged": 2, "missing": 2,
+        "below_scale": 0, "out_of_scale": 1, "distinct": 2, "topics": 1, "positive": 0.5,
+        "topics_without_positive": 2,
+    }  # fmt: skip
+    counts = description.labels[["aspect", "label", "kind", "count", "share"]].to_numpy(dtype=object).tolist()
+    assert counts == [
+        ["relevance", -1.0, "below the scale", 1, 0.2],
+        ["relevance", 0.0, "grade", 2, 0.4],
+        ["relevance", 1.0, "grade", 1, 0.2],
+        ["relevance", 2.0, "grade", 1, 0.2],
+        ["trust", 1.0, "grade", 0, 0.0],
+        ["trust", 3.0, "grade", 1, 1 / 3],
+        ["trust", 5.0, "grade", 1, 1 / 3],
+        ["trust", 9.0, "out of scale", 1, 1 / 3],
+    ]
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 6)), max_size=60),
+    stretch=st.sampled_from([1, 70_000]),
+)
+def test_kendall_is_that_of_scipy_in_each_group(rows: list[tuple[int, int, int]], stretch: int) -> None:
+    from scipy.stats import kendalltau
+
+    group, x, y = np.array(rows, dtype=np.intp).reshape(-1, 3).T
+    # Stretched codes make tables too large to be counted without sorting.
+    ours = kendall(Cells.count(group, x * stretch, y, 4))
+    turned = kendall(Cells.count(group, x * stretch, y, 4).turned())
+    for at in range(4):
+        inside = group == at
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # scipy's, of groups of fewer than two elements
+            expected = kendalltau(x[inside], y[inside]).statistic if inside.sum() > 1 else NAN
+        np.testing.assert_allclose(ours[at], expected, atol=1e-12, equal_nan=True)
+        np.testing.assert_allclose(turned[at], expected, atol=1e-12, equal_nan=True)
+
+
+def test_the_error_of_an_association_is_that_of_all_permutations() -> None:
+    group = np.array([0, 0, 0, 0, 1, 1, 1])
+    x, y = np.array([0, 0, 1, 1, 1, 0, 0]), np.array([0, 1, 1, 3, 2, 0, 2])
+
+    def effect(y: np.ndarray) -> float:
+        cells = Cells.count(group, x, y, 2)
+        return association(cells, cells.x.astype(float), cells.y.astype(float))[0]
+
+    parts = [list(itertools.permutations(y[group == at])) for at in (0, 1)]
+    effects = [effect(np.array([*first, *second])) for first in parts[0] for second in parts[1]]
+    cells = Cells.count(group, x, y, 2)
+    found, error = association(cells, cells.x.astype(float), cells.y.astype(float))
+    assert np.mean(effects) == pytest.approx(0, abs=1e-12)
+    assert error == pytest.approx(np.std(effects))
+    assert found == pytest.approx(sum((x[group == g] - x[group == g].mean()) @ y[group == g] for g in (0, 1)))
+
+
+def test_shares_in_the_distance() -> None:
+    # Gaps of (relevance 2, trust 4): (1, 0), (0, 2), (2, 4); the fourth document is at distance 0.
+    qrels = small(label=[1, 2, 0, 2], trust=[4, 2, 0, 4])
+    shares = ma.describe(qrels, {"relevance": 2, "trust": 4}).distance_shares
+    equal, gains = (shares[shares["order"] == f"axes='{axes}'"] for axes in ("equal", "gains"))
+    np.testing.assert_allclose(equal["share"], [(1 + 0 + 0.5) / 3, (0 + 1 + 0.5) / 3])
+    np.testing.assert_allclose(gains["share"], [(1 + 0 + 4 / 20) / 3, (0 + 1 + 16 / 20) / 3])
+    assert set(shares["documents"]) == {3}
+
+
+def test_shares_in_the_distance_of_a_measure() -> None:
+    qrels = small(label=[1, 2, 0], trust=[4, 2, 4])
+    aspects = Aspects({"relevance": 2, "trust": 4})
+    measures = {
+        "plain": ma.TOMA(aspects=aspects),
+        "weighted": ma.TOMA(
+            aspects=aspects, distance="manhattan", axes="gains", weights={"relevance": 2, "trust": 1}
+        ),
+        "top": ma.TOMA(aspects=aspects, distance="chebyshev"),
+        "gated": ma.TOMA(aspects=aspects, distance="manhattan", gate="relevance"),
+    }
+    shares = ma.describe(qrels, aspects, measures=measures).distance_shares.set_index(["order", "aspect"])["share"]
+    # Gaps, equal axes: (1/2, 0), (0, 1/2), (1, 0).
+    assert shares["plain", "relevance"] == pytest.approx(2 / 3)
+    assert shares["weighted", "relevance"] == pytest.approx(2 / 3)
+    assert shares["top", "trust"] == pytest.approx(1 / 3)
+    assert shares["gated", "relevance"] == pytest.approx((1 + 0 + 0.5) / 3)
+
+
+def test_nothing_at_a_distance() -> None:
+    shares = ma.describe(small(label=[2, 2], trust=[1, 1]), {"relevance": 2, "trust": 1}).distance_shares
+    assert shares["share"].isna().all()
+    assert set(shares["documents"]) == {0}
+
+
+def test_contingency() -> None:
+    description = ma.describe(small(label=[0, 1, 1, NAN], trust=[2, 2, 0, 0]))
+    table = description.contingency("label", "trust")
+    assert table.loc[1.0].tolist() == [1, 1]
+    assert table.loc[0.0].tolist() == [0, 1]
+    assert table[table.index.isna()].to_numpy().tolist() == [[1, 0]]
+    with pytest.raises(MultiAspectError, match=r"\(relevance, trust\), got 'credibility'"):
+        description.contingency("relevance", "credibility")
+
+
+def test_judged_at_k_is_that_of_ir_measures() -> None:
+    qrels = sound(n_topics=5)
+    run = pd.concat([run_of(qrels), run_of(qrels, seed=2).assign(docno=lambda rows: "u" + rows["docno"])])
+    run = run[run["qid"] != "q03"]
+    run["score"] = np.random.default_rng(3).permutation(len(run)) + 0.0
+    description = ma.describe(qrels, runs={"mine": run})
+    measures = [ir_measures.Judged @ cutoff for cutoff in (5, 10, 20)]
+    standard = qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
+    values = ir_measures.calc_aggregate(
+        measures,
+        standard[standard["query_id"] != "q03"],
+        run.rename(columns={"qid": "query_id", "docno": "doc_id"}),
+    )
+    for _, row in description.judged_at.iterrows():
+        for measure in measures:
+            assert row[f"judged@{measure['cutoff']}"] == pytest.approx(values[measure])
+
+
+def test_figures_of_runs() -> None:
+    qrels = sound(n_topics=4)
+    run = run_of(qrels)[lambda rows: rows["qid"] != "q02"]
+    run = pd.concat([run, run.head(3).assign(score=1e6), run.head(5).assign(qid="q77")])
+    run.loc[run["qid"] == "q04", "score"] = 3.0
+    (row,) = ma.describe(qrels, runs={"mine": run}).runs.to_dict("records")
+    assert row == {
+        "name": "mine", "topics": 3, "missed": 1, "unjudged_topics": 1, "documents": 120, "repeated": 3,
+        "tied": 43 / 120,
+    }  # fmt: skip
+
+
+# --- what is accepted ---------------------------------------------------------------------
+
+
+def test_everything_that_evaluation_accepts(tmp_path: Path) -> None:
+    qrels = sound(n_topics=3)
+    frame = ma.describe(qrels)
+    Row = namedtuple("Row", ["query_id", "doc_id", "relevance", "understandability", "trust"])
+    rows = [Row(*row) for row in qrels.itertuples(index=False, name=None)]
+    nested: dict[str, dict[str, dict[str, float]]] = {}
+    for row in rows:
+        nested.setdefault(row.query_id, {})[row.doc_id] = dict(zip(Row._fields[2:], row[2:], strict=True))
+    for other in (rows, nested, ma.Judgments(qrels)):
+        pd.testing.assert_frame_equal(ma.describe(other).per_aspect, frame.per_aspect)
+    run = run_of(qrels)
+    path = tmp_path / "mine.run"
+    path.write_text("".join(f"{r.qid} Q0 {r.docno} 0 {r.score} tag\n" for r in run.itertuples()))
+    expected = ma.describe(qrels, runs={"mine.run": run})
+    for runs in (path, [str(path)], {"mine.run": path}):
+        pd.testing.assert_frame_equal(ma.describe(qrels, runs=runs).judged_at, expected.judged_at)
+
+
+def test_aspects_in_every_form(tmp_path: Path) -> None:
+    qrels = sound(n_topics=3)
+    aspects = Aspects({"trust": Aspect(4, threshold=3), "relevance": 2}, name="described")
+    aspects.to_file(tmp_path / "aspects.json")
+    for form in (
+        aspects,
+        "described",
+        tmp_path / "aspects.json",
+        str(tmp_path / "aspects.json"),
+        aspects.to_json(),
+    ):
+        description = ma.describe(qrels, form)
+        assert description.per_aspect["aspect"].tolist() == ["trust", "relevance"]
+        assert description.per_aspect["threshold"].tolist() == [3, 1]
+        assert description.aspects.to_json() == aspects.to_json()
+    assert ma.describe(qrels, "trust").per_aspect["aspect"].tolist() == ["trust"]
+    with pytest.raises(MultiAspectError, match="no column for the aspect credibility"):
+        ma.describe(qrels, "credibility")
+
+
+def test_names_for_tuples_of_labels() -> None:
+    qrels = {"q1": {"d1": (2, 0), "d2": (1, 3)}}
+    description = ma.describe(qrels, {"relevance": 2, "ease": 3})
+    assert description.per_aspect["judged"].tolist() == [2, 2]
+    off = ma.describe(qrels, {"relevance": 2, "ease": 1})
+    assert off.per_aspect["out_of_scale"].tolist() == [0, 1]
+
+
+def test_it_writes_the_declaration(tmp_path: Path) -> None:
+    description = ma.describe(load_health().qrels)
+    assert description.aspects == Aspects(load_health().grades)
+    description.aspects.to_file(tmp_path / "health.json")
+    assert ma.TOMA(aspects=tmp_path / "health.json") == ma.TOMA(aspects=load_health().grades)
+
+
+@pytest.mark.parametrize("qrels", [{}, {"q1": {}}, {"q1": {"d1": 1}}, {"q1": {"d1": NAN}}])
+def test_almost_nothing_can_be_described(qrels: object) -> None:
+    description = ma.describe(qrels, runs={"mine": {"q1": {"d1": 1.0}}}, measures=["TOMA@5", "nDCG"])
+    assert str(description)
+    assert description.to_html()
+
+
+def test_warnings_are_left_to_evaluation() -> None:
+    qrels, run = sound(n_topics=3), run_of(sound(n_topics=3))
+    run = pd.concat([run, run])
+    ma.describe(qrels, runs=run, measures="TOMA")
+    with (
+        pytest.warns(MultiAspectWarning, match="more than once"),
+        pytest.warns(MultiAspectWarning, match="inferred"),
+    ):
+        ma.evaluate(run, qrels, "TOMA", progress=False)
+
+
+# --- rules: where they fire and where they must not ---------------------------------------
+
+
+def test_nothing_is_found_on_the_demo_collection() -> None:
+    health = load_health()
+    assert texts(ma.describe(health.qrels)) == []
+    assert (
+        texts(
+            ma.describe(
+                health.qrels, health.grades, runs=run_of(health.qrels), measures=ma.TOMA(aspects=health.grades) @ 10
+            )
+        )
+        == []
+    )
+
+
+def test_nothing_is_found_on_a_sound_collection() -> None:
+    qrels = sound()
+    assert texts(ma.describe(qrels, runs={"mine": run_of(qrels)})) == []
+
+
+@pytest.mark.parametrize("spoiling", SPOILINGS, ids=lambda spoiling: spoiling.name)
+def test_a_spoilt_collection(spoiling: Spoiling) -> None:
+    qrels = sound()
+    qrels, run = spoiling.spoil(qrels, run_of(qrels))
+    description = ma.describe(qrels, runs={"mine": run})
+    found = about(description, spoiling.says)
+    assert found[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
+    # What is spoilt is the first finding of all.
+    assert found.index[0] == 0, str(description)
+
+
+NOT_QUITE = {
+    "one topic reversed": sound().assign(
+        trust=lambda rows: rows["trust"].where(rows["qid"] != "q01", 4 - rows["trust"])
+    ),
+    "a few labels missing": sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 40 > 0)),
+    "judged where relevant only": sound().assign(trust=lambda rows: rows["trust"].where(rows["label"] > 0)),
+    "nearly a copy": sound().assign(
+        trust=lambda rows: rows["understandability"].where(np.arange(len(rows)) % 5 > 0, rows["trust"])
+    ),
+    "nearly constant": sound().assign(trust=lambda rows: np.where(np.arange(len(rows)) % 10 < 9, 0, rows["trust"])),
+    "a rare top grade": sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 300 > 0, 5)),
+    "junk": sound().assign(label=lambda rows: rows["label"].where(np.arange(len(rows)) % 9 > 0, -2)),
+}
+
+
+@pytest.mark.parametrize("case", NOT_QUITE)
+def test_what_is_not_odd_enough(case: str) -> None:
+    assert texts(ma.describe(NOT_QUITE[case])) == []
+
+
+def test_a_reversed_scale_of_few_topics_is_a_note() -> None:
+    qrels = sound(n_topics=3, seed=5).assign(trust=lambda rows: 4 - rows["trust"])
+    (found,) = about(ma.describe(qrels), "may be reversed").to_dict("records")
+    assert found["severity"] == "note"
+
+
+def test_a_reversed_scale_that_is_declared_so_is_none() -> None:
+    qrels = sound().assign(trust=lambda rows: 4 - rows["trust"])
+    aspects = ["relevance", "understandability", ("trust", Aspect(4, greater_is_better=False))]
+    declared = dict(entry if isinstance(entry, tuple) else (entry, None) for entry in aspects)
+    assert texts(ma.describe(qrels, declared)) == []
+
+
+def test_a_recoded_copy() -> None:
+    qrels = sound().assign(
+        trust=lambda rows: 2 * rows["understandability"] + 1, other=lambda rows: rows["label"] > 0
+    )
+    description = ma.describe(qrels, "relevance,understandability,trust")
+    (found,) = about(description, "one may be a recoded copy").to_dict("records")
+    assert (found["severity"], found["aspects"]) == ("warning", "understandability, trust")
+    nearly = ma.describe(
+        qrels.assign(trust=qrels["understandability"].clip(1)), "relevance,understandability,trust"
+    )
+    assert about(nearly, "copy").empty
+    assert about(nearly, "rank documents nearly alike")["aspects"].tolist() in ([], ["understandability, trust"])
+
+
+def test_equal_labels_of_few_documents_are_no_copy() -> None:
+    assert about(ma.describe(small(label=[0, 1, 2, 1], trust=[0, 1, 2, 1])), "same").empty
+
+
+def test_positives_only_are_a_note() -> None:
+    (found,) = ma.describe(small(label=[1] * 12)).findings.to_dict("records")
+    assert (found["severity"], found["aspects"]) == ("note", "relevance")
+    assert "not relevant are not in the qrels" in found["finding"]
+
+
+def test_a_code_by_its_distance() -> None:
+    qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 3 > 0, 20))
+    assert about(ma.describe(qrels), "20, may be a code")["severity"].tolist() == ["warning"]
+    declared = {"relevance": 2, "understandability": 3, "trust": [0, 1, 2, 3, 4, 20]}
+    assert about(ma.describe(qrels, declared), "no label is between").empty
+
+
+def test_a_code_by_its_independence() -> None:
+    qrels = sound(60)
+    drawn = np.random.default_rng(7).random(len(qrels)) < 0.15
+    coded = qrels.assign(trust=qrels["trust"].where(~drawn, 5))
+    (found,) = about(ma.describe(coded), "may be a code").to_dict("records")
+    assert "it has nothing to do with relevance" in found["finding"]
+    # The same label on the best documents is a grade.
+    graded = qrels.assign(trust=qrels["trust"].where(~(drawn & (qrels["label"] == 2)), 5))
+    assert about(ma.describe(graded), "may be a code").empty
+
+
+def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
+    qrels = sound().assign(
+        trust=lambda rows: rows["trust"].where(~((rows["label"] == 0) & (np.arange(len(rows)) % 4 == 0)), 5)
+    )
+    (found,) = about(ma.describe(qrels), "less relevant than those with 4").to_dict("records")
+    assert (found["severity"], found["aspects"]) == ("note", "trust")
+
+
+@pytest.mark.parametrize(
+    ("share", "threshold", "says"),
+    [(0.97, 1, "97.0 %"), (0.95, 1, None), (0.5, 1, None), (0.01, 2, None), (0.005, 2, "0.5 %"), (0.0, 2, "0.0 %")],
+)
+def test_thresholds(share: float, threshold: int, says: str | None) -> None:
+    positive = np.arange(1000) % 200 < round(200 * share)
+    qrels = small(label=(np.arange(1000) % 3).tolist(), trust=np.where(positive, threshold, threshold - 1).tolist())
+    found = about(ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}), "are positive")
+    found = found[found["aspects"] == "trust"]
+    if share == 0.0:  # one label for all: another finding
+        assert found.empty
+    else:
+        assert len(found) == (says is not None)
+        assert says is None or found["finding"].iloc[0].startswith(says)
+
+
+def test_a_scale_that_starts_at_1() -> None:
+    qrels = sound().assign(trust=lambda rows: rows["trust"] + 1)
+    (found,) = ma.describe(qrels).findings.to_dict("records")
+    assert found["finding"].startswith("no label is 0: the scale is taken as 0, 1, 2, 3, 4, 5")
+    assert "ma.Aspect([1, 2, 3, 4, 5])" in found["remedy"]
+    declared = ma.describe(qrels, {"relevance": 2, "understandability": 3, "trust": [1, 2, 3, 4, 5]})
+    assert texts(declared) == []
+
+
+def test_labels_below_the_scale() -> None:
+    qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, -9))
+    (found,) = ma.describe(qrels).findings.to_dict("records")
+    assert found["finding"].startswith("24 labels below the scale (-9) count as its lowest grade")
+    low = ma.describe(sound(), {"relevance": 2, "understandability": [1, 2, 3], "trust": 4})
+    assert about(low, "labels below the scale (0)")["aspects"].tolist() == ["understandability"]
+
+
+def test_labels_out_of_scale() -> None:
+    description = ma.describe(sound(), {"relevance": 2, "understandability": 3, "trust": [0, 1, 3]})
+    (found,) = about(description, "labels are no declared grade (2, 4)").to_dict("records")
+    assert (found["severity"], found["aspects"]) == ("error", "trust")
+    fixed = eval(found["remedy"], {"ma": ma})
+    assert about(ma.describe(sound(), fixed), "no declared grade").empty
+
+
+def test_labels_that_are_no_probabilities() -> None:
+    qrels = sound().assign(trust=lambda rows: rows["trust"] / 2)
+    aspects = {"relevance": 2, "understandability": 3, "trust": Aspect(gains="identity")}
+    (found,) = about(ma.describe(qrels, aspects), "no probabilities, up to 2;").to_dict("records")
+    assert (found["severity"], found["aspects"]) == ("error", "trust")
+    assert about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "no probabilities").empty
+
+
+def test_aspects_without_relevance_are_compared_too() -> None:
+    qrels = (
+        sound().drop(columns="label").assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 2 > 0))
+    )
+    (found,) = about(ma.describe(qrels), "missing labels count").to_dict("records")
+    assert found["aspects"] == "understandability, trust"
+
+
+def test_an_aspect_that_is_never_judged() -> None:
+    description = ma.describe(sound().assign(trust=np.nan))
+    assert about(description, "no document is judged on it")["aspects"].tolist() == ["trust"]
+    assert about(description, "no document is judged on it")["severity"].tolist() == ["error"]
+
+
+def test_columns_that_may_be_no_labels() -> None:
+    qrels = sound().assign(timestamp=lambda rows: np.arange(len(rows)) + 0.5)
+    assert about(ma.describe(qrels), "may hold no labels")["aspects"].tolist() == ["timestamp"]
+    assert about(ma.describe(qrels, "relevance,timestamp"), "may hold no labels").empty
+
+
+def test_topics_without_positives() -> None:
+    qrels = sound(10).assign(trust=lambda rows: rows["trust"].where(~rows["qid"].isin(["q01", "q02", "q03"]), 0))
+    assert about(ma.describe(qrels), "3 of 10 topics have no positive")["aspects"].tolist() == ["trust"]
+    assert (
+        about(ma.describe(qrels[qrels["qid"] > "q01"]), "no positive").to_dict("records")[0]["severity"] == "note"
+    )
+    assert about(ma.describe(qrels[qrels["qid"] > "q02"]), "no positive").empty
+
+
+def test_a_judged_topic_list_of_another_collection_with_the_same_numbers() -> None:
+    qrels = sound()
+    run = run_of(qrels).assign(docno=lambda rows: "clueweb-" + rows["docno"])
+    (found,) = ma.describe(qrels, runs={"mine": run}).findings.to_dict("records")
+    assert found["severity"] == "error"
+    assert found["finding"].startswith("less than 1 % of the top 20 of run mine is judged")
+
+
+def test_missed_topics() -> None:
+    qrels = sound()
+    run = run_of(qrels)
+    assert texts(ma.describe(qrels, runs={"mine": run[run["qid"] > "q03"]})) == []
+    (found,) = ma.describe(qrels, runs={"mine": run[run["qid"] > "q04"]}).findings.to_dict("records")
+    assert found["finding"] == "run mine misses 4 of 30 topics; they count as empty rankings"
+
+
+def test_repeated_and_tied_documents() -> None:
+    qrels = sound()
+    run = run_of(qrels)
+    repeated = ma.describe(qrels, runs={"mine": pd.concat([run, run.head(2)])})
+    assert texts(repeated) == ["run mine has 2 documents more than once for a topic; the last score counts"]
+    tied = ma.describe(qrels, runs={"mine": run.assign(score=lambda rows: rows["score"] // 300)})
+    assert [text.partition("of the documents of run mine have tied")[1] != "" for text in texts(tied)] == [True]
+    assert tied.findings["severity"].tolist() == ["note"]
+
+
+def test_sparse_judgments_at_the_top() -> None:
+    qrels = sound().assign(trust=lambda rows: rows["trust"].where(rows["label"] > 0))
+    run = run_of(qrels).assign(score=lambda rows: rows["score"] - 10_000 * qrels["label"])
+    (found,) = ma.describe(qrels, runs={"mine": run}).findings.to_dict("records")
+    assert (found["severity"], found["aspects"]) == ("warning", "trust")
+    assert "of a run's top 10 is judged on it" in found["finding"]
+
+
+@pytest.mark.parametrize(
+    ("judged", "run", "call"),
+    [
+        ("7", "007", r"^(\D*)0+(?=\d)"),
+        ("topic7", "topic07", r"^(\D*)0+(?=\d)"),
+        ("7", "7.0", r"\.0+$"),
+        ("A1", "a1", "casefold"),
+        ("7", " 7", r"\s+"),
+        ("7", "\u00a07\u200b", "NFKC"),
+    ],
+)
+def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
+    qrels = {judged: {"d1": 1, "d2": 0}, "other": {"d1": 1, "d2": 0}}
+    runs = {"mine": {run: {"d1": 1.0}, "other": {"d1": 1.0}}}
+    found = about(ma.describe(qrels, runs=runs), "query ids that look like")
+    assert found["severity"].tolist() == ["error"]
+    assert call in found["remedy"].iloc[0]
+    assert about(ma.describe(qrels, runs={"mine": {judged: {"d1": 1.0}}}), "look like").empty
+    assert about(ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like").empty
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("d1", "d1 "), ("D1", "d1"), ("d01", "d1"), ("1.0", "1"), ("0", "00"), (" D01", "d1")]
+)
+def test_documents_of_the_qrels_that_look_alike(first: str, second: str) -> None:
+    qrels = pd.DataFrame({"qid": "1", "docno": [first, second, "x", "y"], "label": [1, 0, 1, 0]})
+    (found,) = about(ma.describe(qrels), "document ids that look like").to_dict("records")
+    assert found["severity"] == "warning"
+    mended: dict[str, Any] = {"qrels": qrels.copy()}
+    exec(found["remedy"], mended)
+    assert mended["qrels"]["docno"].iloc[0] == mended["qrels"]["docno"].iloc[1]
+    # Of different topics they are different documents.
+    assert about(ma.describe(qrels.assign(qid=["1", "2", "1", "1"])), "document ids").empty
+
+
+IDS = st.text(alphabet="aA0 17.\t\n-é\u00a0Ⅷ", max_size=6)
+
+
+@given(ids=st.lists(IDS, min_size=1, max_size=8))
+def test_identifiers_at_once_are_those_one_by_one(ids: list[str]) -> None:
+    assert plain_ids(ids) == [plain(text) for text in ids]
+
+
+@given(first=IDS, second=IDS)
+def test_what_looks_alike_can_be_mended(first: str, second: str) -> None:
+    if first != second and plain(first) == plain(second):
+        column = pd.Series([first, second], dtype=object)
+        first, second = eval(f"column{mend(first, second)}", {"column": column})
+        assert first == second
+
+
+def test_axes_of_unequal_length() -> None:
+    qrels = sound()
+
+    def found(measure: Any) -> pd.DataFrame:
+        return about(ma.describe(qrels, measures=measure), "of unequal length")
+
+    aspects = {"relevance": 2, "understandability": 3, "trust": 4}
+    assert found(ma.TOMA(aspects=aspects)).empty
+    assert found(ma.CAM(aspects=aspects)).empty
+    assert found(ma.TOMA(aspects=aspects, axes="gains"))["severity"].tolist() == ["warning"]
+    assert found(ma.TOMA(aspects={"relevance": 2, "understandability": 3}, axes="gains"))["severity"].tolist() == [
+        "note"
+    ]
+    weights = {"relevance": 1.5, "understandability": 1}
+    assert found(ma.TOMA(aspects={"relevance": 2, "understandability": 3}, weights=weights, axes="gains")).empty
+    remedy = found(ma.TOMA(aspects=aspects, axes="gains"))["remedy"].iloc[0]
+    assert eval(remedy, {"ma": ma}) == ma.TOMA(aspects=aspects)
+
+
+def test_measures_that_cannot_be_computed() -> None:
+    description = ma.describe(sound(), measures=["WHAM", ma.TOMA(aspects={"credibility": 2}), "CAM(base='AP')"])
+    found = about(description, "cannot be computed")
+    assert found["severity"].tolist() == ["error", "error"]
+    assert "exactly two aspects" in found["finding"].iloc[0]
+    assert description.measures["measure"].unique().tolist() == ["CAM(base='AP')"]
+
+
+SCALES = {"relevance": 2, "trust": Aspect(4, threshold=2)}
+
+
+@pytest.mark.parametrize(
+    ("measure", "depends"),
+    [
+        ("CAM", ["gains"]),
+        ("CAM(base='AP')@10", ["threshold"]),
+        ("CAM(base='AP(rel=1)')", []),
+        ("CAM(base='ERR')", ["scale", "gains"]),
+        ("MM(base='P@5')", ["threshold"]),
+        ("TOMA", ["scale", "gains"]),
+        ("TOMA(weighting='normalized')@1", ["scale", "gains"]),
+        ("uRBP", ["threshold"]),
+        ("uRBPgr", ["scale", "probabilities"]),
+        ("unDCG@3", ["scale", "probabilities"]),
+        ("uERR", ["scale", "probabilities"]),
+        ("NLRE@5", []),
+        ("NGRE", []),
+        ("NWCS", ["gains"]),
+        ("On(aspect='trust',base='Bpref')", ["threshold"]),
+        ("On(aspect='trust',base='CG@3')", ["gains"]),
+        ("On(aspect='trust',base='RBP')", ["threshold"]),
+    ],
+)
+def test_what_values_depend_on(measure: str, depends: list[str]) -> None:
+    table = ma.describe(sound(3), SCALES, measures=measure).measures
+    row = table[table["aspect"] == "trust"].iloc[0]
+    read = [name for name in ("scale", "threshold", "gains", "probabilities") if row[name]]
+    # A rel of its own does not depend on how the grades are laid out, but the graded ones do on the scale.
+    assert read == depends
+    assert row["inferred"]  # the measure was not told of the scales
+
+
+def test_measures_that_are_told_of_the_scales_do_not_infer_them() -> None:
+    qrels = sound()
+    told = ma.describe(qrels, measures=ma.TOMA(aspects={"relevance": 2, "trust": 4}))
+    assert texts(told) == []
+    (found,) = ma.describe(qrels, measures=["TOMA", "TOMA@5", "uRBP"]).findings.to_dict("records")
+    assert found["finding"].startswith("TOMA, TOMA@5 depend on the length of scales that were inferred")
+    assert eval(found["remedy"], {"ma": ma}) == ma.describe(qrels).aspects
+
+
+# --- remedies -----------------------------------------------------------------------------
+
+
+def test_remedies_are_code(tmp_path: Path) -> None:
+    for spoiling in SPOILINGS:
+        qrels, run = spoiling.spoil(sound(), run_of(sound()))
+        for remedy in ma.describe(qrels, runs={"it's": run}, measures="TOMA").findings["remedy"]:
+            ast.parse(remedy)
+            if remedy.startswith("ma.Aspects"):
+                assert isinstance(eval(remedy, {"ma": ma}), Aspects)
+
+
+@pytest.mark.parametrize("name", ["scale reversed", "copied column", "constant column", "a code that is no grade"])
+def test_remedies_are_remedies(name: str) -> None:
+    spoiling = next(spoiling for spoiling in SPOILINGS if spoiling.name == name)
+    qrels, _ = spoiling.spoil(sound(), run_of(sound()))
+    names: dict[str, Any] = {"ma": ma, "qrels": qrels.copy()}
+    remedy = about(ma.describe(qrels), spoiling.says)["remedy"].iloc[0]
+    if remedy.startswith("qrels"):
+        exec(remedy, names)
+        mended = ma.describe(names["qrels"])
+    else:
+        mended = ma.describe(qrels, eval(remedy, names))
+    assert texts(mended) == []
+
+
+def test_the_threshold_proposed_is_one() -> None:
+    qrels = sound().assign(trust=lambda rows: rows["trust"] * 20 + np.arange(len(rows)) % 19 + 1)
+    qrels.loc[0, "trust"] = 0
+    (remedy,) = about(ma.describe(qrels, "relevance,trust"), "are positive")["remedy"]
+    assert about(ma.describe(qrels, eval(remedy, {"ma": ma})), "are positive").empty
+
+
+# --- how it looks -------------------------------------------------------------------------
+
+NASTY = "<script>alert('x')</script> & ein sehr, sehr langer Name eines \"Aspekts\" von Dokumenten, größer als 80"
+
+
+def nasty() -> ma.Description:
+    qrels = sound().rename(columns={"trust": NASTY})
+    qrels[NASTY] = qrels[NASTY].where(np.arange(len(qrels)) % 300 > 0, 99)
+    runs = {f"<b>{'run' * 30}": run_of(qrels), "second": pd.concat([run_of(qrels)] * 2)}
+    return ma.describe(qrels, runs=runs, measures=["TOMA", "CAM(base='AP')", "nDCG@10"])
+
+
+def test_text_fits_a_terminal() -> None:
+    for description in (nasty(), ma.describe(load_health().qrels, measures="uRBP")):
+        for line in str(description).splitlines():
+            # Only code that cannot be broken may be longer: names in quotes.
+            assert len(line) <= 80 or "<script>" in line, line
+        assert not re.search(r"[ \t]$", str(description), re.MULTILINE)
+    assert str(ma.describe(load_health().qrels)).isascii()
+
+
+def test_code_in_the_text_can_be_pasted() -> None:
+    qrels = sound().assign(trust=lambda rows: (rows["trust"] + 1) / 7)
+    description = ma.describe(qrels)
+    printed = str(description)
+    code = textwrap_block(printed)
+    assert eval(code, {"ma": ma}) == eval(description.findings["remedy"].iloc[0], {"ma": ma})
+
+
+def textwrap_block(printed: str) -> str:
+    lines = printed[printed.index("Findings") :].splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("     "))
+    end = next((at for at, line in enumerate(lines) if at > begin and not line.startswith("     ")), len(lines))
+    return "\n".join(line[5:] for line in lines[begin:end])
+
+
+class _Checker(HTMLParser):
+    VOID = {"meta", "rect", "br"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += attrs
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_html_is_sound_and_needs_nothing_else(tmp_path: Path) -> None:
+    description = nasty()
+    text = description.to_html(tmp_path / "description.html")
+    assert (tmp_path / "description.html").read_text(encoding="utf-8") == text
+    checker = _Checker()
+    checker.feed(text)
+    assert checker.open == []
+    assert "script" not in checker.open
+    assert "<script" not in text
+    assert NASTY in checker.text
+    assert not {"src", "href"} & {name for name, _ in checker.attributes}
+    assert "url(" not in text
+    assert "@import" not in text
+    assert description._repr_html_() in text
+    for finding in description.findings["remedy"]:
+        assert finding in checker.text
+
+
+def test_long_scales_are_drawn_in_ranges() -> None:
+    qrels = sound().assign(trust=lambda rows: (np.arange(len(rows)) * 37) % 101)
+    lines = str(ma.describe(qrels, "relevance,trust")).splitlines()
+    drawn = [line.split() for line in lines if re.match(r" +\d+\.\.\d+ #", line)]
+    assert len(drawn) == 10
+    assert sum(int(line[2]) for line in drawn) == len(qrels)
+    assert drawn[0][0] == "0..9"
+    assert drawn[-1][0] == "90..100"
+
+
+def test_few_labels_of_a_long_scale_are_drawn_one_by_one() -> None:
+    qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 300 > 0, 99))
+    printed = str(ma.describe(qrels))
+    assert re.search(r"\n  99 # +4   0\.3%\n", printed)
+    assert printed.count("\n   3 #") == 1
+
+
+def test_long_tables_are_cut_short() -> None:
+    qrels = sound(3)
+    runs = {f"run{number}": run_of(qrels, number) for number in range(60)}
+    description = ma.describe(qrels, runs=runs)
+    assert len(description.runs) == 60
+    for text in (str(description), description.to_html()):
+        assert "run49" in text
+        assert "run50" not in text
+        assert text.count("and 10 more") == 2
+    assert "run1: all aspects" in str(description)
+
+
+# --- real collections ---------------------------------------------------------------------
+
+
+def clef2018() -> pd.DataFrame:
+    files = {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"}
+    return ma.read_qrels({name: shared_path("data", "clef2018", f"{file}.txt.gz") for name, file in files.items()})
+
+
+def runs_of(name: str, number: int = 5) -> dict[str, pd.DataFrame]:
+    path = shared_path("data", name, "runs.top100.tsv.gz")
+    table = pd.read_csv(path, sep="\t", names=["run", "qid", "rank", "docno"], dtype=str)
+    table["score"] = -table["rank"].astype(float)
+    return {str(run): rows for run, rows in itertools.islice(table.groupby("run"), number)}
+
+
+def found(description: ma.Description) -> list[tuple[str, str, str]]:
+    rows = description.findings.to_dict("records")
+    return [(row["severity"], row["aspects"], " ".join(row["finding"].split()[:6])) for row in rows]
+
+
+def test_findings_on_clef_2015() -> None:
+    folder = ("data", "clef2015")
+    qrels = ma.read_qrels(
+        {
+            "relevance": shared_path(*folder, "qrels.graded.txt.gz"),
+            "understandability": shared_path(*folder, "qread.graded.txt.gz"),
+        }
+    )
+    description = ma.describe(qrels, runs=runs_of("clef2015"))
+    assert found(description) == [("note", "understandability", "documents with the highest label, 3,")]
+    # Understandability holds a fifth of the distance, though its scale is the longer one.
+    shares = description.distance_shares.set_index(["order", "aspect"])["share"]
+    assert shares["axes='equal'", "understandability"] == pytest.approx(0.208, abs=0.001)
+
+
+def test_findings_on_clef_2018_and_on_scales_of_100() -> None:
+    qrels, runs = clef2018(), runs_of("clef2018")
+    expected = [
+        ("warning", "understandability", "98.1 % of the judged documents"),
+        ("warning", "trust", "95.4 % of the judged documents"),
+        ("note", "understandability", "documents with the highest label, 10,"),
+    ]
+    assert found(ma.describe(qrels, runs=runs)) == expected
+    declared = {"relevance": 2, "understandability": Aspect(10, threshold=5), "trust": Aspect(10, threshold=5)}
+    assert found(ma.describe(qrels, declared, runs=runs)) == expected[2:]
+    generator = np.random.default_rng(0)
+    for name in ("understandability", "trust"):
+        qrels[name] = np.clip(qrels[name] * 10 + generator.integers(-9, 10, len(qrels)), 0, 100)
+    long = found(ma.describe(qrels, "relevance,understandability,trust", runs=runs))
+    assert [(severity, aspect) for severity, aspect, _ in long] == [
+        ("warning", "understandability"),
+        ("warning", "trust"),
+        ("note", "understandability"),
+    ]
+
+
+def test_findings_on_a66() -> None:
+    table = pd.read_csv(shared_path("data", "a66.csv")).rename(columns={"query": "qid", "url_id": "docno"})
+    qrels = table[table["assessor"] == 6][["qid", "docno", "relevance", "credibility"]]
+    description = ma.describe(qrels)
+    starts = about(description, "no label is 0")
+    assert starts["aspects"].tolist() == ["relevance", "credibility"]
+
+
+@pytest.mark.parametrize("spoiling", SPOILINGS, ids=lambda spoiling: spoiling.name)
+def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
+    qrels = clef2018()
+    run = next(iter(runs_of("clef2018", 1).values()))
+    qrels, run = spoiling.spoil(qrels, run)
+    found = about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
+    assert found[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
