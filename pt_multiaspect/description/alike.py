@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from .._typing import Ints
 from ..judgments import Judgments
-from ..kernels.layout import Ints
 
 Strings = NDArray[np.object_]
 

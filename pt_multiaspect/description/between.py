@@ -9,8 +9,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from .._typing import Bools, Floats, Ints
 from ..judgments import AspectView
-from ..kernels.layout import Bools, Floats, Ints, sums
+from ..kernels.hits import sums
 from ..orders.order import gaps_to_best
 from .scales import Judged
 

@@ -6,15 +6,15 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
-from ir_measures import Measure
 
+from .._typing import Floats
 from ..aspects import Aspect, Aspects
 from ..errors import MultiAspectError
 from ..judgments import KNOWN, AspectView, Judgments
-from ..kernels.layout import Floats
-from ..measures import MultiAspectMeasure, On
+from ..measures import Measure, On
 from ..rankings import Rankings
 from .scales import Judged
 
@@ -25,7 +25,7 @@ COLUMNS = ["measure", "aspect", "inferred", *PROPERTIES]
 _TOPICS, _DOCUMENTS, _LONGEST = 30, 8, 21
 
 
-def dependences(measures: Mapping[str, Measure], judged: Judged) -> tuple[pd.DataFrame, dict[str, str]]:
+def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> tuple[pd.DataFrame, dict[str, str]]:
     """Tell which measures depend on which scales, and which cannot be computed.
 
     Returns
@@ -40,7 +40,7 @@ def dependences(measures: Mapping[str, Measure], judged: Judged) -> tuple[pd.Dat
     """
     rows, refused = [], {}
     for label, measure in measures.items():
-        if not isinstance(measure, MultiAspectMeasure):
+        if not isinstance(measure, Measure):
             continue
         try:
             measure.validate_params()
@@ -53,7 +53,7 @@ def dependences(measures: Mapping[str, Measure], judged: Judged) -> tuple[pd.Dat
     return pd.DataFrame(rows, columns=COLUMNS), refused
 
 
-def depends_on(measure: MultiAspectMeasure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
+def depends_on(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
     """By aspect, which properties of its scale a measure reads.
 
     The measure is evaluated on small random rankings, once with the scales as they are and once with each
@@ -83,7 +83,7 @@ def _reads(reference: Floats | None, changed: list[Floats | None]) -> bool | Non
     return False if reference is not None and len(values) == len(changed) else None
 
 
-def _values(measure: MultiAspectMeasure, scales: Mapping[str, Aspect], rankings: Rankings) -> Floats | None:
+def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) -> Floats | None:
     """The values of the measure told of `scales`; None if it cannot be."""
     aspects = Aspects(scales)
     try:

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 from ir_measures import Measure
 
+from .._typing import Floats, Ints
 from ..aspects import Aspect
 from ..judgments import AspectView
-from ..kernels.layout import Floats, Ints
 from ..measures import TOMA
 from ..orders.distance import exponent_of
 from .retrieved import Retrieved

@@ -46,7 +46,7 @@ def retrieved(runs: object, judged: Judged) -> Retrieved:
                 "topics": rankings.n_common,
                 "missed": judged.judgments.n_queries - rankings.n_common,
                 "unjudged_topics": n_topics - rankings.n_common,
-                "documents": int(rankings.layout.n_ret.sum()),
+                "documents": int(rankings.hits.n_ret.sum()),
                 "repeated": int(repeated.sum()),
                 "tied": _tied(rankings),
             }
@@ -85,7 +85,7 @@ def _tied(rankings: Rankings) -> float:
 
 def _judged_at(rankings: Rankings, judged: Judged) -> list[dict[str, object]]:
     """Per aspect, the fraction of the first k ranks that is judged, over the topics the run has."""
-    answered = rankings.layout.n_ret > 0
+    answered = rankings.hits.n_ret > 0
     rows: list[dict[str, object]] = [{"aspect": view.name} for view in judged.views]
     for cutoff in CUTOFFS:
         top = rankings.top(cutoff)

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._typing import Bools, Floats, Ints
 from ..aspects import Aspect, Aspects, AspectSpec
 from ..errors import MultiAspectError
 from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, AspectView, Judgments
-from ..kernels.layout import Bools, Floats, Ints
 
 #: Grades that no document has are listed for scales up to this length.
 _MOST_UNUSED = 1000
