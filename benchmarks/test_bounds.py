@@ -14,8 +14,8 @@ import pytest
 
 from pt_multiaspect import CAM, MM, Measure
 from pt_multiaspect.analysis import upper_bound
-from pt_multiaspect.judgments import Judgments
-from pt_multiaspect.rankings import Rankings
+from pt_multiaspect.collection.judgments import Judgments
+from pt_multiaspect.collection.rankings import Rankings
 
 ASPECTS = {"relevance": 2, "understandability": 10, "trust": 10}
 AP_AT_TWO_THIRDS = {"relevance": "AP", "understandability": "AP(rel=7)", "trust": "AP(rel=7)"}

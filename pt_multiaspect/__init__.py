@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import analysis, integration, model_selection, orders, plots
 from .aspects import Aspect, Aspects
+from .collection import Judgments, datasets
+from .collection.trec_files import read_qrels, read_run
 from .description import Description, describe
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
-from .io import read_qrels, read_run
-from .judgments import Judgments
 from .measures import (
     CAM,
     CG,
@@ -100,6 +100,7 @@ __all__ = [
     "aggregate_labels",
     "analysis",
     "crp_curve",
+    "datasets",
     "describe",
     "evaluate",
     "integration",

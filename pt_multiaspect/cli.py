@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from textwrap import fill
 
 from . import __version__
+from .collection.trec_files import read_qrels
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
-from .io import read_qrels
 from .measures import ALL, Param
 
 __all__ = ["main"]

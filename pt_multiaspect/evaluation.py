@@ -11,13 +11,14 @@ from ir_measures.measures import MeanAgg
 
 from ._typing import Floats
 from .bases.delegated import by_ir_measures, first_fraction
+from .collection.columns import check_distinct_columns
+from .collection.inputs import run_frame
+from .collection.judgments import Judgments
+from .collection.runs import join, named_runs
 from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
 from .integration.labels import record, recorded
 from .integration.parsing import parse_all
-from .judgments import Judgments, check_distinct_columns
 from .measures import Measure
-from .rankings import run_frame
-from .runs import join, named_runs
 
 __all__ = ["aggregate", "evaluate"]
 

@@ -16,9 +16,9 @@ from pt_multiaspect import CAM, CG, MM, NGRE, NLRE, TOMA, Aspect, Aspects, Judgm
 from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.bases import as_base, parse_base
 from pt_multiaspect.bases.delegated import Delegated
+from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.measures import DirectMeasure, LinearMeasure, SingleAspectMeasure
 from pt_multiaspect.measures.parameters import ASPECTS
-from pt_multiaspect.rankings import Rankings
 
 QRELS = {"q": {"a": 1, "b": 0, "c": 2, "d": 0}}
 RUN = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}

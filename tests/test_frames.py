@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from pt_multiaspect import MM, Judgments, MultiAspectError
-from pt_multiaspect.frames import to_pandas
-from pt_multiaspect.rankings import Rankings
+from pt_multiaspect.collection.frames import to_pandas
+from pt_multiaspect.collection.rankings import Rankings
 
 QRELS = pd.DataFrame(
     {
@@ -106,5 +106,5 @@ def test_lazy_frames_and_frames_that_cannot_be_converted_are_errors_with_the_rem
 def test_no_other_library_is_imported() -> None:
     code = "import sys, pt_multiaspect; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "'pt_multiaspect.frames'" in done.stdout
+    assert "'pt_multiaspect.collection.frames'" in done.stdout
     assert "'polars'" not in done.stdout

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared_data import shared_path
 
-import pt_multiaspect.io as pio
+from pt_multiaspect.collection import trec_lines
+from pt_multiaspect.collection.trec_files import read_qrels, read_run
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
-from pt_multiaspect.io import read_qrels, read_run
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -213,7 +213,7 @@ def test_aspects_judged_where_relevant_are_ordinary(tmp_path: Path, aspects: dic
 
 
 def test_many_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pio, "_BLOCK", 64)
+    monkeypatch.setattr(trec_lines, "_BLOCK", 64)
     lines = [f"q{i % 7} 0 d{i} {i % 3}" for i in range(200)]
     lines[50:50] = ["", "  "]
     qrels = read_qrels(write(tmp_path / "q", "\n".join(lines)))

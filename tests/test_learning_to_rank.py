@@ -18,9 +18,9 @@ from sklearn.linear_model import Ridge
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, NLRE, TOMA, MultiAspectError, On
-from pt_multiaspect.datasets import Collection, load_health
+from pt_multiaspect.collection.datasets import Collection, load_health
+from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.demo import TfidfRetriever, readability
-from pt_multiaspect.rankings import Rankings
 
 #: PyTerrier cannot tell what a learned model puts out, and says so at every evaluation.
 pytestmark = pytest.mark.filterwarnings("ignore:Experiment Pipeline Validation Report")

@@ -18,8 +18,8 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, WHAM, Aspect, Aspects, Judgments, On, Order
+from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.measures import ALL
-from pt_multiaspect.rankings import Rankings
 
 pytestmark = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 

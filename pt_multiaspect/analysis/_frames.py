@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..collection.columns import check_distinct_columns
 from ..errors import MultiAspectError, choices, counted
 from ..integration.labels import lower_is_better, recorded
-from ..judgments import check_distinct_columns
 
 __all__ = [
     "COLUMNS",

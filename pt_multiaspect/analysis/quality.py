@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats, Ints
-from ..aspects import parse_aspects
+from ..aspects.parameter import parse_aspects
+from ..collection.judgments import Judgments
+from ..collection.runs import join, named_runs
+from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, counted, warn_once
-from ..judgments import AspectView, Judgments
-from ..runs import join, named_runs
 from ._frames import check_choice, check_count, directions, matrix
 
 __all__ = ["document_quality", "zero_aspect_documents"]

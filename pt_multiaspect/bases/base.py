@@ -10,12 +10,12 @@ import ir_measures
 import numpy as np
 
 from .._typing import Bools, Floats
+from ..collection.rankings import Ranking, Rankings
 from ..errors import MultiAspectError, choices
 from ..kernels.forms import Additive, Linear, Log2
 from ..kernels.hits import Hits, ratio
 from ..kernels.progress import Progression
 from ..kernels.target import Target
-from ..rankings import Ranking, Rankings
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -6,11 +6,11 @@ import ir_measures
 import numpy as np
 
 from .._typing import Floats
+from ..collection.rankings import Ranking
 from ..kernels import ranked
 from ..kernels.hits import Hits, positions
 from ..kernels.progress import ERRProgress, Progression, RRProgress
 from ..kernels.target import Target
-from ..rankings import Ranking
 from .adapters import Adapter, adapts
 
 __all__ = ["ExpectedReciprocalRank", "ReciprocalRank"]

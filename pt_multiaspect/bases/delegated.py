@@ -12,10 +12,10 @@ from ir_measures import Measure
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
+from ..collection.judgments import Judgments
+from ..collection.rankings import Ranking
 from ..errors import MultiAspectError, choices
-from ..judgments import Judgments
 from ..kernels.target import Target
-from ..rankings import Ranking
 from .adapters import Adapter, adapted_names
 
 __all__ = ["Delegated", "by_ir_measures", "first_fraction"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Floats
+from ..collection.rankings import Ranking
 from ..errors import MultiAspectError
 from ..kernels.forms import Additive
 from ..kernels.hits import Hits
 from ..kernels.progress import Progression
 from ..kernels.target import Target
-from ..rankings import Ranking
 from .base import Base
 
 __all__ = ["Exponentiated", "exponentiated"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ir_measures import Measure
 
-from ..aspects import aspect_name
+from ..aspects.aspects import aspect_name
 from ..errors import MultiAspectError, choices
 from .adapters import as_base
 from .base import Base

@@ -6,12 +6,12 @@ import ir_measures
 import numpy as np
 
 from .._typing import Floats
+from ..collection.rankings import Ranking
 from ..kernels import ranked
 from ..kernels.forms import Flat, Linear
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.progress import Progression, SuccessProgress
 from ..kernels.target import Target
-from ..rankings import Ranking
 from .adapters import Adapter, adapts
 from .base import LinearBase
 

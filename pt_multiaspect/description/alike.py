@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Ints
-from ..judgments import Judgments
+from ..collection.judgments import Judgments
 
 Strings = NDArray[np.object_]
 

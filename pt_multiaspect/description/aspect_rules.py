@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..aspects import Aspect, spell
-from ..judgments import AspectView, doubt
+from .._numbers import spell
+from ..aspects.aspect import Aspect
+from ..collection.columns import doubt
+from ..collection.views import AspectView
 from .figures import Figures, Finding, direction, percent, scale_code, scale_code_with, unjudged_code
 from .scales import is_positive, records
 

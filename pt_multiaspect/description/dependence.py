@@ -11,11 +11,14 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..aspects import Aspect, Aspects
+from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects
+from ..collection.columns import KNOWN
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
 from ..errors import MultiAspectError
-from ..judgments import KNOWN, AspectView, Judgments
 from ..measures import Measure, On
-from ..rankings import Rankings
 from .scales import Judged
 
 PROPERTIES = ("scale", "threshold", "gains", "probabilities")

@@ -10,8 +10,8 @@ import pandas as pd
 from ir_measures import Measure
 
 from .._typing import Floats, Ints
-from ..aspects import Aspect
-from ..judgments import AspectView
+from ..aspects.aspect import Aspect
+from ..collection.views import AspectView
 from ..measures import TOMA
 from ..orders.distance import exponent_of
 from .retrieved import Retrieved

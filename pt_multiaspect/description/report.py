@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
-from ..aspects import Aspects, parse_aspects
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import parse_aspects
+from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, unheard
 from ..integration.parsing import parse_all
-from ..judgments import AspectView
 from ..orders.distance import exponent_of
 from ..orders.order import weights_of
 from .between import between, contingency, gap_shares

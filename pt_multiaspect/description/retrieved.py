@@ -8,11 +8,12 @@ from os import PathLike
 import numpy as np
 import pandas as pd
 
+from ..collection.inputs import run_frame
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.runs import named_runs
+from ..collection.trec_files import read_run
 from ..errors import MultiAspectError
-from ..io import read_run
-from ..judgments import Judgments
-from ..rankings import Rankings, run_frame
-from ..runs import named_runs
 from . import alike
 from .scales import Judged
 

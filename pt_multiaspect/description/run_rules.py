@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..aspects import spell
+from .._numbers import spell
 from ..orders.order import weights_of
 from . import alike
 from .figures import Figures, Finding, has_distance, percent, scale_code

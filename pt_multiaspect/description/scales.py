@@ -11,9 +11,13 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats, Ints
-from ..aspects import Aspect, Aspects, AspectSpec
+from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import AspectSpec
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
+from ..collection.judgments import Judgments
+from ..collection.views import AspectView
 from ..errors import MultiAspectError
-from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, AspectView, Judgments
 
 #: Grades that no document has are listed for scales up to this length.
 _MOST_UNUSED = 1000

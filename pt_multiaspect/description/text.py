@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..aspects import spell
+from .._numbers import spell
 from .scales import records
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import ir_measures
 from ir_measures import Metric
 from ir_measures.providers import Evaluator, Provider
 
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
 from ..errors import warn_once
-from ..judgments import Judgments
 from ..measures import ALL, Measure
-from ..rankings import Rankings
 
 __all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register"]
 

@@ -9,14 +9,15 @@ import numpy as np
 
 from .._typing import Floats
 from .._validation import real
-from ..aspects import AspectSpec
+from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..bases.adapters import Adapter
-from ..judgments import AspectView, Judgments
+from ..collection.judgments import Judgments
+from ..collection.rankings import Ranking
+from ..collection.views import AspectView
 from ..kernels.overlap import compatibility
 from ..kernels.target import Target
 from ..orders.parameter import parse_order, spell_order
-from ..rankings import Ranking
 from .joint import Joint
 from .parameters import Param
 from .terms import TermMeasure

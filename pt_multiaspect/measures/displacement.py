@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
+from ..collection.judgments import Judgments
+from ..collection.rankings import Ranking, Rankings
 from ..errors import MultiAspectError
-from ..judgments import Judgments
 from ..kernels import displacement
 from ..kernels.displacement import Displacement
 from ..kernels.hits import ratio
 from ..kernels.target import Target
-from ..rankings import Ranking, Rankings
 from .measure import Measure
 from .on import On
 from .parameters import CUTOFF

@@ -10,8 +10,9 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from ..bases import Base, Term
+from ..collection.judgments import Judgments
+from ..collection.views import AspectView
 from ..errors import MultiAspectError
-from ..judgments import AspectView, Judgments
 from ..kernels.target import Source, Target
 from .terms import TermMeasure
 

@@ -9,9 +9,9 @@ import numpy as np
 from ir_measures.measures.base import Agg
 
 from .._typing import Floats
+from ..collection.rankings import Ranking
 from ..kernels import ranked
 from ..kernels.target import Target
-from ..rankings import Ranking
 from .parameters import CUTOFF, REL
 from .single_aspect import SingleAspectMeasure
 

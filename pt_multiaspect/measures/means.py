@@ -10,12 +10,13 @@ import numpy as np
 from .._typing import Floats
 from .._validation import boolean, choice
 from ..bases import Base, Term
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
-from ..judgments import AspectView, Judgments
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking, placed
 from ..kernels.hits import ratio
-from ..rankings import Rankings
 from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
 from .terms import BasedMeasure, base_depends_on
 

@@ -10,13 +10,15 @@ import ir_measures
 import numpy as np
 
 from .._typing import Floats
-from ..aspects import Aspects, AspectSpec
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..bases.base import check_values
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
-from ..judgments import AspectView, Judgments
 from ..orders.order import weights_of
-from ..rankings import Rankings
 from .parameters import Param
 
 if TYPE_CHECKING:

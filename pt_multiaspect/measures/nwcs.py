@@ -8,10 +8,11 @@ import numpy as np
 
 from .._typing import Floats, Ints
 from .._validation import choice
-from ..judgments import AspectView, Judgments
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
 from ..kernels.forms import Log2
 from ..kernels.hits import Hits, descending, positions, ratio, sums
-from ..rankings import Rankings
 from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param, weights_param
 

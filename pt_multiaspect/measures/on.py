@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._typing import Floats
-from ..aspects import aspect_name
+from ..aspects.aspects import aspect_name
 from ..bases import Term
+from ..collection.judgments import Judgments
+from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
-from ..judgments import AspectView, Judgments
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .terms import BasedMeasure, base_depends_on
 

@@ -8,7 +8,7 @@ from typing import Any
 from ir_measures import ParamInfo
 
 from .. import _validation
-from ..aspects import parse_aspects, spell_aspects
+from ..aspects.parameter import parse_aspects, spell_aspects
 from ..bases import Bases, parse_base, parse_bases
 from ..orders.order import check_weights
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from .._typing import Floats
 from .._validation import real
-from ..aspects import aspect_name
+from ..aspects.aspects import aspect_name
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
-from ..judgments import AspectView
 from ..kernels import rank_errors
 from ..kernels.hits import Hits
-from ..rankings import Rankings
 from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from .._typing import Floats
 from .._validation import whole
+from ..collection.rankings import Ranking
 from ..kernels.search_length import expected_search_length
 from ..kernels.target import Target
-from ..rankings import Ranking
 from .parameters import REL, Param
 from .single_aspect import SingleAspectMeasure
 

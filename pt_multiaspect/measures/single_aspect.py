@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._typing import Floats
-from ..aspects import Aspects, AspectSpec
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import AspectSpec
 from ..bases import Base, LinearBase, Term
-from ..judgments import AspectView, Judgments
+from ..collection.judgments import Judgments
+from ..collection.rankings import Ranking, Rankings
+from ..collection.views import AspectView
 from ..kernels.target import Target
-from ..rankings import Ranking, Rankings
 from .measure import Measure
 from .on import On
 from .terms import base_depends_on

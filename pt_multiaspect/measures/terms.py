@@ -8,9 +8,9 @@ import numpy as np
 
 from .._typing import Floats
 from ..bases import Base, Bases
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
-from ..judgments import AspectView
-from ..rankings import Rankings
 from .measure import Measure
 
 __all__ = ["BasedMeasure", "TermMeasure", "base_depends_on"]

@@ -11,12 +11,14 @@ import numpy as np
 
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
-from ..aspects import Aspects, AspectSpec, aspect_name
+from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.parameter import AspectSpec
 from ..bases import Base
 from ..bases.base import power_gain
 from ..bases.exponentiated import exponentiated
+from ..collection.judgments import Judgments
+from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
-from ..judgments import AspectView, Judgments
 from ..orders import DistanceOrder, TupleOrder
 from ..orders.distance import function_of
 from ..orders.order import AXES, check_gate

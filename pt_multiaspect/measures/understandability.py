@@ -10,7 +10,8 @@ from .._validation import real
 from ..bases import Base, as_base
 from ..bases.base import power_gain
 from ..bases.rbp import GradedRBP
-from ..judgments import AspectView, Judgments
+from ..collection.judgments import Judgments
+from ..collection.views import AspectView
 from .joint import Joint, JointMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 

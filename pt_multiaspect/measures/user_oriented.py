@@ -6,13 +6,13 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from .._validation import whole
+from ..collection.columns import KNOWN
+from ..collection.rankings import Ranking
 from ..errors import MultiAspectError
-from ..judgments import KNOWN
 from ..kernels import ranked
 from ..kernels.forms import Flat, Linear
 from ..kernels.hits import positions, ratio
 from ..kernels.target import Target
-from ..rankings import Ranking
 from .parameters import CUTOFF, REL, Param
 from .single_aspect import LinearMeasure, SingleAspectMeasure
 

@@ -8,7 +8,7 @@ import numpy as np
 from ir_measures import Measure
 from numpy.typing import NDArray
 
-from ..aspects import AspectSpec, parse_aspects
+from ..aspects.parameter import AspectSpec, parse_aspects
 from ..errors import MultiAspectError
 from .labels import LabelledRows
 from .scorer import RankingScorer

@@ -11,14 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats
-from ..aspects import Aspects, aspect_name, parse_aspects
+from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.parameter import parse_aspects
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, identifiers
+from ..collection.frames import to_pandas
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices
-from ..frames import to_pandas
 from ..integration import parsing
-from ..judgments import DOCUMENT_COLUMNS, QUERY_COLUMNS, Judgments, identifiers
 from ..measures import TOMA, Measure, On
 from ..orders import DistanceOrder, Order
-from ..rankings import Rankings
 
 __all__ = ["LabelledRows", "aggregate_labels"]
 

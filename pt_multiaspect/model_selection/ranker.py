@@ -18,8 +18,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn_once
-from ..frames import to_pandas
 from ..measures import TOMA, Measure
 from .labels import LabelledRows, check_length, find_qid, gains, label_frame, read_target
 from .scorer import RankingScorer

@@ -10,9 +10,10 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..aspects import Aspects, AspectSpec, parse_aspects
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import AspectSpec, parse_aspects
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn_once
-from ..frames import to_pandas
 from ..integration import parsing
 from ..measures import Measure, On
 from .labels import LabelledRows, find_qid

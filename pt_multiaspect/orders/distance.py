@@ -12,7 +12,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aspects import Aspects, declared_aspects, exact
+from .._numbers import exact
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices
 from .order import (
     MAX_TUPLES,

@@ -14,7 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..aspects import Aspect, Aspects, NameRegistry, declared_aspects, number, read_json, spell
+from .._numbers import number, read_json, spell
+from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects
+from ..aspects.names import NameRegistry
+from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices
 from .distance import is_distance
 from .order import (

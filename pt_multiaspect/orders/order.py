@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..aspects import Aspect, Aspects, Scale, aspect_name, exact, number, spell
+from .._numbers import exact, number, spell
+from ..aspects.aspect import Aspect, Scale
+from ..aspects.aspects import Aspects, aspect_name
 from ..errors import MultiAspectError, choices
 
 __all__ = ["TupleOrder"]

@@ -63,9 +63,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from ..aspects import Aspect, Aspects, spell
+from .._numbers import spell
+from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects
+from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
 from ..errors import MultiAspectError, choices
-from ..judgments import QUERY_COLUMNS, id_column, identifiers
 from .explicit import Order
 from .order import numeric
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ir_measures import Measure
 
-from ..aspects import Aspects, declared_aspects, spell
+from .._numbers import spell
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices
 from ..measures import TOMA
 from ..orders import Order, TupleOrder

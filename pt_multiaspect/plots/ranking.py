@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._numbers import spell
 from ..analysis._frames import check_count
-from ..aspects import Aspects, parse_aspects, spell
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import parse_aspects
+from ..collection.inputs import run_frame
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
-from ..judgments import Judgments
-from ..rankings import Rankings, run_frame
 from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readable_on, shorten, some, unit_square
 
 if TYPE_CHECKING:

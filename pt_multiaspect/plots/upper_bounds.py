@@ -9,8 +9,8 @@ import pandas as pd
 from ir_measures import Measure
 
 from ..analysis._frames import Floats, check_choice
+from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
 from ..errors import MultiAspectError
-from ..judgments import QUERY_COLUMNS, id_column, identifiers
 from .style import BLUE, ORANGE, SMALL, axes_or_new, check_columns, natural_key, some, unit_square, wrap
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..collection.columns import DOCUMENT_COLUMNS, check_distinct_columns, id_column
+from ..collection.columns import identifiers as id_strings
 from ..errors import MultiAspectError, choices, counted
-from ..judgments import DOCUMENT_COLUMNS, check_distinct_columns, id_column
-from ..judgments import identifiers as id_strings
 
 
 def checked_documents(docs: object) -> pd.DataFrame:

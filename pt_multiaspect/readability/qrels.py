@@ -6,10 +6,17 @@ from typing import Literal
 
 import pandas as pd
 
-from ..aspects import aspect_name
+from ..aspects.aspects import aspect_name
+from ..collection.columns import (
+    DOCUMENT_COLUMNS,
+    IDENTIFIERS,
+    KNOWN,
+    QUERY_COLUMNS,
+    check_distinct_columns,
+    id_column,
+)
+from ..collection.columns import identifiers as id_strings
 from ..errors import MultiAspectError, choices
-from ..judgments import DOCUMENT_COLUMNS, IDENTIFIERS, KNOWN, QUERY_COLUMNS, check_distinct_columns, id_column
-from ..judgments import identifiers as id_strings
 from .indexes import INDEXES, Index, index_table
 from .inputs import check_option, checked_documents, first_few, kind
 from .understandability import MODELS, Model, checked_threshold, understandability

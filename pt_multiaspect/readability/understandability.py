@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..aspects import number
+from .._numbers import number
 from ..errors import MultiAspectError, counted
 from .inputs import check_option, kind
 

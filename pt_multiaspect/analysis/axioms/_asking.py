@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...aspects import Aspects
+from ...aspects.aspects import Aspects
+from ...collection.judgments import Judgments
+from ...collection.rankings import Rankings
 from ...errors import MultiAspectError, choices
-from ...judgments import Judgments
 from ...measures import TOMA, Measure
 from ...orders import Order
 from ...orders.order import scaled_aspects
-from ...rankings import Rankings
 from .._frames import Floats
 from ._worlds import Asked, Position, Space, Variant, Worlds
 

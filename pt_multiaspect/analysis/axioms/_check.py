@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
-from ...aspects import Aspects, parse_aspects
+from ...aspects.aspects import Aspects
+from ...aspects.parameter import parse_aspects
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
 from ...measures import Measure

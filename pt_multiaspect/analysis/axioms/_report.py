@@ -9,7 +9,8 @@ from html import escape
 import ir_measures
 import pandas as pd
 
-from ...aspects import Aspects, spell
+from ..._numbers import spell
+from ...aspects.aspects import Aspects
 from ...errors import MultiAspectError, choices
 from ...measures import Measure
 

@@ -11,7 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...aspects import Aspects, Scale, number
+from ..._numbers import number
+from ...aspects.aspect import Scale
+from ...aspects.aspects import Aspects
 
 Bools = npt.NDArray[np.bool_]
 #: Grade indices (0 is the lowest grade): worlds × documents × aspects, with documents in ranking order.

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ...aspects import spell
+from ..._numbers import spell
 from .._frames import Floats
 from ._asking import Bound
 from ._report import RankedWorld

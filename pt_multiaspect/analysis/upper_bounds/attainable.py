@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 from ir_measures import Measure
 
+from ...collection.judgments import Judgments
 from ...errors import MultiAspectError
 from ...integration import parsing
-from ...judgments import Judgments
 from .upper_bound import TOLERANCE, upper_bound
 
 __all__ = ["attainable"]

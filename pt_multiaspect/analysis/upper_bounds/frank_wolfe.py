@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._typing import Floats, Ints
 from ...bases import Term
-from ...judgments import Judgments
+from ...collection.judgments import Judgments
 from ...kernels.best_ranking import best_ranking, placed
 from ...kernels.forms import Additive
 from ...measures import Measure

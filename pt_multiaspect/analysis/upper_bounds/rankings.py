@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from ..._typing import Floats, Ints
+from ...collection.judgments import Judgments
+from ...collection.rankings import Rankings
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
-from ...judgments import Judgments
 from ...kernels.hits import positions
 from ...measures import Measure
-from ...rankings import Rankings
 
 __all__ = ["evaluate_at", "ideal_rankings", "judgments_of", "measure_of", "rankings_at", "sorted_by"]
 

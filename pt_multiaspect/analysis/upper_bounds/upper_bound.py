@@ -8,8 +8,8 @@ import pandas as pd
 
 from ..._typing import Floats, Ints
 from ...bases import Term
+from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices
-from ...judgments import Judgments
 from ...kernels.best_ranking import best_ranking
 from ...measures import Measure
 from .._frames import check_choice, check_count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,21 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ._typing import Floats, Ints
-from .errors import MultiAspectError, choices, counted, warn_once
-from .frames import to_pandas
-from .judgments import (
-    DOCUMENT_COLUMNS,
-    QUERY_COLUMNS,
-    Judgments,
-    as_floats,
-    check_distinct_columns,
-    encode,
-    fingerprints,
-    id_column,
-    identifiers,
-)
-from .kernels.hits import Hits
+from .._typing import Floats, Ints
+from ..errors import MultiAspectError, choices, counted, warn_once
+from ..kernels.hits import Hits
+from .columns import as_floats, encode, fingerprints
+from .inputs import run_columns
+from .judgments import Judgments
 
 __all__ = ["Ranking", "Rankings"]
 
@@ -55,6 +46,8 @@ class Ranking(Hits):
 
 
 ScoreType = type[np.float32] | type[np.float64]
+
+
 Scores = NDArray[np.float32] | NDArray[np.float64]
 
 
@@ -83,7 +76,7 @@ class Rankings:
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         self.judgments = judgments
-        frame, query_ids, docnos = _read(run)
+        frame, query_ids, docnos = run_columns(run)
         codes, qids = encode(query_ids)
         scores = _scores(frame, docnos, codes, qids, dtype)
         position = judgments.queries_of(qids)
@@ -152,48 +145,6 @@ class Rankings:
                 "score": (self.hits.n_ret[self._query] - self._rank + 1).astype(np.float64),
             }
         )
-
-
-def run_frame(run: object) -> pd.DataFrame:
-    """Return a run in any accepted form as a frame ``query_id doc_id score`` with string identifiers."""
-    frame, qids, docnos = _read(run)
-    return pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": as_floats(frame["score"])})
-
-
-def _read(run: object) -> tuple[pd.DataFrame, NDArray[np.object_], NDArray[np.object_]]:
-    """A run as a frame, with the query and the document of each row as strings."""
-    frame = _as_frame(run)
-    check_distinct_columns(frame, "a run")
-    query, document = (id_column(frame, columns, "a run") for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
-    return frame, identifiers(query, "the run"), identifiers(document, "the run")
-
-
-def _as_frame(run: object) -> pd.DataFrame:
-    frame = to_pandas(run)
-    if frame is not None:
-        return frame
-    if isinstance(run, Mapping):
-        for qid, documents in run.items():
-            if not isinstance(documents, Mapping):
-                raise MultiAspectError(
-                    f"a run as a dict is {{qid: {{docno: score}}}}; query {qid!r} has {documents!r}"
-                )
-        rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
-        return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
-    if isinstance(run, Iterable) and not isinstance(run, str | bytes):
-        documents = list(run)
-        if not documents:
-            return pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
-        fields = getattr(documents[0], "_fields", None)
-        if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
-            return pd.DataFrame(documents, columns=list(fields))
-        raise MultiAspectError(
-            f"an iterable as a run holds namedtuples with the same fields throughout, not {documents[0]!r} …"
-        )
-    raise MultiAspectError(
-        "a run is a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, "
-        f"not {type(run).__name__}; files are read by read_run"
-    )
 
 
 def _scores(

@@ -1,4 +1,4 @@
-"""Runs in any form: their names, and their join with judgments."""
+"""Several runs: their names, and their join with judgments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from .errors import MultiAspectError, choices
-from .io import read_run
+from ..errors import MultiAspectError, choices
+from .inputs import run_frame
 from .judgments import Judgments
-from .rankings import Rankings, run_frame
+from .rankings import Rankings
+from .trec_files import read_run
 
 __all__ = ["join", "named_runs"]
 

@@ -1,4 +1,4 @@
-"""Data frames of other libraries, read without importing those libraries."""
+"""Frames of other libraries, converted to pandas."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from .errors import MultiAspectError
+from ..errors import MultiAspectError
 
 __all__ = ["to_pandas"]
 

@@ -1,4 +1,4 @@
-"""A small test collection with three aspects, included in the package."""
+"""A small test collection judged on three aspects, shipped with the package."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def load_health() -> Collection:
 
     Examples
     --------
-    >>> from pt_multiaspect.datasets import load_health
+    >>> from pt_multiaspect.collection.datasets import load_health
     >>> health = load_health()
     >>> len(health.documents), len(health.topics), len(health.qrels)
     (54, 10, 118)

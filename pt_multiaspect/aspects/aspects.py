@@ -1,0 +1,213 @@
+"""An ordered, named set of aspects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .._numbers import spell
+from ..errors import MultiAspectError
+from .aspect import Aspect
+from .files import FILE_VERSION, file_content
+from .names import NameRegistry
+
+__all__ = ["Aspects", "aspect_name"]
+
+
+class Aspects(Mapping[str, Aspect]):
+    """An ordered mapping of aspect names to their scales.
+
+    Parameters
+    ----------
+    aspects : mapping of str to Aspect, int, sequence of grades or None
+        The aspects in the order measures take them in. An int n is a 0..n scale, None a
+        scale to be inferred. The aspect ``relevance`` is the column ``label`` or
+        ``relevance`` of the qrels; the name ``label`` is taken as ``relevance``.
+    name : str, optional
+        A name the set has in measure strings, ``TOMA(aspects='my-name')``. Named sets print
+        as their name, unnamed ones print their content. One name has one content.
+
+    Raises
+    ------
+    MultiAspectError
+        If there is no aspect, a scale is faulty, or the name stands for other content.
+
+    Examples
+    --------
+    >>> aspects = Aspects({"relevance": 2, "understandability": Aspect(3, threshold=2)})
+    >>> aspects["understandability"].threshold
+    2
+    >>> list(aspects)
+    ['relevance', 'understandability']
+    >>> print(Aspects({"relevance": 2, "credibility": 1}))
+    {'relevance': 2, 'credibility': 1}
+    """
+
+    registry: ClassVar[NameRegistry[Aspects]]
+
+    def __init__(
+        self,
+        aspects: Mapping[str, Aspect | Sequence[float] | int | None],
+        *,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(aspects, Mapping) or not aspects:
+            raise MultiAspectError(
+                f"aspects are a mapping of at least one aspect name to its scale, not {aspects!r}"
+            )
+        self._aspects: dict[str, Aspect] = {}
+        for key, aspect in aspects.items():
+            column = aspect_name(key)
+            if column in self._aspects:
+                raise MultiAspectError(f"the aspect {column!r} is declared twice")
+            try:
+                self._aspects[column] = Aspect.from_spec(aspect)
+            except MultiAspectError as error:
+                raise MultiAspectError(f"aspect {column!r}: {error}") from None
+        self.name = name
+        self._json = json.dumps(
+            {key: aspect.to_spec() for key, aspect in self._aspects.items()},
+            separators=(",", ":"),
+            ensure_ascii=False,
+        )
+        if name is not None:
+            if name in (*self._aspects, "relevance", "label"):
+                raise MultiAspectError(
+                    f"a set cannot be named {name!r} like an aspect: in a measure string that selects the column"
+                )
+            Aspects.registry.add(self)
+
+    def to_json(self) -> str:
+        """Return the content as one compact JSON object, in which measures print unnamed sets."""
+        return self._json
+
+    def to_file(self, path: str | PathLike[str]) -> None:
+        """Write the scales, and the name if there is one, to a JSON file that `from_file` reads.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced if it exists. With a name that ends in ``.json`` it can be given
+            as ``aspects=`` of any measure.
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "scales.json")
+        >>> Aspects({"relevance": 2, "credibility": Aspect(3, threshold=2)}).to_file(path)
+        >>> print(open(path).read())
+        {
+          "version": 1,
+          "aspects": {
+            "relevance": 2,
+            "credibility": {"grades": [0, 1, 2, 3], "threshold": 2}
+          }
+        }
+        >>> Aspects.from_file(path)["credibility"]
+        Aspect(grades=[0, 1, 2, 3], threshold=2)
+        """
+        specs = {key: json.dumps(aspect.to_spec(), ensure_ascii=False) for key, aspect in self._aspects.items()}
+        lines = [f"    {json.dumps(key, ensure_ascii=False)}: {spec}" for key, spec in specs.items()]
+        named = "" if self.name is None else f'  "name": {json.dumps(self.name)},\n'
+        text = f'{{\n  "version": {FILE_VERSION},\n{named}  "aspects": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
+        Path(path).expanduser().write_text(text, encoding="utf-8", newline="\n")
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Aspects:
+        """Read what `to_file` has written.
+
+        Parameters
+        ----------
+        path : str or path
+            A JSON file: an object with the keys ``version`` (1), ``aspects`` (a name and a scale per aspect)
+            and, if the set has one, ``name``.
+
+        Raises
+        ------
+        MultiAspectError
+            If the file cannot be read, has another version or unknown keys, or a scale is faulty; the
+            message starts with the name of the file.
+        """
+        try:
+            content = file_content(path)
+            return cls(content["aspects"], name=content.get("name"))
+        except MultiAspectError as error:
+            raise MultiAspectError(f"{path}: {error}") from error.__cause__
+
+    def spelled(self) -> object:
+        """What stands in a measure's printed form: a name, a small dict or JSON."""
+        if self.name is not None:
+            return self.name
+        specs = {key: aspect.to_spec() for key, aspect in self._aspects.items()}
+        return specs if all(isinstance(spec, int) for spec in specs.values()) else self._json
+
+    def __getitem__(self, key: str) -> Aspect:
+        return self._aspects[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._aspects)
+
+    def __len__(self) -> int:
+        return len(self._aspects)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{key!r}: {aspect!r}" for key, aspect in self._aspects.items())
+        return f"Aspects({{{inner}}}{'' if self.name is None else f', name={self.name!r}'})"
+
+    def __str__(self) -> str:
+        return str(self.spelled())
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        def cell(values: Iterable[float] | str) -> str:
+            return escape(values if isinstance(values, str) else ", ".join(map(spell, values)))
+
+        rows = []
+        for key, aspect in self._aspects.items():
+            if aspect.grades is None:
+                grades, values, gains, positive = "inferred from the judgments", "", "", ""
+            else:
+                scale = aspect.scale
+                grades, values = cell(scale.grades.tolist()), cell(scale.values.tolist())
+                gains = "the label itself" if scale.identity else cell(round(g, 3) for g in scale.gains.tolist())
+                positive = cell(scale.grades[scale.threshold :].tolist()) or "none"
+            if aspect.unjudged:
+                grades += f" (not judged: {cell(aspect.unjudged)})"
+            rows.append(
+                f"<tr><th>{escape(key)}</th><td>{grades}</td><td>{values}</td><td>{gains}</td>"
+                f"<td>{positive}</td></tr>"
+            )
+        caption = f"<caption>{escape(self.name)}</caption>" if self.name else ""
+        head = "".join(f"<th>{column}</th>" for column in _HTML_COLUMNS)
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Aspects) and (self._json, self.name) == (other._json, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self._json, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process learns the name with the content.
+        return _restore, (self._json, self.name)
+
+
+_HTML_COLUMNS = ("aspect", "grades, worst first", "values", "gains", "positive grades")
+
+
+def _restore(content: str, name: str | None) -> Aspects:
+    return Aspects(json.loads(content), name=name)
+
+
+Aspects.registry = NameRegistry("an aspect set")
+
+
+def aspect_name(name: object) -> str:
+    """Return the aspect a column or a user means; PyTerrier's ``label`` is the relevance."""
+    if not isinstance(name, str) or not name.strip():
+        raise MultiAspectError(f"an aspect is named by a non-empty string, not {name!r}")
+    return "relevance" if name == "label" else name

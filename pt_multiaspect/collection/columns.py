@@ -1,0 +1,144 @@
+"""Columns of qrels and runs: identifiers, their encoding, and what is a label."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from numbers import Number
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._typing import Floats, Ints
+from ..errors import MultiAspectError, choices
+
+QUERY_COLUMNS = ("qid", "query_id")
+
+
+DOCUMENT_COLUMNS = ("docno", "doc_id")
+
+
+#: Columns that identify a judgment, so that they can be no aspects.
+IDENTIFIERS = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", "iteration", "iter", "Q0", "q0")
+
+
+#: Tells the documents a user knows already; an aspect only if it is asked for.
+KNOWN = "known"
+
+
+def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
+    """Return the one column of `frame` among `candidates`."""
+    present = [column for column in candidates if column in frame.columns]
+    if len(present) != 1:
+        found = f"both {' and '.join(present)}" if present else f"the columns {choices(frame.columns)}"
+        raise MultiAspectError(f"{what} must have one column {' or '.join(candidates)}; there are {found}")
+    return frame[present[0]]
+
+
+def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:
+    """Refuse a frame that has a column twice."""
+    if frame.columns.has_duplicates:
+        twice = frame.columns[frame.columns.duplicated()].unique()
+        raise MultiAspectError(f"{what} must not have several columns of one name: {choices(twice)}")
+
+
+def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
+    """Return a column of identifiers as strings, as which they are compared, as in PyTerrier."""
+    values = column.to_numpy(dtype=object)
+    kind = pd.api.types.infer_dtype(values, skipna=False)
+    if kind in ("string", "empty"):
+        return values
+    missing = pd.isna(values)
+    if missing.any():
+        raise MultiAspectError(f"{what} has no {column.name} in row {int(np.argmax(missing))}")
+    return np.array([str(value) for value in values.tolist()], dtype=object)
+
+
+def encode(values: NDArray[np.object_]) -> tuple[Ints, NDArray[np.object_]]:
+    """Factorise strings: a code per element, and the distinct strings."""
+    # Rows of a query mostly stand together, and comparing neighbours is faster than hashing.
+    heads = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, int)
+    codes, distinct = pd.factorize(values[heads])
+    return np.repeat(codes, np.diff(heads, append=len(values))), np.asarray(distinct, dtype=object)
+
+
+def fingerprints(query: Ints, docnos: NDArray[np.object_]) -> NDArray[np.int64]:
+    """A 64-bit key per (query, document), equal for equal pairs and close for those of a query.
+
+    Different pairs may, rarely, share a key. Keys are of this process, as hashes of strings are.
+    """
+    hashes = np.fromiter(map(hash, docnos.tolist()), dtype=np.int64, count=len(docnos))
+    return (query.astype(np.int64) << 40) | ((hashes >> 24) & ((1 << 40) - 1))
+
+
+def is_numeric(column: pd.Series[Any]) -> bool:
+    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        return True
+    if getattr(column.dtype, "kind", "O") not in "OU":
+        return False
+    values = pd.Series(column[column.notna()], dtype=object)
+    # One number among other things is a faulty label column rather than none.
+    if any(isinstance(value, Number) and not isinstance(value, Enum) for value in values):
+        return True
+    # Numbers that were read as text are labels all the same; the first rows rule most texts out.
+    parts = (values.iloc[:10], values) if len(values) else ()
+    return bool(parts) and all(pd.to_numeric(part, errors="coerce").notna().all() for part in parts)
+
+
+def as_floats(column: pd.Series[Any]) -> Floats:
+    """Return a column as floats, NaN where it has no number, infinity for integers beyond the floats."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = column.astype(object)
+    try:
+        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    except OverflowError:
+        huge = column.map(lambda value: isinstance(value, int) and abs(value) > sys.float_info.max)
+        return as_floats(column.where(~huge, np.inf))
+    return np.asarray(values, dtype=np.float64)
+
+
+def _numbers(column: pd.Series[Any]) -> Floats:
+    """Return a column of labels as floats, NaN where it has no number.
+
+    Floats of 16 and 32 bits are read as the decimals they print as: 0.1 in 32 bits is not 0.1 in 64.
+    """
+    own_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
+    if getattr(own_type, "kind", "O") == "f" and own_type.itemsize < 8:
+        given: Any = column.to_numpy(dtype=own_type, na_value=np.nan)
+        distinct, place = np.unique(given, return_inverse=True)
+        return np.asarray([float(str(value)) for value in distinct], dtype=np.float64)[place]
+    if column.dtype == object:
+        short = (np.float16, np.float32)
+        column = column.map(lambda value: float(str(value)) if isinstance(value, short) else value)
+    return as_floats(column)
+
+
+#: Columns that seldom hold labels, whatever their values.
+_UNLIKELY = re.compile(
+    r"(assessor|annotator|judge|worker|user|session|topic)(_?(id|no|nr|number|name))?|"
+    r"(.*_)?id|index|timestamp|time|date|year|rank|score|fold|price",
+    re.IGNORECASE,
+).fullmatch
+
+
+#: The number of grades of the longest usual scale, 0 to 10.
+_USUAL_GRADES = 11
+
+
+def doubt(name: str, labels: Floats) -> str | None:
+    """Say why a column is hardly one of labels, if there is a reason."""
+    if _UNLIKELY(name):
+        return "by its name"
+    distinct = np.unique(labels[~np.isnan(labels)])
+    if (distinct != np.floor(distinct)).any():
+        return "values that are not whole numbers"
+    return f"{len(distinct)} distinct values" if len(distinct) > _USUAL_GRADES else None
+
+
+def shortened(items: Sequence[str]) -> str:
+    """Write out up to ten of `items`."""
+    return ", ".join(items) if len(items) <= 10 else ", ".join([*items[:10], "…"])

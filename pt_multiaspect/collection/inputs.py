@@ -1,0 +1,110 @@
+"""Qrels and runs in any accepted form, as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors import MultiAspectError, choices
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
+from .frames import to_pandas
+
+__all__ = ["qrels_frame", "run_columns", "run_frame"]
+
+
+def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
+    """Turn qrels into a frame; also tell whether its label columns have positions but no names."""
+    frame = to_pandas(qrels)
+    if frame is not None:
+        return frame, False
+    if isinstance(qrels, Mapping):
+        return _frame_of_mapping(qrels)
+    if isinstance(qrels, Iterable) and not isinstance(qrels, str | bytes):
+        rows = list(qrels)
+        fields = next((row._fields for row in rows if hasattr(row, "_fields")), None)
+        if not rows:
+            return pd.DataFrame({"query_id": [], "doc_id": [], "relevance": []}), False
+        if fields is not None and all(getattr(row, "_fields", None) == fields for row in rows):
+            return pd.DataFrame(rows, columns=list(fields)), False
+        raise MultiAspectError(
+            f"an iterable of qrels holds namedtuples with the same fields throughout, not {rows[0]!r} …"
+        )
+    raise MultiAspectError(
+        "qrels are a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or Judgments, "
+        f"not {type(qrels).__name__}; files are read by read_qrels"
+    )
+
+
+def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
+    ids: list[tuple[Any, Any]] = []
+    labels: list[Any] = []
+    for qid, documents in qrels.items():
+        if not isinstance(documents, Mapping):
+            raise MultiAspectError(
+                f"qrels as a dict are {{qid: {{docno: labels}}}}; query {qid!r} has {documents!r}"
+            )
+        for docno, label in documents.items():
+            ids.append((qid, docno))
+            labels.append(label)
+    frame = pd.DataFrame(ids, columns=["query_id", "doc_id"])
+    first = labels[0] if labels else 0
+    if isinstance(first, Mapping):
+        if not all(isinstance(label, Mapping) for label in labels):
+            raise MultiAspectError("some labels of the qrels are dicts and some are not")
+        return frame.join(pd.DataFrame(labels)), False
+    if isinstance(first, tuple | list):
+        lengths = {len(label) if isinstance(label, tuple | list) else 1 for label in labels}
+        if lengths != {len(first)}:
+            raise MultiAspectError(f"label tuples of the qrels differ in length: {choices(sorted(lengths))}")
+        fields = getattr(first, "_fields", None)
+        names = fields or ["relevance", *(f"aspect_{index}" for index in range(2, len(first) + 1))]
+        return frame.join(pd.DataFrame([tuple(label) for label in labels], columns=list(names))), fields is None
+    if any(isinstance(label, Mapping | tuple | list) for label in labels):
+        raise MultiAspectError("some labels of the qrels are single numbers and some are not")
+    return frame.assign(relevance=labels), False
+
+
+def run_frame(run: object) -> pd.DataFrame:
+    """Return a run in any accepted form as a frame ``query_id doc_id score`` with string identifiers."""
+    frame, qids, docnos = run_columns(run)
+    return pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": as_floats(frame["score"])})
+
+
+def run_columns(run: object) -> tuple[pd.DataFrame, NDArray[np.object_], NDArray[np.object_]]:
+    """A run as a frame, with the query and the document of each row as strings."""
+    frame = _run_in_any_form(run)
+    check_distinct_columns(frame, "a run")
+    query, document = (id_column(frame, columns, "a run") for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
+    return frame, identifiers(query, "the run"), identifiers(document, "the run")
+
+
+def _run_in_any_form(run: object) -> pd.DataFrame:
+    frame = to_pandas(run)
+    if frame is not None:
+        return frame
+    if isinstance(run, Mapping):
+        for qid, documents in run.items():
+            if not isinstance(documents, Mapping):
+                raise MultiAspectError(
+                    f"a run as a dict is {{qid: {{docno: score}}}}; query {qid!r} has {documents!r}"
+                )
+        rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
+        return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+    if isinstance(run, Iterable) and not isinstance(run, str | bytes):
+        documents = list(run)
+        if not documents:
+            return pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
+        fields = getattr(documents[0], "_fields", None)
+        if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
+            return pd.DataFrame(documents, columns=list(fields))
+        raise MultiAspectError(
+            f"an iterable as a run holds namedtuples with the same fields throughout, not {documents[0]!r} …"
+        )
+    raise MultiAspectError(
+        "a run is a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, "
+        f"not {type(run).__name__}; files are read by read_run"
+    )

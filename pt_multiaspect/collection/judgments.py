@@ -1,0 +1,354 @@
+"""Judgments: qrels with any number of label columns, ready to be joined with runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._numbers import spell
+from .._typing import Floats, Ints
+from ..aspects.aspect import Aspect, Scale
+from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.inference import infer_grades
+from ..aspects.parameter import AspectSpec
+from ..errors import MultiAspectError, choices, counted, warn_once
+from .columns import (
+    DOCUMENT_COLUMNS,
+    IDENTIFIERS,
+    KNOWN,
+    QUERY_COLUMNS,
+    _numbers,
+    check_distinct_columns,
+    doubt,
+    encode,
+    fingerprints,
+    id_column,
+    identifiers,
+    is_numeric,
+    shortened,
+)
+from .inputs import qrels_frame
+from .views import AspectView
+
+__all__ = ["Judgments"]
+
+_CREDIBILITY, _MISSPELT = "credibility", "redibility"
+
+
+T = TypeVar("T")
+
+
+class Judgments:
+    """The judgments of a collection, ready to be joined with any number of runs.
+
+    Built once from wide qrels and used for all runs and measures.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict or iterable of namedtuples
+        One row a judged (query, document) with a numeric column per aspect: a DataFrame (of pandas,
+        Polars, PyArrow) with ``qid docno label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno:
+        label}}`` whose labels are numbers, tuples, namedtuples or dicts; or namedtuples such
+        as those of ir_datasets. A missing label is NaN or None.
+
+    Raises
+    ------
+    MultiAspectError
+        If columns are missing or ambiguous, or a pair is judged twice with different labels.
+
+    Examples
+    --------
+    >>> judgments = Judgments({"q1": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 0}}})
+    >>> judgments.label_names
+    ('relevance', 'credibility')
+    >>> len(judgments)
+    2
+    """
+
+    def __init__(self, qrels: object) -> None:
+        frame, self._positional = qrels_frame(qrels)
+        if frame is qrels:
+            # Labels are read later, when the caller may have sorted or changed the frame.
+            frame = frame.copy()
+        check_distinct_columns(frame, "qrels")
+        query_column = id_column(frame, QUERY_COLUMNS, "qrels")
+        document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
+        if "label" in frame.columns and "relevance" in frame.columns:
+            raise MultiAspectError(
+                "qrels have both a column label and a column relevance; both mean the aspect relevance: "
+                f"drop or rename one (columns: {choices(frame.columns)})"
+            )
+        query, qids = encode(identifiers(query_column, "qrels"))
+        docnos = identifiers(document_column, "qrels")
+        document, _ = encode(docnos)
+        by_name = np.argsort(qids)
+        rank_of = np.empty(len(qids), dtype=np.intp)
+        rank_of[by_name] = np.arange(len(qids))
+        #: The queries in the order of their names, to which all values are aligned.
+        self.qids: NDArray[np.object_] = qids[by_name]
+        self._query_index = pd.Index(self.qids, dtype=object)
+        pairs = rank_of[query] * (document.max(initial=0) + 1) + document
+        # Rows of the frame that repeat a pair are merged.
+        _, self._first, self._pair = np.unique(pairs, return_index=True, return_inverse=True)
+        #: The query and the document of each judged pair, sorted by query.
+        self.pool_query: Ints = rank_of[query[self._first]]
+        self.docnos: NDArray[np.object_] = docnos[self._first]
+        self._frame = frame
+        self._labels: dict[str, Floats] = {}
+        self._cache: dict[Hashable, Any] = {}
+        names: list[str] = []
+        for column in frame.columns:
+            if isinstance(column, str) and column not in (*IDENTIFIERS, KNOWN):
+                relevance = aspect_name(column) == "relevance"
+                if relevance or is_numeric(frame[column]):
+                    names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
+        #: The aspects that are evaluated when a measure names none.
+        self.label_names: tuple[str, ...] = tuple(names)
+
+    def __len__(self) -> int:
+        """The number of judged (query, document) pairs."""
+        return len(self.docnos)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Judgments: {len(self.qids)} queries, {len(self)} documents judged for {choices(self.label_names)}>"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}}
+
+    @classmethod
+    def of(cls, qrels: object) -> Judgments:
+        """Return `qrels` if they are Judgments already, else build them."""
+        return qrels if isinstance(qrels, Judgments) else cls(qrels)
+
+    def in_order(self) -> Judgments:
+        """Return the same judgments with the documents of a query in the order of their names."""
+        place = np.empty(len(self), dtype=np.intp)
+        place[np.lexsort((pd.factorize(self.docnos, sort=True)[0], self.pool_query))] = np.arange(len(self))
+        # With all rows of a pair that is judged more than once, lest labels that differ pass unseen.
+        ordered = Judgments(self._frame.iloc[np.argsort(place[self._pair], kind="stable")])
+        ordered._positional = self._positional
+        return ordered
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries that have judgments."""
+        return len(self.qids)
+
+    def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Spread values of judged pairs over the rows of the qrels, in the order they came in."""
+        return np.asarray(values[self._pair])
+
+    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` gives, made once per `key` for all measures and runs."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        result: T = self._cache[key]
+        return result
+
+    def queries_of(self, qids: NDArray[np.object_]) -> Ints:
+        """The position of each of `qids` among the judged queries, -1 for others."""
+        return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
+
+    @property
+    def _sorted_fingerprints(self) -> tuple[NDArray[np.int64], Ints]:
+        """The keys of the judged pairs in increasing order with an end mark, and their rows."""
+
+        def make() -> tuple[NDArray[np.int64], Ints]:
+            keys = fingerprints(self.pool_query, self.docnos)
+            order = np.argsort(keys)
+            return np.append(keys[order], np.iinfo(np.int64).max), order
+
+        return self.cached("fingerprints", make)
+
+    def rows_of(self, query: Ints, docnos: NDArray[np.object_], keys: NDArray[np.int64]) -> Ints:
+        """The judged pair of each (query, document), -1 where it is not judged.
+
+        Parameters
+        ----------
+        query, docnos, keys : ndarray of shape (n,)
+            Positions of the queries, documents, and their `fingerprints`.
+        """
+        known, row_of = self._sorted_fingerprints
+        place = np.searchsorted(known, keys)
+        rows = np.full(len(keys), -1, dtype=np.intp)
+        candidates = np.flatnonzero(known[place] == keys)
+        while len(candidates):
+            row = row_of[np.minimum(place[candidates], len(row_of) - 1)]
+            same = (self.docnos[row] == docnos[candidates]) & (self.pool_query[row] == query[candidates])
+            rows[candidates[same]] = row[same]
+            # Another pair with the same key: look at the next one.
+            candidates = candidates[~same]
+            place[candidates] += 1
+            candidates = candidates[known[place[candidates]] == keys[candidates]]
+        return rows
+
+    # -- labels -----------------------------------------------------------------------------
+
+    def labels(self, name: str) -> Floats:
+        """Return the labels of one aspect as given, a float per judged pair, NaN where missing."""
+        if name not in self._labels:
+            self._labels[name] = self._read_labels(name)
+        return self._labels[name]
+
+    def _aspect_of(self, column: str) -> str:
+        """The aspect a column holds: ir_datasets has qrels whose credibility is misspelt."""
+        return _CREDIBILITY if column == _MISSPELT and _CREDIBILITY not in self._frame.columns else column
+
+    def _column_of(self, name: str) -> str | None:
+        candidates = {"relevance": ("label", "relevance"), _CREDIBILITY: (_CREDIBILITY, _MISSPELT)}.get(
+            name, (name,)
+        )
+        return next((column for column in candidates if column in self._frame.columns), None)
+
+    def _read_labels(self, name: str) -> Floats:
+        column_name = self._column_of(name)
+        if column_name is None:
+            raise self._missing([name])
+        if column_name == _MISSPELT and name == _CREDIBILITY:
+            warn_once(
+                f"the column {_MISSPELT} of the qrels is read as {_CREDIBILITY}. Rename it, as in "
+                f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
+            )
+        column = self._frame[column_name]
+        if getattr(column.dtype, "kind", "O") in "mMc":
+            raise MultiAspectError(f"the column {column_name} has the type {column.dtype}; labels are numbers")
+        values = _numbers(column)
+        faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
+        if len(faulty):
+            row, given = int(faulty[0]), column.iloc[int(faulty[0])]
+            shown = "an integer beyond 1.8e308" if isinstance(given, int) else repr(given)
+            raise MultiAspectError(
+                f"{self._where(self._pair[row])} has the {column_name} {shown}, which is no "
+                "finite number; labels are numbers, missing ones NaN"
+            )
+        result = values[self._first]
+        other = result[self._pair]
+        conflicts = np.flatnonzero((values != other) & ~(np.isnan(values) & np.isnan(other)))
+        if len(conflicts):
+            row = int(conflicts[0])
+            raise MultiAspectError(
+                f"{self._where(self._pair[row])} is judged more than once, with the {column_name} "
+                f"{spell(float(other[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
+            )
+        return result
+
+    def _where(self, row: int) -> str:
+        return f"document {self.docnos[row]} of query {self.qids[self.pool_query[row]]}"
+
+    def _missing(self, missing: Sequence[str]) -> MultiAspectError:
+        registered = choices(Aspects.registry)
+        return MultiAspectError(
+            f"the qrels have no column for the aspect {choices(missing)}; the aspects there are: "
+            f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of "
+            f"aspects: {registered})"
+        )
+
+    # -- aspects ----------------------------------------------------------------------------
+
+    def views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
+        """Return the aspects a measure asks for, coded on their declared or inferred scales.
+
+        Parameters
+        ----------
+        spec : Aspects, tuple of str or None
+            Declared scales, columns by name, or None for all label columns.
+
+        Raises
+        ------
+        MultiAspectError
+            If a column is missing (the message lists those there are), a label is no number,
+            or lies above or between declared grades.
+        """
+        return self.cached(("views", spec), lambda: self._make_views(spec))
+
+    def _make_views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
+        names = self.label_names if spec is None else tuple(spec)
+        columns: Mapping[str, str] = {name: name for name in names}
+        if self._positional and len(names) == len(self.label_names) and spec is not None:
+            columns = dict(zip(names, self.label_names, strict=True))
+        missing = [name for name in names if self._column_of(columns[name]) is None]
+        if missing:
+            raise self._missing(missing)
+        if not names:
+            raise MultiAspectError(
+                "the qrels have no numeric label column; give at least label or relevance "
+                f"(columns: {choices(self._frame.columns)})"
+            )
+        if spec is None:
+            self._check_columns(names)
+        declared = spec if isinstance(spec, Aspects) else {}
+        return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        """Warn of columns that are evaluated as aspects, unasked, but hardly hold labels."""
+        doubts = {name: doubt(name, self.labels(name)) for name in names if name != "relevance"}
+        doubtful = [name for name in names if doubts.get(name)]
+        if doubtful:
+            likely = [name for name in names if name not in doubtful] or list(names)
+            warn_once(
+                "no aspects were selected, so every numeric column of the qrels is an aspect, including some that "
+                f"hardly hold labels: {choices(f'{name} ({doubts[name]})' for name in doubtful)}. Select the "
+                f"aspects, as in aspects={likely!r}, or declare their scales",
+                key=f"columns: {choices(map(repr, doubtful))}",
+            )
+
+    def view(self, name: str, spec: AspectSpec) -> AspectView:
+        """Return one aspect by name, on the scale `spec` declares for it, if it does."""
+        name = aspect_name(name)
+        if spec is None:
+            return self.views((name,))[0]
+        if name not in spec:
+            raise MultiAspectError(f"the aspect {name} is not among the aspects given: {choices(spec)}")
+        return next(view for view in self.views(spec) if view.name == name)
+
+    def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
+        return self.cached(("view", name, column, aspect), lambda: self._make_view(name, column, aspect))
+
+    def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
+        labels = self.labels(column)
+        aspect = aspect or Aspect()
+        if aspect.unjudged:
+            labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
+        inferred = aspect.grades is None
+        if inferred:
+            aspect = aspect.with_grades(infer_grades(labels, identity=aspect.gains == "identity"))
+        return AspectView(
+            name=name,
+            aspect=aspect,
+            inferred=inferred,
+            n_queries=self.n_queries,
+            pool_query=self.pool_query,
+            label=labels,
+            grade=self._grade(name, labels, aspect.scale),
+        )
+
+    def _grade(self, name: str, labels: Floats, scale: Scale) -> Ints:
+        # TREC marks junk by -1 and -2; any other label below the scale is hardly meant as the lowest grade.
+        below = labels < scale.grades[0] if scale.greater_is_better else labels > scale.grades[0]
+        codes = np.unique(labels[below & ((labels >= 0) | (labels < -2))])
+        if len(codes):
+            listed = [spell(code) for code in codes.tolist()]
+            warn_once(
+                f"{name} has labels below its lowest grade {spell(float(scale.grades[0]))}, which are evaluated as "
+                f"that grade: {shortened(listed)}. If they mean 'not judged', declare "
+                f"Aspect(unjudged=[{shortened(listed)}]); if they are codes of another kind, map them to grades",
+                key=f"{scale}: {','.join(listed)}",
+                group=f"codes: {name}",
+            )
+        index, wrong = scale.positions(labels)
+        if len(wrong):
+            row = int(wrong[0])
+            sign = 1.0 if scale.greater_is_better else -1.0
+            above = sign * labels[row] > sign * scale.grades[-1]
+            raise MultiAspectError(
+                f"{self._where(row)} has the {name} label {spell(float(labels[row]))}, which is "
+                f"{'above the top grade' if above else 'between two grades'}; the grades, worst first, are {scale} "
+                f"{counted(len(wrong), 'label')}; declare a code that means 'not judged' by Aspect(unjudged=[…])"
+            )
+        return index

@@ -1,0 +1,208 @@
+"""From the bytes of a TREC file to columns; malformed lines are explained."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .._typing import Floats
+from ..errors import MultiAspectError
+
+Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
+
+
+_BLOCK = 1 << 22  # bytes split at once: bounds the memory that the short-lived pieces take
+
+
+def is_whole(values: Floats) -> npt.NDArray[np.bool_]:
+    # Beyond 2**53 neighbouring integers share a float64, so "whole" would mean nothing.
+    whole: npt.NDArray[np.bool_] = (np.abs(values) <= 2.0**53) & (np.floor(values) == values)
+    return whole
+
+
+@dataclass(frozen=True)
+class NumberField:
+    """What a numeric field may hold."""
+
+    expected: str
+    accepts: Callable[[Floats], npt.NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class LineFormat:
+    """The fields of a line: `ids` and `numbers` by position, all others are passed over."""
+
+    fields: tuple[str, ...]
+    ids: Mapping[int, str]
+    numbers: Mapping[int, tuple[str, NumberField]]
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(self.fields)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file's bytes, known to be UTF-8 without NUL, ending in a newline."""
+
+    name: str
+    data: bytes
+
+    def lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes, list[bytes]]]:
+        """Give number, line and fields of every line that is not blank."""
+        first = self.data.count(b"\n", 0, start) + 1
+        for number, line in enumerate(self.data[start:end].split(b"\n"), first):
+            if fields := line.split():
+                yield number, line, fields
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        start = 0
+        while start < len(self.data):
+            end = self.data.find(b"\n", min(start + _BLOCK, len(self.data) - 1)) + 1
+            yield start, end
+            start = end
+
+
+def load(source: Source) -> Text:
+    name, data = _read_bytes(source)
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise MultiAspectError(f"{name}: a damaged gzip file: {error}") from error
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise MultiAspectError(
+            f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
+            "expected a TREC file in UTF-8, plain or gzip"
+        ) from error
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise MultiAspectError(
+            f"{name}:{line}: binary data (a NUL byte); expected a TREC file in UTF-8, plain or gzip"
+        )
+    return Text(name, data if data.endswith(b"\n") else data + b"\n")
+
+
+def _read_bytes(source: Any) -> tuple[str, bytes]:
+    if hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        name = name if isinstance(name, str) else f"<{type(source).__name__}>"
+    elif isinstance(source, str | os.PathLike):
+        name = os.fsdecode(source)
+    else:
+        raise MultiAspectError(f"expected a path or an open file, got {type(source).__name__}")
+    try:
+        if hasattr(source, "read"):
+            content = source.read()
+        else:
+            with open(os.path.expanduser(name), "rb") as file:
+                content = file.read()
+    except FileNotFoundError as error:
+        raise MultiAspectError(f"{name}: no such file") from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise MultiAspectError(f"{name}: cannot be read: {reason}") from error
+    # A lone surrogate is let through here: it is no UTF-8 either, and is reported as such.
+    return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
+
+
+class _Strings(dict[bytes, str]):
+    """Decodes ids, giving the same object for the same id."""
+
+    def __missing__(self, key: bytes) -> str:
+        self[key] = text = key.decode("utf-8")
+        return text
+
+
+def parse_lines(text: Text, layout: LineFormat) -> pd.DataFrame:
+    # Python's own split and float: as fast here as pandas.read_csv, the same in every
+    # version of pandas, and without its readings of "NA", "True", quotes and short lines.
+    strings = _Strings()
+    ids: dict[str, list[str]] = {column: [] for column in layout.ids.values()}
+    numbers: dict[str, list[Floats]] = {column: [] for column, _ in layout.numbers.values()}
+    for start, end in text.blocks():
+        fields, values = _split_block(text, layout, start, end)
+        for position, column in layout.ids.items():
+            ids[column].extend(map(strings.__getitem__, fields[position]))
+        for column, converted in values.items():
+            numbers[column].append(converted)
+    if not ids["qid"]:
+        raise MultiAspectError(f"{text.name}: the file is empty; expected lines `{layout}`")
+    return pd.DataFrame({**ids, **{column: np.concatenate(parts) for column, parts in numbers.items()}})
+
+
+def _split_block(
+    text: Text, layout: LineFormat, start: int, end: int
+) -> tuple[list[list[bytes]], dict[str, Floats]]:
+    """Split whole lines into columns, and raise for the first malformed line."""
+    width = len(layout.fields)
+    rows = text.data.count(b"\n", start, end)
+    # NUL does not occur in the data, so it can mark the ends of lines among the fields: one
+    # split then serves the whole block, and the marks show whether all lines are as they should.
+    pieces = text.data[start:end].replace(b"\n", b" \0 ").split()
+    if len(pieces) == rows * (width + 1) and pieces[width :: width + 1] == [b"\0"] * rows:
+        fields = [pieces[position :: width + 1] for position in range(width)]
+        values = _convert(fields, layout)
+        if values is not None:
+            return fields, values
+    good = []
+    for number, line, found in text.lines(start, end):
+        _check_line(text.name, number, line, found, layout)
+        good.append(found)
+    fields = [list(column) for column in zip(*good, strict=True)] or [[] for _ in range(width)]
+    values = _convert(fields, layout)
+    assert values is not None  # every line has just been checked by the same rule
+    return fields, values
+
+
+def _convert(fields: Sequence[Sequence[bytes]], layout: LineFormat) -> dict[str, Floats] | None:
+    """Convert the numeric columns, or give None if some value is not acceptable."""
+    values = {}
+    for position, (column, number) in layout.numbers.items():
+        converted = _floats(fields[position], number)
+        if converted is None:
+            return None
+        values[column] = converted
+    return values
+
+
+def _floats(fields: Sequence[bytes], number: NumberField) -> Floats | None:
+    try:
+        values = np.fromiter(map(float, fields), np.float64, len(fields))
+    except ValueError:
+        return None
+    # float() also reads Python's 1_000, which no other tool takes for a number.
+    return None if b"_" in b"".join(fields) or not np.all(number.accepts(values)) else values
+
+
+def _check_line(name: str, number: int, line: bytes, found: list[bytes], layout: LineFormat) -> None:
+    width = len(layout.fields)
+    if len(found) != width:
+        hint = layout.hint if len(found) > width else ""
+        raise MultiAspectError(
+            f"{name}:{number}: {len(found)} {'field' if len(found) == 1 else 'fields'} "
+            f"where {width} were expected ({layout}): {excerpt(line)}{hint}"
+        )
+    for position, (column, kind) in layout.numbers.items():
+        if _floats([found[position]], kind) is None:
+            raise MultiAspectError(
+                f"{name}:{number}: {column} is {excerpt(found[position])} where {kind.expected} was "
+                f"expected (query {excerpt(found[0])}, document {excerpt(found[2])}): {excerpt(line)}"
+            )
+
+
+def excerpt(piece: bytes, limit: int = 80) -> str:
+    text = piece.decode("utf-8").strip()
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")

@@ -1,0 +1,156 @@
+"""One aspect of all judged documents, coded on its scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._numbers import spell
+from .._typing import Bools, Floats, Ints
+from ..aspects.aspect import Aspect, Scale
+from ..errors import MultiAspectError, warn_once
+from ..kernels.target import Target
+from .columns import _USUAL_GRADES
+
+__all__ = ["AspectView"]
+
+#: A scale of so many grades, or such a fraction of positive documents, makes the default threshold doubtful.
+_LONG_SCALE, _MOSTLY = 6, 0.85
+
+
+#: The fraction of positive documents is only looked at in pools of this size.
+_MIN_POOL = 10
+
+
+@dataclass(frozen=True, eq=False)
+class AspectView:
+    """One aspect of all judged documents, coded on its scale."""
+
+    name: str
+    #: The aspect with its grades, given or inferred.
+    aspect: Aspect
+    #: Whether the scale had to be inferred.
+    inferred: bool
+    n_queries: int
+    pool_query: Ints
+    #: The labels as given, NaN where this aspect is not judged or the label says so.
+    label: Floats
+    #: Grade indices, 0 for the worst grade, below it, and where not judged.
+    grade: Ints
+
+    @property
+    def scale(self) -> Scale:
+        """The aspect's scale as arrays."""
+        return self.aspect.scale
+
+    @cached_property
+    def known(self) -> Bools:
+        """Which documents have a label."""
+        return ~np.isnan(self.label)
+
+    @cached_property
+    def positive(self) -> Bools:
+        """Which documents reach the threshold."""
+        return self.known & (self.grade >= self.scale.threshold)
+
+    @cached_property
+    def other_reading(self) -> Aspect | None:
+        """The aspect on a scale that starts at 1, if it was inferred from 0 but no label is 0."""
+        if not self.inferred or self.scale.identity or self.scale.is_fractional:
+            return None
+        distinct = np.unique(self.label[self.known])
+        if len(distinct) < 2 or distinct[0] <= 0 or self.aspect.threshold is not None:
+            return None
+        return Aspect(
+            range(1, len(self.scale)),
+            greater_is_better=self.aspect.greater_is_better,
+            unjudged=self.aspect.unjudged,
+        )
+
+    def check_threshold(self) -> None:
+        """Warn if the default threshold, which a measure reads, hardly separates the documents."""
+        if self._threshold_warning is not None:
+            warn_once(self._threshold_warning, key=str(self.scale), group=f"threshold: {self.name}")
+
+    @cached_property
+    def _threshold_warning(self) -> str | None:
+        n_judged, n_grades = int(self.known.sum()), len(self.scale)
+        if self.aspect.threshold is not None or n_grades <= 2 or not n_judged:
+            return None
+        fraction = float(self.positive.sum()) / n_judged
+        what = (
+            f"the threshold of {self.name} is not declared, so every grade above the lowest is positive: "
+            f"{fraction:.0%} of the judged documents ({n_judged}), on the scale {self.scale}"
+        )
+        if self.other_reading is not None:
+            return (
+                f"{what}. No label is 0. If the scale starts at 1, declare {self.name}: {self.other_reading!r}; "
+                f"if it starts at 0, {self.name}: {self._with_threshold(1)}"
+            )
+        if n_grades < _LONG_SCALE and (fraction < _MOSTLY or n_judged < _MIN_POOL):
+            return None
+        return f"{what}. Declare the lowest positive grade, as in {self._with_threshold(n_grades // 2)}"
+
+    def _with_threshold(self, index: int) -> str:
+        """How the aspect is declared with the grade at `index` as threshold."""
+        grade, spec = float(self.scale.grades[index]), self.aspect.to_spec()
+        if isinstance(spec, int):
+            return f"Aspect({spec}, threshold={spell(grade)})"
+        if len(self.scale) > _USUAL_GRADES:
+            return f"Aspect(…, threshold={spell(grade)})"
+        return repr(Aspect(**{**spec, "threshold": grade}))
+
+    @cached_property
+    def probability(self) -> Floats:
+        """P of the gain family, with one element more at the end for unjudged documents."""
+        if not self.scale.identity:
+            return np.asarray(self.scale.gains[np.append(self.grade, 0)], dtype=np.float64)
+        worst = self.scale.grades[0]
+        labels = np.append(np.where(self.known, np.maximum(self.label, worst), worst), worst)
+        if labels.min() < 0 or labels.max() > 1:
+            raise MultiAspectError(
+                f"{self.name} has gains='identity', so its labels must be probabilities in [0, 1]; "
+                f"they go from {spell(float(labels.min()))} to {spell(float(labels.max()))}"
+            )
+        return labels
+
+    @cached_property
+    def top_probability(self) -> float:
+        """The greatest P the scale has."""
+        return 1.0 if self.scale.identity else float(self.scale.gains.max())
+
+    def at_least(self, rel: float) -> Bools:
+        """Which documents have at least the label `rel`, in the scale's direction."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(
+                self.label >= rel if self.scale.greater_is_better else self.label <= rel, dtype=np.bool_
+            )
+
+    @cached_property
+    def junk(self) -> Floats:
+        """0 for an ordinary label, the distance below the worst grade or 0 of a junk label, NaN without a label."""
+        upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
+        return np.minimum(upwards, 0.0)
+
+    def mapped(self, gains: Mapping[float, float]) -> Floats:
+        """The labels themselves, at least 0, with some of them replaced by other gains."""
+        gain = np.nan_to_num(self.label)
+        for label, value in gains.items():
+            gain[self.label == label] = value
+        return np.maximum(gain, 0.0)
+
+    @cached_property
+    def target(self) -> Target:
+        """This aspect as a base measure sees it."""
+        values = np.maximum(self.scale.values, 0.0)
+        return Target(
+            n_queries=self.n_queries,
+            query=self.pool_query,
+            gain=np.where(self.known, values[self.grade], 0.0),
+            top=float(values[-1]),
+            source=self,
+            bottom=float(values[0]),
+        )
