@@ -65,10 +65,11 @@ def _check_discount(form: Linear, query: Ints) -> None:
 def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
     from scipy.optimize import linear_sum_assignment
 
-    gains = np.stack(
-        [weight[query] * form.normalised_gain for form, weight in forms if isinstance(form, Linear)]
-        or [np.zeros(len(query))]
-    )
+    linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
+    others = [(form, weight) for form, weight in forms if not isinstance(form, Linear)]
+    gains = np.zeros((len(linear), len(query)))
+    for place, (form, weight) in enumerate(linear):
+        gains[place] = weight[query] * form.normalised_gain
     leaves_out = all(form.LEAVES_OUT for form, _ in forms)
     # In an order of their own, useful documents first, so that sums do not depend on that of the qrels.
     order = np.lexsort((*gains, ~gains.any(axis=0), query))
@@ -79,9 +80,13 @@ def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> In
     for index in range(n_queries):
         documents = placed_ones[bounds[index] : bounds[index + 1]]
         ranks = np.arange(1, len(documents) + 1)
-        worth = np.zeros((len(documents), len(documents)))
-        for form, weight in forms:
-            worth += weight[index] * form.worth(index, documents, ranks)
+        of_query = np.full(len(ranks), index)
+        discounts = np.array([form.discounts(ranks, of_query) for form, _ in linear]).reshape(
+            gains.shape[0], len(ranks)
+        )
+        worth = gains[:, documents].T @ discounts
+        for other, weight in others:
+            worth += weight[index] * other.worth(index, documents, ranks)
         row, column = linear_sum_assignment(worth, maximize=True)
         rank[documents[row]] = column + 1
     return rank
