@@ -18,7 +18,7 @@ from .collection.runs import join, named_runs
 from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
 from .integration.labels import record, recorded
 from .integration.parsing import parse_all
-from .measures import Measure
+from .integration.provider import supports
 
 __all__ = ["aggregate", "evaluate"]
 
@@ -178,11 +178,11 @@ def _evaluate(
 def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, AnyMeasure]]) -> pd.DataFrame:
     """The long frame of one run."""
     run, rankings = join(name, run, judgments)
-    foreign = {measure for _, measure in labelled if not isinstance(measure, Measure)}
+    foreign = {measure for _, measure in labelled if not supports(measure)}
     elsewhere = _standard(foreign, run, judgments) if foreign else {}
     parts = []
     for label, measure in labelled:
-        if isinstance(measure, Measure):
+        if supports(measure):
             measure.validate_params()
             values = measure.evaluate(rankings)
         else:

@@ -21,6 +21,9 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
+# The column trust of the judgments has fractions, and some plots are drawn of all columns.
+pytestmark = pytest.mark.filterwarnings("ignore:no aspects were selected:pt_multiaspect.MultiAspectWarning")
+
 LONG = "TOMA(base='nDCG',distance='manhattan',aspects={'relevance': 2, 'understandability': 3, 'trust': 10})@10"
 TWO = {"relevance": 3, "correctness": 2}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ir_measures import Measure
-
 from ..aspects.aspects import aspect_name
 from ..errors import MultiAspectError, choices
 from .adapters import as_base
@@ -130,9 +128,7 @@ def _parse(base: object) -> Base:
     reason = getattr(base, "NOT_A_BASE", None)
     if reason is not None:
         raise MultiAspectError(f"{base} cannot be a base: {reason}")
-    if isinstance(base, Base):
-        return base
-    if not isinstance(base, Measure):
+    if not hasattr(base, "SUPPORTED_PARAMS"):
         raise MultiAspectError(f"a base is an ir-measures measure or the name of one, not {base!r}")
     check_params(base, "the base ")
     return as_base(base)

@@ -18,6 +18,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
+from ..integration.provider import supports
 from ..measures import Measure, On
 from .scales import Judged
 
@@ -43,7 +44,7 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
     """
     rows, refused = [], {}
     for label, measure in measures.items():
-        if not isinstance(measure, Measure):
+        if not supports(measure):
             continue
         try:
             measure.validate_params()
@@ -141,9 +142,9 @@ def _changed(aspect: Aspect, what: str) -> list[Aspect]:
         return [] if gains is None else [_aspect(grades, values, gains**2 * 0.9 + 0.05, threshold, upwards)]
     longer = np.append(grades, grades[-1] + (1.0 if upwards else -1.0))
     if gains is not None:
-        is_linear = np.allclose(gains, Aspect(grades.tolist(), greater_is_better=upwards).scale.gains)
+        on_line = np.allclose(gains, Aspect(grades.tolist(), greater_is_better=upwards).scale.gains)
         linear = Aspect(longer.tolist(), greater_is_better=upwards).scale.gains
-        gains = linear if is_linear else np.append(gains, gains[-1])
+        gains = linear if on_line else np.append(gains, gains[-1])
     return [_aspect(longer, np.append(values, values[-1] + 1.0), gains, threshold, upwards)]
 
 

@@ -12,7 +12,6 @@ from ir_measures import Measure
 from .._typing import Floats, Ints
 from ..aspects.aspect import Aspect
 from ..collection.views import AspectView
-from ..measures import TOMA
 from ..orders.distance import exponent_of
 from .retrieved import Retrieved
 from .scales import Judged, used_labels
@@ -98,6 +97,6 @@ def direction(view: AspectView) -> dict[str, Any]:
 
 def has_distance(measure: Measure) -> bool:
     """Whether a measure is a TOMA by a Minkowski distance, to which each aspect adds its part."""
-    if not isinstance(measure, type(TOMA)) or measure["order"] is not None:
+    if "distance" not in measure.SUPPORTED_PARAMS or measure["order"] is not None:
         return False
     return exponent_of(measure["distance"]) is not None

@@ -9,7 +9,6 @@ import ir_measures
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, warn_once
-from ..measures import Measure
 from .parsing import parse, parse_all
 
 __all__ = ["lower_is_better", "record", "recorded"]
@@ -100,4 +99,4 @@ def _read(text: object) -> ir_measures.Measure | None:
 
 def lower_is_better(measure: ir_measures.Measure | None) -> bool:
     """Tell whether lower values of a measure are better; of measures nobody knows, higher values are."""
-    return isinstance(measure, Measure) and measure.lower_is_better
+    return bool(getattr(measure, "lower_is_better", False))

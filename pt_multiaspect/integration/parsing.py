@@ -12,6 +12,7 @@ from ir_measures import ERR, RBP
 from ..bases.strings import check_params, read_measure
 from ..errors import MultiAspectError, choices
 from ..measures import CAM, NLRE, NWCS, Measure, On
+from .provider import supports
 
 __all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all", "trec_names"]
 
@@ -56,7 +57,7 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     >>> parse("TOMA(distance=1)@10")
     [TOMA(distance='manhattan')@10]
     """
-    if isinstance(measure, ir_measures.Measure):
+    if hasattr(measure, "SUPPORTED_PARAMS"):
         check_params(measure)
         return [measure]
     if not isinstance(measure, str):
@@ -174,7 +175,7 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     >>> as_measure(AP @ 10)
     On(base='AP(rel=1)')@10
     """
-    if isinstance(measure, Measure):
+    if supports(measure):
         return measure
     if isinstance(measure, type(ERR)):
         raise MultiAspectError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
 import ir_measures
 from ir_measures import Metric
@@ -13,7 +14,12 @@ from ..collection.rankings import Rankings
 from ..errors import warn_once
 from ..measures import ALL, Measure
 
-__all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register"]
+__all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register", "supports"]
+
+
+def supports(measure: object) -> TypeGuard[Measure]:
+    """Tell whether a measure is one of this package, or derived from its classes: everybody asks here."""
+    return isinstance(measure, Measure)
 
 
 class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
@@ -50,7 +56,7 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
     def supports(self, measure: object) -> bool:
         """Tell whether `measure` is one of this package, by its class."""
-        if not isinstance(measure, Measure):
+        if not supports(measure):
             return False
         measure.validate_params()
         return True

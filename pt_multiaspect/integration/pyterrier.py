@@ -14,7 +14,8 @@ from typing import Any
 import ir_measures
 
 from ..errors import warn_once
-from ..measures import ALL, Measure
+from ..measures import ALL
+from .labels import lower_is_better
 from .parsing import TREC_NAMES_ONLY, parse, trec_names
 
 __all__ = ["install", "uninstall"]
@@ -24,7 +25,7 @@ __all__ = ["install", "uninstall"]
 def _parse_any_name(measure: str) -> list[ir_measures.Measure]:
     parsed = parse(measure)
     for member in parsed:
-        if isinstance(member, Measure) and member.lower_is_better:
+        if lower_is_better(member):
             warn_once(
                 f"lower values of {member} are better, but PyTerrier assumes the opposite: pt.GridSearch and "
                 "pt.KFoldGridSearch select the highest value, and highlight= of pt.Experiment marks it; select the "

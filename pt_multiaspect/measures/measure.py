@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import ir_measures
@@ -18,7 +18,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
-from ..orders.order import weights_of
+from ..orders.order import TupleOrder, weights_of
 from .parameters import Param
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Measure) and self._key == other._key
+        return bool(self._key == getattr(other, "_key", None))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.params)
@@ -324,6 +324,21 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             None if it is not known.
         """
         return weights if self.IS_WEIGHTED_SUM else None
+
+    def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder | None:
+        """Return the order of label tuples that the measure evaluates.
+
+        Parameters
+        ----------
+        aspects : Aspects or mapping
+            Scales with declared grades.
+
+        Returns
+        -------
+        TupleOrder or None
+            None if the measure orders no tuples.
+        """
+        return None
 
     def document_gain(self, judgments: Judgments) -> Floats | None:
         """Return the gain that the measure sums over the ranks, for each judged document: a training label.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import ir_measures
 import numpy as np
@@ -29,19 +29,17 @@ Target = Measure | Order | DistanceOrder | str
 
 def read_target(target: object) -> Measure:
     """Return the measure a training target is given by: a measure, its name, an order or an aspect."""
-    if isinstance(target, Order):
-        return TOMA(order=target)
-    if isinstance(target, DistanceOrder):
-        same = {name: getattr(target, name) for name in ("distance", "axes", "gate", "aspects")}
-        return TOMA(**same, weights=target.aspect_weights)
+    parameters = getattr(target, "parameters", None)  # of an order
+    if parameters is not None:
+        return TOMA(**parameters)
     if isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry:
         return On(aspect=target)
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
     measure = parsed[0]
     # Every measure but those that define no gain of a document, which only their class can tell here.
-    defined = getattr(type(measure), "document_gain", None) is not Measure.document_gain
-    if len(parsed) == 1 and isinstance(measure, Measure) and defined:
-        return measure
+    gain = getattr(type(measure), "document_gain", Measure.document_gain)
+    if len(parsed) == 1 and gain is not Measure.document_gain:
+        return cast(Measure, measure)
     raise _no_labels(target)
 
 
@@ -296,9 +294,8 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
 
 
 def _aspects_of(measure: object) -> Sequence[str] | Aspects | None:
-    if not isinstance(measure, Measure):
-        return None
-    return measure.spec if isinstance(measure.spec, Aspects) else None
+    spec = getattr(measure, "spec", None)
+    return spec if isinstance(spec, Aspects) else None
 
 
 def find_qid(qid: object, X: object, y: object, column: str | None = None) -> NDArray[Any] | None:

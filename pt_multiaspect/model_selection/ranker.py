@@ -144,8 +144,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, with ``deep`` also those of the estimator and of the target."""
         params: dict[str, Any] = super().get_params(deep=deep)
-        if deep and isinstance(self.target, Measure):
-            params |= {f"target__{name}": self.target[name] for name in self.target.SUPPORTED_PARAMS}
+        if deep:
+            names = getattr(self.target, "SUPPORTED_PARAMS", ())
+            params |= {f"target__{name}": self.target[name] for name in names}
         return params
 
     def set_params(self, **params: Any) -> AspectRanker:
@@ -156,7 +157,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             name.removeprefix("target__"): value for name, value in params.items() if name.startswith("target__")
         }
         if inner:
-            if not isinstance(self.target, Measure):
+            if not hasattr(self.target, "SUPPORTED_PARAMS"):
                 raise MultiAspectError(
                     f"target {self.target!r} is no measure, so it has no parameters {choices(inner)}"
                 )

@@ -113,7 +113,7 @@ class RankingScorer:
 
     def _declare(self, measure: ir_measures.Measure) -> ir_measures.Measure:
         """Give the declared scales to a measure that has none for its aspects."""
-        if not isinstance(measure, Measure) or "aspects" not in measure.SUPPORTED_PARAMS:
+        if "aspects" not in measure.SUPPORTED_PARAMS:
             return measure
         spec, declared = measure["aspects"], self._aspects
         if not isinstance(declared, Aspects):
@@ -126,10 +126,11 @@ class RankingScorer:
 
     def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> Measure:
         """The measure itself, or, for an ordinary one, the measure on an aspect."""
-        measure = self.measure
-        if isinstance(measure, Measure):
-            return measure.on(aspect, declared)
-        return On(aspect=aspect, base=measure, aspects=declared)
+        on = getattr(self.measure, "on", None)  # a measure of this package knows
+        measure: Measure = (
+            On(aspect=aspect, base=self.measure, aspects=declared) if on is None else on(aspect, declared)
+        )
+        return measure
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
         """Score `estimator` on the rows of X by the labels y."""

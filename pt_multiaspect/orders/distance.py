@@ -357,6 +357,17 @@ class DistanceOrder(TupleOrder):
         """Return the position of each grade on its (stretched) axis; 0 is the lowest grade."""
         return [np.array([float(gaps[0] - gap) for gap in gaps]) for gaps in self._gaps]
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of TOMA that give this order."""
+        return {
+            "distance": self.distance,
+            "axes": self.axes,
+            "weights": self.aspect_weights,
+            "gate": self.gate,
+            "aspects": self.aspects,
+        }
+
     def rescaled(self, constants: Sequence[float]) -> DistanceOrder:
         """Return the order of the same kind with the labels of each aspect multiplied by its constant."""
         return DistanceOrder(

@@ -298,6 +298,11 @@ class Order(TupleOrder):
         weights = {tuple(map(times, labels, constants)): weight for labels, weight in self.to_dict().items()}
         return Order(weights, scaled_aspects(self.aspects, constants), allow_violations=self.allow_violations)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of TOMA that give this order."""
+        return {"order": self}
+
     def __str__(self) -> str:
         return f"{self.name or 'an explicit order'}, with their weights"
 
@@ -412,7 +417,7 @@ class Order(TupleOrder):
         return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{violating})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Order) and (self._json, self.name) == (other._json, other.name)
+        return isinstance(other, type(self)) and (self._json, self.name) == (other._json, other.name)
 
     def __hash__(self) -> int:
         return hash((self._json, self.name))

@@ -136,6 +136,11 @@ class TupleOrder(ABC):
 
     @property
     @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of TOMA that give this order."""
+
+    @property
+    @abstractmethod
     def n_classes(self) -> int:
         """How many classes of equally good tuples there are."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from ..errors import MultiAspectError, choices
 from .distance import check_distance, is_distance
 from .explicit import Order
-from .order import TupleOrder
 
 __all__ = ["parse_distance", "parse_order", "spell_order"]
 
 
 def parse_distance(distance: object) -> str | float:
     """Read a distance: a name, or the exponent of a Minkowski distance."""
-    if isinstance(distance, TupleOrder):
+    if hasattr(distance, "parameters"):  # an order
         raise MultiAspectError(f"distance: expected a distance, got {distance!r}; pass it as order=")
     if isinstance(distance, str) and (distance in Order.registry or distance.lstrip().startswith("{")):
         raise MultiAspectError(f"distance: expected a distance, got the order {distance!r}; pass it as order=")
@@ -36,7 +35,7 @@ def parse_order(order: object) -> Order | None:
         if registered is not None:
             return registered
         remedy = "; pass a distance as distance=" if is_distance(order) else ""
-    elif isinstance(order, TupleOrder):
+    elif hasattr(order, "parameters"):
         remedy = "; pass its distance, axes, weights and gate to TOMA"
     raise MultiAspectError(
         f"order: expected an Order or the name of one ({choices(Order.registry)}), got {order!r}{remedy}"

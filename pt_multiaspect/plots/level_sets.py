@@ -141,23 +141,21 @@ def level_sets(
 
 def _ordering(order: object, aspects: object) -> TupleOrder:
     """What orders tuples, in any form `level_sets` takes."""
-    if isinstance(order, TupleOrder):
-        if aspects is not None:
-            raise MultiAspectError(f"the order has its aspects already, {choices(order.names)}; leave out aspects")
-        return order
-    if isinstance(order, Measure) and not isinstance(order, type(TOMA)):
-        raise MultiAspectError(f"level sets are those of TOMA or of an order; {order} orders no label tuples")
-    if isinstance(order, Measure):
+    measure: Any
+    parameters = getattr(order, "parameters", None)
+    if parameters is not None:
+        measure = TOMA(**parameters)
+    elif hasattr(order, "SUPPORTED_PARAMS"):
         measure = order
+        if getattr(order, "order", None) is None:
+            raise _no_order(order)
     elif isinstance(order, str) and (order in Order.registry or order.lstrip().startswith("{")):
         measure = TOMA(order=order)
     else:
         measure = TOMA(distance=order)
     if isinstance(measure.spec, Aspects):
         if aspects is not None:
-            raise MultiAspectError(
-                f"the measure has its aspects already, {choices(measure.spec)}; leave out aspects"
-            )
+            raise MultiAspectError(f"the order has its aspects already, {choices(measure.spec)}; leave out aspects")
         aspects = measure.spec
     if isinstance(aspects, str | PathLike):
         aspects = declared_aspects(aspects)
@@ -166,8 +164,14 @@ def _ordering(order: object, aspects: object) -> TupleOrder:
             f"level sets of the distance {measure['distance']} need two aspects with their grades, such as "
             f"aspects={{'relevance': 3, 'credibility': 2}}, not {aspects!r}"
         )
-    result: TupleOrder = measure.order(aspects)
+    result: TupleOrder | None = measure.order(aspects)
+    if result is None:
+        raise _no_order(order)
     return result
+
+
+def _no_order(measure: object) -> MultiAspectError:
+    return MultiAspectError(f"level sets are those of TOMA or of an order; {measure} orders no label tuples")
 
 
 def _levels(ordering: TupleOrder) -> tuple[dict[tuple[int, ...], float], list[tuple[int, ...]]]:

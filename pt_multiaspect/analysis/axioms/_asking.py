@@ -14,7 +14,7 @@ from ...aspects.aspects import Aspects
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
 from ...errors import MultiAspectError, choices
-from ...measures import TOMA, Measure
+from ...measures import Measure
 from ...orders import Order
 from ...orders.order import scaled_aspects
 from .._frames import Floats
@@ -96,9 +96,9 @@ class Bound:
 
     def weighed_tuples(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
         """Label tuples, their places in the order of tuples and their weights, or None without such an order."""
-        if not isinstance(self.measure, type(TOMA)):
+        space, order = self.space, self.measure.order(self.aspects)
+        if order is None:
             return None
-        space, measure = self.space, self.measure
         codes = np.arange(min(space.n_tuples, _MOST_TUPLES))
         if space.n_tuples > _MOST_TUPLES:
             codes = np.unique(rng.integers(space.n_tuples, size=_MOST_TUPLES))
@@ -106,11 +106,11 @@ class Bound:
         if self.order is not None:
             weights = self.order.weights(grades)
             return grades, np.unique(weights, return_inverse=True)[1].astype(np.intp), weights
-        order = measure.order(self.aspects)
         frame = pd.DataFrame({"query_id": "q", "doc_id": [f"{code:09d}" for code in codes.tolist()]})
         for aspect, scale in enumerate(space.scales):
             frame[space.names[aspect]] = scale.grades[grades[:, aspect]]
-        target = measure.target(Judgments(frame))
+        (term,) = self.measure.terms(Judgments(frame))
+        target = term.target
         return grades, order.class_index(grades), target.gain + target.positive
 
 
