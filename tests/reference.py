@@ -56,13 +56,13 @@ def ranking(run: Run) -> list[str]:
 class RefAspect:
     """The scale of one aspect, its grades from worst to best (MEASURES §1, "Aspect").
 
-    ``gains`` is None for ``gains='identity'``: the label itself is the gain and there are no grades.
+    ``probabilities`` is None for ``'identity'``: the label itself is the probability and there are no grades.
     ``threshold`` is None where no grade is above the lowest: no label is positive then.
     """
 
     grades: list[Number]
-    values: list[Number]
-    gains: list[Number] | None
+    gains: list[Number]
+    probabilities: list[Number] | None
     threshold: Number | None
     greater_is_better: bool = True
 
@@ -72,43 +72,43 @@ Aspects = Mapping[str, RefAspect]
 
 def ref_aspect(
     grades: Sequence[Number],
-    values: Sequence[Number] | None = None,
     gains: Sequence[Number] | None = None,
+    probabilities: Sequence[Number] | None = None,
     threshold: Number | None = None,
     greater_is_better: bool = True,
 ) -> RefAspect:
-    """An aspect with the defaults of MEASURES §1, "Aspect"; values and gains follow the grades as listed.
+    """An aspect with the defaults of MEASURES §1, "Aspect"; gains and probabilities follow the grades as listed.
 
-    * values: the grades; where small labels are good, ``worst - label``;
-    * gains: linear in the label, from 0 at the lowest grade to 1 at the top; 0 for one single grade;
+    * gains: the grades; where small labels are good, ``worst - label``;
+    * probabilities: linear in the label, from 0 at the lowest grade to 1 at the top; 0 for one single grade;
     * threshold: the second grade.
     """
     order = sorted(range(len(grades)), key=lambda i: grades[i], reverse=not greater_is_better)
     worst_to_best = [grades[i] for i in order]
     worst, best = worst_to_best[0], worst_to_best[-1]
-    if values is not None:
-        the_values = [values[i] for i in order]
-    elif greater_is_better:
-        the_values = list(worst_to_best)
-    else:
-        the_values = [worst - grade for grade in worst_to_best]
-    for lower, higher in itertools.pairwise(the_values):
-        if lower > higher:
-            raise ValueError(f"values decrease along the grades: {the_values}")
     if gains is not None:
         the_gains = [gains[i] for i in order]
-    elif worst == best:
-        the_gains = [0.0]
+    elif greater_is_better:
+        the_gains = list(worst_to_best)
     else:
-        the_gains = [(grade - worst) / (best - worst) for grade in worst_to_best]
+        the_gains = [worst - grade for grade in worst_to_best]
+    for lower, higher in itertools.pairwise(the_gains):
+        if lower > higher:
+            raise ValueError(f"gains decrease along the grades: {the_gains}")
+    if probabilities is not None:
+        the_probabilities = [probabilities[i] for i in order]
+    elif worst == best:
+        the_probabilities = [0.0]
+    else:
+        the_probabilities = [(grade - worst) / (best - worst) for grade in worst_to_best]
     if threshold is None and len(worst_to_best) > 1:
         threshold = worst_to_best[1]
-    return RefAspect(worst_to_best, the_values, the_gains, threshold, greater_is_better)
+    return RefAspect(worst_to_best, the_gains, the_probabilities, threshold, greater_is_better)
 
 
 def identity_aspect(threshold: Number | None = None) -> RefAspect:
-    """A continuous probability column, ``gains='identity'``, for the gain family (MEASURES §1, "Aspect")."""
-    return RefAspect(grades=[], values=[], gains=None, threshold=threshold)
+    """A column of probabilities, ``probabilities='identity'``, for the gain family (MEASURES §1, "Aspect")."""
+    return RefAspect(grades=[], gains=[], probabilities=None, threshold=threshold)
 
 
 def inferred_aspect(labels: Iterable[Label], greater_is_better: bool = True) -> RefAspect:
@@ -156,28 +156,28 @@ def grade_index(aspect: RefAspect, label: Label) -> int:
     raise ValueError(f"label {label} is not on the scale {aspect.grades}")
 
 
-def value_of(aspect: RefAspect, label: Label, gains: Mapping[Number, Number] | None = None) -> Number:
+def gain_of(aspect: RefAspect, label: Label, gains: Mapping[Number, Number] | None = None) -> Number:
     """What nDCG-like bases use as gain: g_a(label), 0 if unjudged (MEASURES §1, "Labels" and "Aspect").
 
-    ``gains`` is that of ir-measures' ``nDCG(gains=...)``: it maps the raw label and overrides the values.
+    ``gains`` is that of ir-measures' ``nDCG(gains=...)``: it maps the raw label and overrides the aspect's gains.
     """
     if label is None:
         return 0
     if gains is not None:
         return gains.get(label, label)
-    return aspect.values[grade_index(aspect, label)]
-
-
-def gain_of(aspect: RefAspect, label: Label) -> Number:
-    """What the gain family multiplies: P_a(label), unjudged as the lowest grade (MEASURES §1, "Aspect")."""
-    if aspect.gains is None:
-        return 0 if label is None else label
     return aspect.gains[grade_index(aspect, label)]
 
 
-def top_gain(aspect: RefAspect) -> Number:
-    """The gain of the top grade; 1 for a probability column."""
-    return 1 if aspect.gains is None else aspect.gains[-1]
+def probability_of(aspect: RefAspect, label: Label) -> Number:
+    """What the gain family multiplies: P_a(label), unjudged as the lowest grade (MEASURES §1, "Aspect")."""
+    if aspect.probabilities is None:
+        return 0 if label is None else label
+    return aspect.probabilities[grade_index(aspect, label)]
+
+
+def top_probability(aspect: RefAspect) -> Number:
+    """The probability of the top grade; 1 for a probability column."""
+    return 1 if aspect.probabilities is None else aspect.probabilities[-1]
 
 
 def is_positive(aspect: RefAspect, label: Label, rel: Number | None = None) -> bool:
@@ -188,7 +188,7 @@ def is_positive(aspect: RefAspect, label: Label, rel: Number | None = None) -> b
     bound = aspect.threshold if rel is None else rel
     if label is None or bound is None:
         return False
-    grade = label if aspect.gains is None else aspect.grades[grade_index(aspect, label)]
+    grade = label if aspect.probabilities is None else aspect.grades[grade_index(aspect, label)]
     return grade >= bound if aspect.greater_is_better else grade <= bound
 
 
@@ -373,9 +373,9 @@ def aspect_column(
     retrieved = [label_of(judgments, doc, name) for doc in ranked]
     judged = [label_of(judgments, doc, name) for doc in judged_documents(judgments, [name])]
     return RefColumn(
-        ranked=[value_of(aspect, label, gains) for label in retrieved],
-        judged=[value_of(aspect, label, gains) for label in judged],
-        top=aspect.values[-1],
+        ranked=[gain_of(aspect, label, gains) for label in retrieved],
+        judged=[gain_of(aspect, label, gains) for label in judged],
+        top=aspect.gains[-1],
         flags=[is_positive(aspect, label, rel) for label in retrieved],
         positives=sum(is_positive(aspect, label, rel) for label in judged),
     )
@@ -441,7 +441,7 @@ def toma_classes(
 ) -> RefOrder:
     """Classes of equal distance to the best tuple, over all possible tuples of the scales.
 
-    Equal axes: the values of every aspect are mapped to [0, 1] first (MEASURES §2.1; Maistro §3.4).
+    Equal axes: the gains of every aspect are mapped to [0, 1] first (MEASURES §2.1; Maistro §3.4).
 
     Manhattan, Euclidean, Chebyshev and integer p compare exact p-th powers of the distance; another p
     compares floating-point sums, equal within 1e-13 * d_max^p (Maistro §3.2; MEASURES §2.1-2.4).
@@ -456,9 +456,9 @@ def toma_classes(
             continue
         gaps = []
         for grade, (name, aspect) in zip(grades, aspects.items(), strict=True):
-            value = aspect.values[aspect.grades.index(grade)]
+            value = aspect.gains[aspect.grades.index(grade)]
             weight = exact((weights or {}).get(name, 1))
-            lowest, top = exact(aspect.values[0]), exact(aspect.values[-1])
+            lowest, top = exact(aspect.gains[0]), exact(aspect.gains[-1])
             gap = top - exact(value)
             if axes == "equal":
                 gap = gap / (top - lowest) if top > lowest else Fraction(0)
@@ -710,13 +710,15 @@ def gam(
 # -----------------------------------------------------------------------------------------------------------
 
 
-def gain_product(judgments: Judgments, docno: str, aspects: Aspects) -> float:
-    """P(D_1, ..., D_n | d): the product of the aspects' gains (Zuccon Eq. 2)."""
-    return math.prod(float(gain_of(aspect, label_of(judgments, docno, name))) for name, aspect in aspects.items())
+def probability_product(judgments: Judgments, docno: str, aspects: Aspects) -> float:
+    """P(D_1, ..., D_n | d): the product of the aspects' probabilities (Zuccon Eq. 2)."""
+    return math.prod(
+        float(probability_of(aspect, label_of(judgments, docno, name))) for name, aspect in aspects.items()
+    )
 
 
 def urbp(run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None) -> float:
-    """uRBP with binary gains, 1 at the threshold of the aspect (Zuccon Eq. 4; MEASURES §4)."""
+    """uRBP with binary probabilities, 1 at the threshold of the aspect (Zuccon Eq. 4; MEASURES §4)."""
     total = 0.0
     for k, doc in enumerate(first(ranking(run), cutoff), start=1):
         gain = math.prod(is_positive(aspect, label_of(judgments, doc, name)) for name, aspect in aspects.items())
@@ -725,29 +727,31 @@ def urbp(run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutof
 
 
 def urbpgr(run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None) -> float:
-    """uRBPgr: uRBP with the aspects' graded gains (Zuccon Eq. 4 and §4.1, last paragraph)."""
+    """uRBPgr: uRBP with the aspects' probabilities (Zuccon Eq. 4 and §4.1, last paragraph)."""
     total = 0.0
     for k, doc in enumerate(first(ranking(run), cutoff), start=1):
-        total += p ** (k - 1) * gain_product(judgments, doc, aspects)
+        total += p ** (k - 1) * probability_product(judgments, doc, aspects)
     return (1 - p) * total
 
 
 def undcg(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None) -> float:
     """DCG of 2^{sP} - 1 over that of all judged documents, best first (Zuccon §3, Eq. 2; MEASURES §4)."""
-    ranked = [2 ** (s * gain_product(judgments, doc, aspects)) - 1 for doc in ranking(run)]
-    judged = [2 ** (s * gain_product(judgments, doc, aspects)) - 1 for doc in judged_documents(judgments, aspects)]
+    ranked = [2 ** (s * probability_product(judgments, doc, aspects)) - 1 for doc in ranking(run)]
+    judged = [
+        2 ** (s * probability_product(judgments, doc, aspects)) - 1 for doc in judged_documents(judgments, aspects)
+    ]
     ideal = dcg(first(sorted(judged, reverse=True), cutoff))
     return dcg(first(ranked, cutoff)) / ideal if ideal > 0 else 0.0
 
 
 def uerr(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None) -> float:
-    """The cascade with R = (2^{sP} - 1) / 2^{s Pmax}, Pmax the product of the top gains (Zuccon §3, Eq. 2;
+    """The cascade with R = (2^{sP} - 1) / 2^{s Pmax}, Pmax the product of the top probabilities (Zuccon §3, Eq. 2;
     MEASURES §4). P is 0 for a document that is not judged on every aspect."""
-    largest = math.prod(float(top_gain(aspect)) for aspect in aspects.values())
+    largest = math.prod(float(top_probability(aspect)) for aspect in aspects.values())
 
     def product(doc: str) -> float:
         is_judged = all(label_of(judgments, doc, name) is not None for name in aspects)
-        return gain_product(judgments, doc, aspects) if is_judged else 0.0
+        return probability_product(judgments, doc, aspects) if is_judged else 0.0
 
     chances = [(2 ** (s * product(doc)) - 1) / 2 ** (s * largest) for doc in first(ranking(run), cutoff)]
     return cascade(chances)
@@ -767,7 +771,7 @@ def nwcs(
     p = proportions(list(aspects), weights)
     retrieved = first(ranking(run), cutoff)
     z = {
-        name: [float(value_of(aspect, label_of(judgments, doc, name))) for doc in retrieved]
+        name: [float(gain_of(aspect, label_of(judgments, doc, name))) for doc in retrieved]
         for name, aspect in aspects.items()
     }
 
@@ -784,7 +788,7 @@ def nwcs(
 
         def worth(doc: str) -> float:
             labels = {name: label_of(judgments, doc, name) for name in aspects}
-            return sum(p[name] * float(value_of(aspect, labels[name])) for name, aspect in aspects.items())
+            return sum(p[name] * float(gain_of(aspect, labels[name])) for name, aspect in aspects.items())
 
         pool = judged_documents(judgments, aspects)
         best = weighted_cumulative_score(sorted(map(worth, pool), reverse=True)[: len(retrieved)])

@@ -176,7 +176,7 @@ def scales(
     steps: Sequence[float] = (0, 0.1, 0.3, 0.5, 1, 2.5, 7),
     turned: bool = True,
 ) -> Scale:
-    """Draw a declared scale; with `zero` the worst grade has no value and no gain."""
+    """Draw a declared scale; with `zero` the worst grade has the gain and the probability 0."""
     n = draw(st.integers(1 if single else 2, 4))
     start = draw(st.sampled_from([0, 0, 1] if not zero else [0]))
     grades = [start]
@@ -186,17 +186,17 @@ def scales(
     worst_to_best = grades if upwards else grades[::-1]
     given: dict[str, Any] = {}
     if draw(st.booleans()):
-        values = [0 if zero else draw(st.sampled_from([0, 1]))]
+        gains = [0 if zero else draw(st.sampled_from([0, 1]))]
         for _ in range(n - 1):
-            values.append(round(values[-1] + draw(st.sampled_from(steps)), 1))
-        given["values"] = values
-    # Linear gains of uneven grades are a test of their own.
-    gains = sorted(draw(st.lists(st.sampled_from([0, 0.25, 0.4, 0.8, 1]), min_size=n, max_size=n)))
+            gains.append(round(gains[-1] + draw(st.sampled_from(steps)), 1))
+        given["gains"] = gains
+    # Linear probabilities of uneven grades are a test of their own.
+    probabilities = sorted(draw(st.lists(st.sampled_from([0, 0.25, 0.4, 0.8, 1]), min_size=n, max_size=n)))
     if zero:
-        gains[0] = 0
+        probabilities[0] = 0
     even = all(grades[i + 1] - grades[i] == grades[1] - grades[0] for i in range(n - 1))
     if not even or draw(st.booleans()):
-        given["gains"] = gains
+        given["probabilities"] = probabilities
     if n > 1 and draw(st.booleans()):
         given["threshold"] = draw(st.sampled_from(worst_to_best[1:]))
     per_grade = {key: value if upwards or key == "threshold" else value[::-1] for key, value in given.items()}

@@ -16,12 +16,12 @@ import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError
 
 HEALTH = {
-    "relevance": Aspect(grades=[0, 1, 2], gains=[0, 1, 1]),
-    "understandability": Aspect(grades=[0, 1, 2, 3], gains=[0, 0.4, 0.8, 1], threshold=2),
+    "relevance": Aspect(grades=[0, 1, 2], probabilities=[0, 1, 1]),
+    "understandability": Aspect(grades=[0, 1, 2, 3], probabilities=[0, 0.4, 0.8, 1], threshold=2),
     "effort": Aspect(grades=[1, 2, 5], greater_is_better=False),
     "vertrauen, größe": 1,
     "reading": Aspect(threshold=3),
-    "probability": Aspect(gains="identity"),
+    "probability": Aspect(probabilities="identity"),
 }
 QRELS = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
 
@@ -66,8 +66,13 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ('{"version": 1, "aspects": {"relevance": {"treshold": 2}}}', "has no treshold"),
         (
             '{"version": 1, "aspects": {"relevance": {"grades": [0, 2, 1]}}}',
-            "grades must increase",
+            "expected increasing grades",
         ),
+        (
+            '{"version": 1, "aspects": {"relevance": {"grades": [0, 1], "values": [0, 2]}}}',
+            "values was renamed to gains",
+        ),
+        ('{"version": 1, "aspects": {"relevance": {"gains": "identity"}}}', "use probabilities='identity'"),
         ('{"version": 1, "aspects": {"relevance": {"grades": [0, NaN]}}}', "finite"),
         ('{"version": 1, "aspects": {"relevance": "high"}}', "aspect 'relevance'"),
         ('{"version": 1, "aspects": {}}', "at least one"),
@@ -98,7 +103,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [str, Path])
 def test_a_file_stands_for_the_scales_in_it(tmp_path: Path, kind: type) -> None:
     path = tmp_path / "scales.json"
-    scales = Aspects({"relevance": Aspect([0, 1, 2], values=[0, 1, 5]), "credibility": 1})
+    scales = Aspects({"relevance": Aspect([0, 1, 2], gains=[0, 1, 5]), "credibility": 1})
     scales.to_file(path)
     measure = ma.TOMA(aspects=kind(path)) @ 5
     # The content counts, not the file, which may change or be absent where the measure is read.

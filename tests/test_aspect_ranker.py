@@ -117,7 +117,7 @@ TARGETS: dict[str, tuple[Any, Any]] = {
     "CAM, weighted": (CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.25}), linear(1, 0.25)),
     "CAM of declared values": (
         CAM(
-            aspects=ma.Aspects({"relevance": ma.Aspect([0, 1, 2], values=[0, 10, 15]), "credibility": 3}),
+            aspects=ma.Aspects({"relevance": ma.Aspect([0, 1, 2], gains=[0, 10, 15]), "credibility": 3}),
             base="DCG",
         ),
         (np.array([0, 10, 15])[Y["relevance"]] + Y["credibility"]) / 2,
@@ -401,7 +401,7 @@ def test_label_gain_is_set_where_lightgbm_has_none(data: Data) -> None:
 
 
 def test_label_gain_does_not_grow_with_the_labels(data: Data) -> None:
-    values = {"relevance": ma.Aspect([0, 1, 2], values=[0, 10**6, 10**9]), "credibility": 3}
+    values = {"relevance": ma.Aspect([0, 1, 2], gains=[0, 10**6, 10**9]), "credibility": 3}
     target = CAM(aspects=ma.Aspects(values), base="DCG")
     gain = label_gain(target, data, check=0)
     assert gain == sorted((a + b) / 2 for a in (0, 10**6, 10**9) for b in range(4))
@@ -420,7 +420,7 @@ def test_the_linear_form_of_cam_is_the_gain_lightgbm_sums(data: Data) -> None:
 
 def test_labels_up_to_30_keep_lightgbms_gains(data: Data) -> None:
     def gain(top: int) -> Any:
-        scale = ma.Aspect([0, 1, 2, 3], values=[0, 1, 7, top])
+        scale = ma.Aspect([0, 1, 2, 3], gains=[0, 1, 7, top])
         target = On(aspect="credibility", aspects={"credibility": scale})
         labels = pd.DataFrame(data.Y, columns=list(GRADES))[["credibility"]]
         ranker = AspectRanker(lightgbm_ranker(), target=target).fit(data.X, labels, qid=data.qid)

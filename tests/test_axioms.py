@@ -49,7 +49,7 @@ HARMFUL = Order(
 )
 UNEVEN = Aspects(
     {
-        "relevance": Aspect([0, 1, 3], values=[0, 2, 7], gains=[0, 0.4, 1], threshold=3),
+        "relevance": Aspect([0, 1, 3], gains=[0, 2, 7], probabilities=[0, 0.4, 1], threshold=3),
         "credibility": Aspect([10, 20, 30], greater_is_better=False),
     }
 )
@@ -189,8 +189,8 @@ def reference_aspects(measure):
     return {
         name: ref.RefAspect(
             scale.grades.tolist(),
-            scale.values.tolist(),
             scale.gains.tolist(),
+            scale.probabilities.tolist(),
             scale.grades[scale.threshold].item(),
             scale.greater_is_better,
         )
@@ -437,8 +437,8 @@ def test_seed_and_choice_of_properties():
 def test_scale_of_labels_and_names_make_no_difference():
     """Only the order of grades matters to what is searched."""
     plain = check([TOMA, CAM, NLRE], {"relevance": 2, "credibility": 1}, trials=400)
-    other = Aspects({"a": Aspect([5, 7, 9], values=[0, 1, 2]), "b": Aspect([1, 0], greater_is_better=False)})
-    assert other["b"].scale.values.tolist() == [0, 1]
+    other = Aspects({"a": Aspect([5, 7, 9], gains=[0, 1, 2]), "b": Aspect([1, 0], greater_is_better=False)})
+    assert other["b"].scale.gains.tolist() == [0, 1]
     turned = check([TOMA, CAM, NLRE], other, trials=400)
     columns = ["verdict", "violations", "ties", "trials"]
     without_scaling = ~plain.results["property"].str.startswith("D6")
@@ -468,11 +468,11 @@ def test_one_aspect():
 
 def test_scaling():
     aspects = scaled_aspects(UNEVEN, (2, 3))
-    assert aspects["relevance"] == Aspect([0, 2, 6], values=[0, 4, 14], gains=[0, 0.4, 1], threshold=6)
+    assert aspects["relevance"] == Aspect([0, 2, 6], gains=[0, 4, 14], probabilities=[0, 0.4, 1], threshold=6)
     assert aspects["credibility"] == Aspect([30, 60, 90], threshold=60, greater_is_better=False)
     tenths = scaled_aspects(Aspects({"x": [0, 0.1, 0.3]}), (3,))
     assert tenths["x"].grades == (0, 0.3, 0.9)
-    probabilities = Aspects({name: Aspect([0, 0.25, 1], gains="identity") for name in TWO})
+    probabilities = Aspects({name: Aspect([0, 0.25, 1], probabilities="identity") for name in TWO})
     assert check(uRBPgr, probabilities, trials=100).table.loc["uRBPgr", "D6"] == "fails"
 
 

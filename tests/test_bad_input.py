@@ -473,32 +473,41 @@ def test_weights(measure: Any, name: str) -> None:
 
 
 @cases(
-    ("values decrease", lambda: Aspect([0, 1, 2], values=[0, 2, 1]), ["must not decrease", "grades [0, 1, 2]", "values [0, 2, 1]"]),
-    ("values decrease, in a set", lambda: Aspects({"relevance": {"grades": [0, 1], "values": [1, 0]}}), ["'relevance'", "must not decrease", "[1, 0]"]),
-    ("values increase where less is better", lambda: Aspect([0, 1, 2], values=[0, 1, 2], greater_is_better=False), ["must not decrease", "from the worst grade to the best"]),
-    ("too few values", lambda: Aspect([0, 1, 2], values=[0, 1]), ["2 values [0, 1]", "3 grades [0, 1, 2]", "one per grade"]),
-    ("values without grades", lambda: Aspect(values=[0, 1]), ["values", "grades"]),
-    ("value NaN", lambda: Aspect([0, 1], values=[0, math.nan]), ["values", "finite number", "nan"]),
-    ("gains above 1", lambda: Aspect([0, 1, 2], gains=[0, 1, 2]), ["probabilities in [0, 1]", "[0, 1, 2]", "values"]),
-    ("gains below 0", lambda: Aspect([0, 1], gains=[-0.1, 1]), ["probabilities in [0, 1]", "[-0.1, 1]"]),
-    ("too many gains", lambda: Aspect([0, 1], gains=[0, 0.5, 1]), ["3 gains", "2 grades", "one per grade"]),
-    ("unknown gains", lambda: Aspect([0, 1], gains="log"), ["unknown gains 'log'", "'linear', 'identity'"]),
-    ("labels that are no probabilities", lambda: evaluate(URBPgr(aspects={"relevance": Aspect(gains="identity")})), ["relevance", "'identity'", "[0, 1]", "0 to 2"]),
-    ("threshold above", lambda: Aspect([0, 1, 2], threshold=3), ["threshold 3", "[0, 1, 2]"]),
-    ("threshold between", lambda: Aspect([0, 1, 2], threshold=1.5), ["threshold 1.5", "[0, 1, 2]"]),
-    ("threshold at the worst", lambda: Aspect([0, 1, 2], threshold=0), ["threshold 0", "[0, 1, 2]", "every document would be positive"]),
-    ("threshold at the worst, turned", lambda: Aspect([0, 1, 2], threshold=2, greater_is_better=False), ["threshold 2", "[2, 1, 0]"]),
-    ("threshold off an inferred scale", lambda: evaluate(URBP(aspects={"relevance": Aspect(threshold=5)})), ["threshold 5", "[0, 1, 2]"]),
-    ("grades that do not increase", lambda: Aspect([0, 2, 1]), ["increase", "[0, 2, 1]"]),
+    ("gains decrease", lambda: Aspect([0, 1, 2], gains=[0, 2, 1]), ["must be non-decreasing", "grades [0, 1, 2]", "have gains [0, 2, 1]"]),
+    ("gains decrease, in a set", lambda: Aspects({"relevance": {"grades": [0, 1], "gains": [1, 0]}}), ["'relevance'", "must be non-decreasing", "[1, 0]"]),
+    ("gains increase where less is better", lambda: Aspect([0, 1, 2], gains=[0, 1, 2], greater_is_better=False), ["must be non-decreasing", "from the lowest grade to the highest", "grades [2, 1, 0] have gains [2, 1, 0]"]),
+    ("too few gains", lambda: Aspect([0, 1, 2], gains=[0, 1]), ["gains: expected 3 numbers, one per grade [0, 1, 2], got 2: [0, 1]"]),
+    ("gains without grades", lambda: Aspect(gains=[0, 1]), ["gains are given one per grade", "declare the grades"]),
+    ("probabilities without grades", lambda: Aspect(probabilities=[0, 1]), ["probabilities are given one per grade", "declare the grades"]),
+    ("gain NaN", lambda: Aspect([0, 1], gains=[0, math.nan]), ["gains", "finite number", "nan"]),
+    ("probabilities above 1", lambda: Aspect([0, 1, 2], probabilities=[0, 1, 2]), ["probabilities must be in [0, 1]", "got [0, 1, 2]", "gains=[…]"]),
+    ("probabilities below 0", lambda: Aspect([0, 1], probabilities=[-0.1, 1]), ["probabilities must be in [0, 1]", "got [-0.1, 1]"]),
+    ("too many probabilities", lambda: Aspect([0, 1], probabilities=[0, 0.5, 1]), ["probabilities: expected 2 numbers, one per grade [0, 1], got 3: [0, 0.5, 1]"]),
+    ("unknown probabilities", lambda: Aspect([0, 1], probabilities="log"), ["probabilities: expected 'linear', 'identity' or one number per grade, got 'log'"]),
+    ("linear gains", lambda: Aspect([0, 1], gains="linear"), ["gains: expected one number per grade, got 'linear'", "probabilities='linear'"]),
+    ("identity as gains", lambda: Aspect(gains="identity"), ["gains: expected one number per grade, got 'identity'", "probabilities='identity'"]),
+    ("identity as gains, in JSON", lambda: CAM(aspects='{"trust":{"gains":"identity"}}'), ["CAM", "'trust'", "probabilities='identity'"]),
+    ("another word as gains", lambda: Aspect([0, 1], gains="01"), ["gains", "sequence of numbers", "'01'"]),
+    ("the former values", lambda: Aspect([0, 1], values=[0, 2]), ["values was renamed to gains", "gains=[…]", "probabilities=…"]),
+    ("the former values, in a set", lambda: Aspects({"trust": {"grades": [0, 1], "values": [0, 2]}}), ["'trust'", "values was renamed to gains"]),
+    ("the former values, in JSON", lambda: CAM(aspects='{"trust":{"grades":[0,1],"values":[0,2]}}'), ["CAM", "'trust'", "values was renamed to gains"]),
+    ("identity where less is better", lambda: Aspect(probabilities="identity", greater_is_better=False), ["probabilities='identity'", "greater_is_better=False"]),
+    ("labels that are no probabilities", lambda: evaluate(URBPgr(aspects={"relevance": Aspect(probabilities="identity")})), ["relevance", "'identity'", "[0, 1]", "0 to 2"]),
+    ("threshold above", lambda: Aspect([0, 1, 2], threshold=3), ["threshold must be a grade above the lowest (one of [1, 2]), got 3", "[0, 1, 2]"]),
+    ("threshold between", lambda: Aspect([0, 1, 2], threshold=1.5), ["one of [1, 2]", "got 1.5", "[0, 1, 2]"]),
+    ("threshold at the worst", lambda: Aspect([0, 1, 2], threshold=0), ["threshold must be a grade above the lowest", "one of [1, 2]", "got 0", "[0, 1, 2]"]),
+    ("threshold at the worst, turned", lambda: Aspect([0, 1, 2], threshold=2, greater_is_better=False), ["one of [1, 0]", "got 2", "grades, lowest first: [2, 1, 0]"]),
+    ("threshold off an inferred scale", lambda: evaluate(URBP(aspects={"relevance": Aspect(threshold=5)})), ["one of [1, 2]", "got 5", "[0, 1, 2]"]),
+    ("grades that do not increase", lambda: Aspect([0, 2, 1]), ["expected increasing grades", "got [0, 2, 1]"]),
     ("grades twice", lambda: Aspect([0, 1, 1]), ["once", "[0, 1, 1]"]),
     ("no grades", lambda: Aspect([]), ["at least one grade"]),
-    ("a negative top grade", lambda: Aspect(-1), ["negative", "-1"]),
+    ("a negative top grade", lambda: Aspect(-1), ["expected a top grade from 0 to 1000000, got -1"]),
     ("grades that are words", lambda: Aspect(["low", "high"]), ["grades", "number", "'low'"]),
     ("grades in a string", lambda: Aspect("012"), ["grades", "numbers", "'012'"]),
     ("no aspects", lambda: Aspects({}), ["at least one aspect", "{}"]),
     ("a list", lambda: Aspects(["relevance"]), ["mapping", "['relevance']"]),
     ("relevance twice", lambda: Aspects({"label": 1, "relevance": 2}), ["'relevance'", "twice"]),
-    ("an unknown key", lambda: Aspects({"relevance": {"grade": [0, 1]}}), ["'relevance'", "no grade", "grades, values, gains, threshold, greater_is_better"]),
+    ("an unknown key", lambda: Aspects({"relevance": {"grade": [0, 1]}}), ["'relevance'", "no grade", "grades, gains, probabilities, threshold, greater_is_better, unjudged"]),
     ("a word for a scale", lambda: Aspects({"relevance": "high"}), ["'relevance'", "'high'", "top grade"]),
     ("no name", lambda: Aspects({"": 2}), ["non-empty string", "''"]),
     ("as a parameter", lambda: TOMA(aspects=3), ["TOMA", "Aspects object", "not 3"]),
@@ -592,8 +601,8 @@ KERNELS = ["whole labels", "AP, ERR, nDCG, P", "weighting='classes'"]
     ("normalized under Compat", lambda: evaluate(TOMA(base="Compat", weighting="normalized", aspects=BOTH)), ["Compat", *KERNELS]),
     ("labels too great", lambda: evaluate(On(base="Compat"), QRELS.assign(label=[200_000, 0, 1, 0])), ["Compat", "200000"]),
     ("a scale too long to infer", lambda: evaluate(On(base=AP), QRELS.assign(label=[2_000_000, 0, 1, 0])), ["2000000", "declare the grades"]),
-    ("gains under TOMA", lambda: evaluate(TOMA(base="nDCG(gains={1: 5})", aspects=BOTH)), ["nDCG(gains={1: 5})", "values of the aspects"]),
-    ("gains under TOMA@k", lambda: evaluate(TOMA(base="nDCG(gains={1: 5})", aspects=BOTH) @ 3), ["gains", "values of the aspects"]),
+    ("gains under TOMA", lambda: evaluate(TOMA(base="nDCG(gains={1: 5})", aspects=BOTH)), ["nDCG(gains={1: 5})", "gains of the aspects, Aspect(gains=…)"]),
+    ("gains under TOMA@k", lambda: evaluate(TOMA(base="nDCG(gains={1: 5})", aspects=BOTH) @ 3), ["gains", "gains of the aspects, Aspect(gains=…)"]),
     ("exponential twice", lambda: evaluate(TOMA(base="nDCG(dcg='exp-log2')", weighting="exponential", aspects=BOTH)), ["nDCG(dcg='exp-log2')", "already", "weighting='classes'", "weighting='exponential'"]),
     ("exponential ERR", lambda: evaluate(TOMA(base=ERR @ 10, weighting="exponential", aspects=BOTH)), ["ERR", "already", "weighting='classes'"]),
     ("normalized AP", lambda: evaluate(CAM(base=AP, normalized=True, aspects=BOTH)), ["normalized=True", "AP", "nDCG, P, R, Rprec, RBP"]),
@@ -657,7 +666,7 @@ def test_a_base_with_a_parameter_out_of_range(base: Any) -> None:
 def wide(n: int, m: int) -> Aspects:
     """Scales whose Manhattan distances are all different: n·m classes."""
     return Aspects(
-        {"relevance": Aspect(range(n)), "credibility": Aspect(range(m), values=[n * i for i in range(m)])}
+        {"relevance": Aspect(range(n)), "credibility": Aspect(range(m), gains=[n * i for i in range(m)])}
     )
 
 
@@ -682,8 +691,8 @@ def test_too_many_classes_are_found_out_in_little_memory() -> None:
         from pt_multiaspect import Aspect, DistanceOrder, MultiAspectError
         scales = {
             "a": Aspect(range(999)),
-            "b": Aspect(range(1000), values=[999 * i for i in range(1000)]),
-            "c": Aspect(range(2000), values=[999_000 * i for i in range(2000)]),
+            "b": Aspect(range(1000), gains=[999 * i for i in range(1000)]),
+            "c": Aspect(range(2000), gains=[999_000 * i for i in range(2000)]),
         }
         try:
             DistanceOrder(scales, "manhattan", axes="gains").n_classes

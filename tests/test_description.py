@@ -424,7 +424,7 @@ def test_labels_out_of_scale() -> None:
 
 def test_labels_that_are_no_probabilities() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] / 2)
-    aspects = {"relevance": 2, "understandability": 3, "trust": Aspect(gains="identity")}
+    aspects = {"relevance": 2, "understandability": 3, "trust": Aspect(probabilities="identity")}
     (found,) = about(ma.describe(qrels, aspects), "no probabilities, up to 2;").to_dict("records")
     assert (found["severity"], found["aspects"]) == ("error", "trust")
     assert about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "no probabilities").empty

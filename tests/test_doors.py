@@ -34,7 +34,7 @@ from pt_multiaspect.measures import ALL
 QIDS = [f"q{i}" for i in range(1, 7)]
 DOCNOS = [f"d{i:02}" for i in range(12)]
 TOPICS = pd.DataFrame({"qid": QIDS, "query": [f"query {qid}" for qid in QIDS]})
-HEALTH = Aspects({"relevance": 2, "readability": Aspect(3, gains=[0, 0.4, 0.8, 1], threshold=2)})
+HEALTH = Aspects({"relevance": 2, "readability": Aspect(3, probabilities=[0, 0.4, 0.8, 1], threshold=2)})
 BONUS = np.random.default_rng(3).permutation(len(DOCNOS))
 
 

@@ -48,7 +48,7 @@ def test_table_1_has_nine_orders() -> None:
     assert sorted(golden("toma_table1.json")) == sorted(ORDERS)
 
 
-@pytest.mark.parametrize("embedded", ["grades", "values"])
+@pytest.mark.parametrize("embedded", ["grades", "gains"])
 @pytest.mark.parametrize(
     ("name", "axes"), [*((name, "gains") for name in ORDERS), *((name, "equal") for name in ORDERS[:3])]
 )
@@ -59,8 +59,8 @@ def test_table_1(name: str, axes: str, embedded: str) -> None:
     if embedded == "grades":
         aspects = Aspects({aspect: Aspect(values) for aspect, values in embedding.items()})
         label = {(aspect, value): value for aspect, values in embedding.items() for value in values}
-    else:  # plain grades, embedded at values
-        aspects = Aspects({aspect: Aspect(len(values) - 1, values=values) for aspect, values in embedding.items()})
+    else:  # plain grades, embedded at gains
+        aspects = Aspects({aspect: Aspect(len(values) - 1, gains=values) for aspect, values in embedding.items()})
         label = {
             (aspect, value): grade for aspect, values in embedding.items() for grade, value in enumerate(values)
         }
@@ -90,11 +90,11 @@ TABLE_3_LABELS = {
     "2": {"relevance": 3, "correctness": 1},
     "3": {"relevance": 3, "correctness": 0},
 }
-TOMA_ASPECTS = Aspects({"relevance": 3, "correctness": Aspect(2, values=[0, 1.5, 3])})
+TOMA_ASPECTS = Aspects({"relevance": 3, "correctness": Aspect(2, gains=[0, 1.5, 3])})
 CAM_ASPECTS = Aspects(
     {
-        "relevance": Aspect(3, values=[0, 5, 10, 15], threshold=2),
-        "correctness": Aspect(2, values=[0, 5, 10], threshold=2),
+        "relevance": Aspect(3, gains=[0, 5, 10, 15], threshold=2),
+        "correctness": Aspect(2, gains=[0, 5, 10], threshold=2),
     }
 )
 BASES = {"AP": AP, "NDCG": nDCG}
@@ -173,8 +173,8 @@ def test_table_3_classes(axes: str) -> None:
 
 CLEF_2015 = Aspects(
     {
-        "relevance": Aspect([0, 1, 2], gains=[0, 1, 1]),
-        "understandability": Aspect([0, 1, 2, 3], gains=[0, 0.4, 0.8, 1], threshold=2),
+        "relevance": Aspect([0, 1, 2], probabilities=[0, 1, 1]),
+        "understandability": Aspect([0, 1, 2, 3], probabilities=[0, 0.4, 0.8, 1], threshold=2),
     }
 )
 CLEF_MEASURES = {
@@ -442,7 +442,7 @@ def test_judged_ideal_is_as_long_as_the_run() -> None:
     assert judged.calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == pytest.approx(1 / (1 + 1 / math.log2(3)))
     assert (judged @ 1).calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == 1.0
     # Where even the lowest grade is worth something, unjudged documents fill the ideal up.
-    worth = NWCS(ideal="judged", aspects={"relevance": Aspect(1, values=[1, 3])})
+    worth = NWCS(ideal="judged", aspects={"relevance": Aspect(1, gains=[1, 3])})
     one = {"1": {"d0": {"relevance": 1}}}
     unjudged = {"1": {f"x{i}": -float(i) for i in range(9)}}
     discounts = [1 / math.log2(1 + rank) for rank in range(1, 10)]

@@ -197,7 +197,7 @@ class World:
 
     def aspects(self, factor: float = 1) -> ma.Aspects:
         scaled = [factor * gain for gain in self.gains.tolist()]
-        return ma.Aspects({"relevance": 2, "credibility": ma.Aspect([0, 1, 2, 3], values=scaled), "mood": 1})
+        return ma.Aspects({"relevance": 2, "credibility": ma.Aspect([0, 1, 2, 3], gains=scaled), "mood": 1})
 
 
 WORLDS = st.integers(0, 10**6).map(World)

@@ -245,7 +245,7 @@ def test_a_measure_of_uneven_scales_prefers_the_relevant_document() -> None:
 
 
 def test_equal_axes_of_aspects_without_a_span() -> None:
-    flat = {"relevance": 3, "one": Aspect([1]), "flat": Aspect(2, values=[1, 1, 1])}
+    flat = {"relevance": 3, "one": Aspect([1]), "flat": Aspect(2, gains=[1, 1, 1])}
     order = DistanceOrder(flat, "manhattan")
     assert order.classes([(0, 1, 0), (1, 1, 2), (3, 1, 0), (3, 1, 2)]).tolist() == [0, 1, 3, 3]
     gated = DistanceOrder(flat, "manhattan", gate="flat")

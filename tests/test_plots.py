@@ -226,7 +226,7 @@ def test_level_sets(distance, axes):
 
 
 def test_level_sets_of_orders_and_measures():
-    scaled = {"relevance": ma.Aspect([0, 1, 2], values=[0, 2, 2]), "effort": ma.Aspect(2, greater_is_better=False)}
+    scaled = {"relevance": ma.Aspect([0, 1, 2], gains=[0, 2, 2]), "effort": ma.Aspect(2, greater_is_better=False)}
     ax = plots.level_sets(
         ma.DistanceOrder(scaled, "manhattan", axes="gains", weights={"relevance": 1, "effort": 3})
     )

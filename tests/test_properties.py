@@ -180,21 +180,21 @@ HOSTILE = {
     "single grades": {"relevance": [0], "credibility": [5]},
     "negative scales": {"relevance": [-3, -2, -1], "credibility": [-1, 0, 1]},
     "equal values": {
-        "relevance": Aspect([0, 1, 2], values=[0, 0, 0], gains=[0, 0, 0]),
-        "credibility": Aspect([0, 1], values=[3, 3], gains=[1, 1]),
+        "relevance": Aspect([0, 1, 2], gains=[0, 0, 0], probabilities=[0, 0, 0]),
+        "credibility": Aspect([0, 1], gains=[3, 3], probabilities=[1, 1]),
     },
     "negative values": {
-        "relevance": Aspect([0, 1, 2], values=[-5, -1, 2]),
-        "credibility": Aspect([0, 1], values=[-3, -2]),
+        "relevance": Aspect([0, 1, 2], gains=[-5, -1, 2]),
+        "credibility": Aspect([0, 1], gains=[-3, -2]),
     },
     "turned": {
         "relevance": Aspect([1, 2, 3], greater_is_better=False),
-        "credibility": Aspect([0, 20.5], greater_is_better=False, values=[7, 0]),
+        "credibility": Aspect([0, 20.5], greater_is_better=False, gains=[7, 0]),
     },
     "late thresholds": {"relevance": Aspect(4, threshold=4), "credibility": Aspect([0, 2, 3], threshold=3)},
     "probabilities": {
-        "relevance": Aspect([0, 0.25, 1], gains="identity"),
-        "credibility": Aspect([0, 0.5, 0.999999], gains="identity"),
+        "relevance": Aspect([0, 0.25, 1], probabilities="identity"),
+        "credibility": Aspect([0, 0.5, 0.999999], probabilities="identity"),
     },
     "hundred grades": {"relevance": 100, "credibility": 150},
 }
@@ -514,7 +514,7 @@ def test_aspects_are_read_back(aspects: Aspects) -> None:
     for name, aspect in aspects.items():
         assert Aspect.from_spec(aspect.to_spec()) == aspect, name
         one, other = Aspect.from_spec(aspect.to_spec()).scale, aspect.scale
-        for part in ("grades", "values", "gains"):
+        for part in ("grades", "gains", "probabilities"):
             assert getattr(one, part).tolist() == getattr(other, part).tolist()
         assert one.threshold == other.threshold
 
@@ -548,8 +548,8 @@ def embeddings(draw: st.DrawFn) -> tuple[dict[str, Aspect], dict[str, ref.RefAsp
         given_steps = draw(st.lists(st.sampled_from(steps), max_size=3))
         values = list(itertools.accumulate(given_steps, initial=Fraction(0)))
         grades = list(range(len(values)))
-        ours[name] = Aspect(grades, values=[float(value) for value in values])
-        theirs[name] = ref.ref_aspect(grades, values=values)
+        ours[name] = Aspect(grades, gains=[float(value) for value in values])
+        theirs[name] = ref.ref_aspect(grades, gains=values)
     return ours, theirs
 
 
@@ -593,16 +593,16 @@ def test_distance_orders_against_all_tuples(
 
 
 def test_three_aspects_in_tenths_have_ten_manhattan_classes() -> None:
-    tenths = Aspect(3, values=[0, 0.1, 0.2, 0.3])
+    tenths = Aspect(3, gains=[0, 0.1, 0.2, 0.3])
     assert DistanceOrder(dict.fromkeys(NAMES[:3], tenths), "manhattan").n_classes == 10
-    thirds = Aspect(3, values=[0, 1 / 3, 2 / 3, 1])
+    thirds = Aspect(3, gains=[0, 1 / 3, 2 / 3, 1])
     assert DistanceOrder(dict.fromkeys(NAMES[:3], thirds), "manhattan").n_classes == 10
 
 
 @pytest.mark.parametrize("exponent", [2.5, 0.5, 1.1])
 def test_sums_of_irrational_powers_do_not_fall_apart(exponent: float) -> None:
     """Four aspects of four even grades: as many classes as there are multisets of gaps, not 4^4."""
-    tenths = Aspect(3, values=[0, 0.1, 0.2, 0.3])
+    tenths = Aspect(3, gains=[0, 0.1, 0.2, 0.3])
     order = DistanceOrder(dict.fromkeys(NAMES, tenths), exponent)
     assert order.n_classes == math.comb(4 + 4 - 1, 4)
     for gaps in itertools.product(range(4), repeat=4):
@@ -762,7 +762,7 @@ def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
 @given(scaled_collections(zero=True), st.sampled_from([None, 1, 3]), st.data())
 @settings(max_examples=80)
 def test_gain_family_against_the_reference(drawn: Drawn, cutoff: int | None, data: st.DataObject) -> None:
-    """The worst grade has the gain and value 0 here, which is also what an unjudged document has."""
+    """The lowest grade has the gain and probability 0 here, which is also what an unjudged document has."""
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
@@ -865,10 +865,10 @@ def test_inferred_scales_against_the_reference(collection: Collection) -> None:
     compare(cases, collection)
 
 
-def test_linear_gains_are_linear_in_the_label() -> None:
-    """MEASURES §1: gains are "linear from 0 at l_0 to 1 at l_K", here 0, 1/4 and 1."""
+def test_linear_probabilities_are_linear_in_the_label() -> None:
+    """MEASURES §1: probabilities are "linear from 0 at l_0 to 1 at l_K", here 0, 1/4 and 1."""
     aspect = Aspect([0, 1, 4])
-    assert aspect.scale.gains.tolist() == pytest.approx([0, 0.25, 1])
+    assert aspect.scale.probabilities.tolist() == pytest.approx([0, 0.25, 1])
 
 
 @given(scales())
@@ -876,8 +876,8 @@ def test_linear_gains_are_linear_in_the_label() -> None:
 def test_declared_scales_against_the_reference(scale: Any) -> None:
     ours, theirs = scale.aspect.scale, scale.reference
     assert ours.grades.tolist() == theirs.grades
-    assert ours.values.tolist() == theirs.values
-    assert ours.gains.tolist() == pytest.approx(theirs.gains)
+    assert ours.gains.tolist() == theirs.gains
+    assert ours.probabilities.tolist() == pytest.approx(theirs.probabilities)
     if len(theirs.grades) > 1:
         assert theirs.grades[ours.threshold] == theirs.threshold
 

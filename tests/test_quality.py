@@ -17,12 +17,12 @@ from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 
 ASPECTS = ma.Aspects(
     {
-        "relevance": ma.Aspect([0, 1, 2], values=[0, 1, 5], gains=[0, 1, 1]),
+        "relevance": ma.Aspect([0, 1, 2], gains=[0, 1, 5], probabilities=[0, 1, 1]),
         "effort": ma.Aspect([1, 2, 3], greater_is_better=False),  # 1 is best
     }
 )
-VALUES = {"relevance": {0: 0, 1: 1, 2: 5}, "effort": {3: 0, 2: 1, 1: 2}}
-GAINS = {"relevance": {0: 0, 1: 1, 2: 1}, "effort": {3: 0, 2: Fraction(1, 2), 1: 1}}
+GAINS = {"relevance": {0: 0, 1: 1, 2: 5}, "effort": {3: 0, 2: 1, 1: 2}}
+PROBABILITIES = {"relevance": {0: 0, 1: 1, 2: 1}, "effort": {3: 0, 2: Fraction(1, 2), 1: 1}}
 LOWEST = {"relevance": 0, "effort": 3}
 
 
@@ -112,7 +112,7 @@ def test_equal_a_plain_loop(collection, ties, cutoff):
             assert row["n_zero"] == pytest.approx(float(zero))
             assert row["fraction"] == pytest.approx(float(zero / (cutoff * 3)))
     ranges = [(2, 3), (1, 1), (5, 9)]  # in any order, with gaps, beyond the runs
-    for kind, scales in (("values", VALUES), ("gains", GAINS)):
+    for kind, scales in (("gains", GAINS), ("probabilities", PROBABILITIES)):
         table = document_quality(perquery, runs, qrels, ranges=ranges, aspects=ASPECTS, labels=kind, ties=ties)
         assert table["ranks"].tolist() == ["2-3", "1", "5-9"] * 3
         for place, (low, high) in enumerate(ranges):
@@ -182,7 +182,7 @@ def test_ties_in_parts():
     quality = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3)])
     assert quality.loc[0, "quality"] == pytest.approx((3 + 1 + 0 + 0 + 0 + 0 + 3) / 7)
     scales = {"relevance": 2, "credibility": 1}
-    quality = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3)], aspects=scales, labels="gains")
+    quality = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3)], aspects=scales, labels="probabilities")
     assert quality.loc[0, "quality"] == pytest.approx((2 + 1 + 2) / 7)
 
 
@@ -261,7 +261,7 @@ def test_no_documents_at_these_ranks():
 
 def test_inferred_scales_are_named():
     with pytest.warns(MultiAspectWarning, match=r"document_quality .* relevance 0, 1, 2; credibility 0, 1"):
-        document_quality(FRAME, RUNS, QRELS, labels="gains")
+        document_quality(FRAME, RUNS, QRELS, labels="probabilities")
     halves = QRELS.assign(credibility=QRELS["credibility"] / 2 + 0.5)
     with pytest.warns(MultiAspectWarning, match=r"zero_aspect_documents .* credibility 0.5, 1"):
         zero_aspect_documents(FRAME, RUNS, halves, aspects=list(ma.Judgments(halves).label_names))
@@ -349,7 +349,7 @@ def test_bad_cutoff(cutoff):
 @pytest.mark.parametrize(
     ("changed", "parts"),
     [
-        ({"labels": "grades"}, ["labels", "values, gains", "grades"]),
+        ({"labels": "grades"}, ["labels", "gains, probabilities", "grades"]),
         ({"ranges": []}, ["ranges", "[]"]),
         ({"ranges": "1-5"}, ["ranges", "1-5"]),
         ({"ranges": 5}, ["ranges", "5"]),

@@ -440,7 +440,12 @@ def test_urbpgr_on_readability_through_ir_measures(model: Any) -> None:
     qrels = joined(model=model, threshold=13).rename(
         columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"}
     )
-    spec = Aspects({"relevance": Aspect([0, 1, 2], gains=[0, 1, 1]), "understandability": Aspect(gains="identity")})
+    spec = Aspects(
+        {
+            "relevance": Aspect([0, 1, 2], probabilities=[0, 1, 1]),
+            "understandability": Aspect(probabilities="identity"),
+        }
+    )
     measure = URBPgr(p=0.8, aspects=spec)
     found = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)}
 

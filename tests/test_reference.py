@@ -70,11 +70,11 @@ TABLE_3_LABELS = {
 }
 TABLE_3_ASPECTS = {
     "relevance": ref_aspect([0, 1, 2, 3]),
-    "correctness": ref_aspect([0, 1, 2], values=[0, 1.5, 3]),
+    "correctness": ref_aspect([0, 1, 2], gains=[0, 1.5, 3]),
 }
 TABLE_3_CAM_ASPECTS = {
-    "relevance": ref_aspect([0, 1, 2, 3], values=[0, 5, 10, 15], threshold=2),
-    "correctness": ref_aspect([0, 1, 2], values=[0, 5, 10], threshold=2),
+    "relevance": ref_aspect([0, 1, 2, 3], gains=[0, 5, 10, 15], threshold=2),
+    "correctness": ref_aspect([0, 1, 2], gains=[0, 5, 10], threshold=2),
 }
 
 
@@ -84,7 +84,7 @@ def test_toma_table_1_orders() -> None:
     for name, entry in table.items():
         embedding = entry["embedding"]
         aspects = {
-            aspect: ref_aspect(list(range(len(values))), values=values) for aspect, values in embedding.items()
+            aspect: ref_aspect(list(range(len(values))), gains=values) for aspect, values in embedding.items()
         }
         distance = DISTANCES[name.split("/")[1]]
         order = toma_classes(aspects, distance, gate="relevance", axes="gains")
@@ -156,8 +156,8 @@ def test_the_non_zero_mm_cells_of_table_3_are_misprinted() -> None:
 # -----------------------------------------------------------------------------------------------------------
 
 CLEF_2015 = {
-    "relevance": ref_aspect([0, 1, 2], gains=[0, 1, 1]),
-    "understandability": ref_aspect([0, 1, 2, 3], gains=[0, 0.4, 0.8, 1], threshold=2),
+    "relevance": ref_aspect([0, 1, 2], probabilities=[0, 1, 1]),
+    "understandability": ref_aspect([0, 1, 2, 3], probabilities=[0, 0.4, 0.8, 1], threshold=2),
 }
 RELEVANCE = {"relevance": CLEF_2015["relevance"]}
 
@@ -748,7 +748,7 @@ def test_consistency_law_on_one_aspect() -> None:
 def test_toma_is_the_base_on_the_aggregated_label() -> None:
     """TOMA equals ir-measures on qrels that hold the class index as label (Maistro §3.3)."""
     rng = random.Random(9)
-    aspects = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1, 2], values=[0, 1, 5])}
+    aspects = {"a": ref_aspect([0, 1, 2]), "b": ref_aspect([0, 1, 2], gains=[0, 1, 5])}
     measures = {measure: case for measure, case in PYTREC_EVAL.items() if "gains" not in case[1]}
     judgments, runs, qrels = {}, {}, {}
     for q in (str(i) for i in range(40)):

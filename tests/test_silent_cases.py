@@ -106,11 +106,11 @@ def test_probabilities_start_at_0_whatever_the_labels() -> None:
     assert infer_grades(np.array([0.5, 0.9, np.nan]), identity=True) == (0, 0.5, 0.9)
     assert infer_grades(np.array([0.5, 0.9]), identity=False) == (0.5, 0.9)
     qrels = collection(label=[1, 0, 2], trust=[0.25, 0.5, 1])
-    aspects = Aspects({"relevance": 2, "trust": Aspect(gains="identity")})
-    spelled = Aspects({"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], gains="identity")})
+    aspects = Aspects({"relevance": 2, "trust": Aspect(probabilities="identity")})
+    spelled = Aspects({"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], probabilities="identity")})
     found = warned(TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels)[0]
     assert found == value(TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels)
-    short = Aspects({"relevance": 2, "trust": Aspect([0.25, 0.5, 1], values=[0.25, 0.5, 1])})
+    short = Aspects({"relevance": 2, "trust": Aspect([0.25, 0.5, 1], gains=[0.25, 0.5, 1])})
     assert found != value(TOMA(weighting="normalized", distance="manhattan", aspects=short), qrels)
 
 
@@ -358,7 +358,7 @@ def test_faulty_json_is_refused(spec: str) -> None:
         lambda: Aspect([0, 10**400]),
         lambda: Aspect(10**400),
         lambda: Aspect(10**9),
-        lambda: Aspect([0, 1], values=[0, 10**400]),
+        lambda: Aspect([0, 1], gains=[0, 10**400]),
         lambda: TOMA(weights={"a": 10**400}),
         lambda: CAM(weights={"a": 10**400}),
         lambda: value(CAM, collection(label=[0, 10**400])),

@@ -73,10 +73,12 @@ KINDS = {
     "declared": Kind(
         Aspects(
             {
-                "relevance": Aspect([0, 1, 2], values=[0, 1, 4], gains=[0, 1, 1]),
-                "credibility": Aspect([0, 1, 2, 3], values=[0, 0.5, 2, 4], gains=[0.1, 0.4, 0.8, 1], threshold=2),
+                "relevance": Aspect([0, 1, 2], gains=[0, 1, 4], probabilities=[0, 1, 1]),
+                "credibility": Aspect(
+                    [0, 1, 2, 3], gains=[0, 0.5, 2, 4], probabilities=[0.1, 0.4, 0.8, 1], threshold=2
+                ),
                 "understandability": Aspect(
-                    [1, 2, 3], values=[4, 2, 0], gains=[1, 0.5, 0.2], greater_is_better=False
+                    [1, 2, 3], gains=[4, 2, 0], probabilities=[1, 0.5, 0.2], greater_is_better=False
                 ),
             }
         ),

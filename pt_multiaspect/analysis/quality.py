@@ -22,7 +22,7 @@ __all__ = ["document_quality", "zero_aspect_documents"]
 
 TIES = ("average", "first")
 
-LABELS = ("values", "gains")
+LABELS = ("gains", "probabilities")
 
 #: Relative to the maximum of a topic, values closer than this are ties that differ by rounding.
 _TOLERANCE = 1e-12
@@ -111,7 +111,7 @@ def zero_aspect_documents(
     last = check_count("cutoff", cutoff)
     best = _Best(perquery, runs, qrels, ties)
     views = best.judgments.views(parse_aspects(aspects))
-    _warn_if_inferred(views, "zero_aspect_documents", gains=False)
+    _warn_if_inferred(views, "zero_aspect_documents", probabilities=False)
     is_zero = np.logical_and.reduce([_with_unjudged(view.grade) == 0 for view in views])
     documents, zero = best.totals([(rank, rank) for rank in range(1, last + 1)], is_zero.astype(np.float64))
     labels = [str(rank) for rank in range(1, last + 1)]
@@ -136,7 +136,7 @@ def document_quality(
     *,
     ranges: Sequence[tuple[int, int]] = ((1, 25), (26, 50), (51, 75), (76, 100)),
     aspects: object = None,
-    labels: str = "values",
+    labels: str = "gains",
     ties: str = "average",
 ) -> pd.DataFrame:
     """Average the labels of the documents at groups of ranks of each measure's best run.
@@ -158,9 +158,9 @@ def document_quality(
         First and last rank of each group of ranks. Groups must not overlap.
     aspects : Aspects, mapping, str or sequence of str, optional
         The aspects and their scales, as for measures. By default, all numeric columns.
-    labels : {'values', 'gains'}, default 'values'
-        What is summed over the aspects of a document: the values of the aspects (by default their labels, as
-        in the paper), or their gains in [0, 1], for which long scales do not outweigh short ones.
+    labels : {'gains', 'probabilities'}, default 'gains'
+        What is summed over the aspects of a document: the gains of the aspects (by default their labels, as
+        in the paper), or their probabilities in [0, 1], for which long scales do not outweigh short ones.
     ties : {'average', 'first'}, default 'average'
         How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
         numbers of documents may be fractions and do not depend on the order of `perquery`. ``'first'``: the
@@ -172,8 +172,8 @@ def document_quality(
         ``measure ranks n_documents quality``, one row per measure, in the order of `perquery`, and range. `ranks`
         is a string such as ``'1-25'``. `n_documents` is the number of documents that the best runs have at these
         ranks. `quality` is the mean over these documents of the sum over aspects: from 0 to the number of
-        aspects if `labels` is 'gains', and from the sum of the lowest to the sum of the highest values if it
-        is 'values'. Unjudged documents have the lowest grade on every aspect. If there are no documents at
+        aspects if `labels` is 'probabilities', and from the sum of the lowest to the sum of the highest gains
+        if it is 'gains'. Unjudged documents have the lowest grade on every aspect. If there are no documents at
         these ranks, `quality` is NaN.
 
     Raises
@@ -207,7 +207,7 @@ def document_quality(
     0    MM@3     1          2.0      1.5
     1    MM@3   2-3          2.0      1.5
     >>> scales = {"relevance": 2, "credibility": 1}
-    >>> document_quality(perquery, runs, qrels, ranges=[(1, 3)], aspects=scales, labels="gains")
+    >>> document_quality(perquery, runs, qrels, ranges=[(1, 3)], aspects=scales, labels="probabilities")
       measure ranks  n_documents  quality
     0    MM@3   1-3          4.0      1.0
     """
@@ -215,10 +215,10 @@ def document_quality(
     check_choice("labels", labels, LABELS)
     best = _Best(perquery, runs, qrels, ties)
     views = best.judgments.views(parse_aspects(aspects))
-    _warn_if_inferred(views, "document_quality", gains=labels == "gains")
+    _warn_if_inferred(views, "document_quality", probabilities=labels == "probabilities")
     worth = np.sum(
         [
-            view.probability if labels == "gains" else view.scale.values[_with_unjudged(view.grade)]
+            view.probability if labels == "probabilities" else view.scale.gains[_with_unjudged(view.grade)]
             for view in views
         ],
         axis=0,
@@ -361,13 +361,15 @@ def _with_unjudged(grade: Ints) -> Ints:
     return np.append(grade, np.intp(0))
 
 
-def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, gains: bool) -> None:
-    """Warn once if the lowest grade (or, with `gains`, the length) of a scale was inferred."""
+def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabilities: bool) -> None:
+    """Warn once if the lowest grade (or, with `probabilities`, the length) of a scale was inferred."""
     inferred = [
         view
         for view in views
         if view.inferred
-        and (not view.scale.identity if gains else view.scale.is_fractional or view.other_reading is not None)
+        and (
+            not view.scale.identity if probabilities else view.scale.is_fractional or view.other_reading is not None
+        )
     ]
     if inferred:
         scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)

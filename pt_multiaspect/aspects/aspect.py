@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,25 @@ from ..errors import MultiAspectError, choices
 
 __all__ = ["Aspect", "Scale"]
 
-#: The longest 0..n scale.
-_LONGEST = 10**6
+#: The highest top grade of a 0..n scale.
+LONGEST = 10**6
+
+#: The settings of `probabilities` that have a name.
+_NAMED = ("linear", "identity")
+
+_KEYS = ("grades", "gains", "probabilities", "threshold", "greater_is_better", "unjudged")
+
+
+def _check_keys(keys: Iterable[object]) -> None:
+    """Raise for keys that an aspect does not have, and name the new one of a renamed key."""
+    unknown = [key for key in keys if key not in _KEYS]
+    if "values" in unknown:
+        raise MultiAspectError(
+            "values was renamed to gains (used by nDCG-like measures and TOMA), and gains to probabilities: use "
+            "gains=[…] instead of values=[…], and probabilities=… instead of the former gains=…"
+        )
+    if unknown:
+        raise MultiAspectError(f"an aspect has no {choices(unknown)}; expected {choices(_KEYS)}")
 
 
 class Aspect:
@@ -27,22 +44,22 @@ class Aspect:
     grades : sequence of numbers or int, optional
         The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` stands for
         0, 1, …, n. Without grades the scale is inferred from the judgments: 0 to the
-        greatest label if all are whole numbers, else the distinct labels.
-    values : sequence of numbers, optional
-        A value per grade, in the order of `grades`: the gain of nDCG-like measures and the
-        coordinate TOMA embeds the grade at. They must not decrease from worse to better
-        grades. By default the grades themselves; with ``greater_is_better=False`` their
-        distance to the worst grade.
-    gains : sequence of numbers in [0, 1], 'linear' or 'identity', optional
-        The probability that a user is satisfied in this aspect, per grade, for the gain
-        family (uRBPgr, unDCG, uERR). ``'linear'`` (default) goes from 0 at the worst to 1 at
-        the best grade in proportion to the grades; ``'identity'`` takes the label itself, for columns that
-        hold probabilities.
+        maximum label if all labels are whole numbers, else the distinct labels.
+    gains : sequence of numbers, optional
+        One gain per grade, in the order of `grades`: used by nDCG-like measures, and by TOMA as
+        the coordinate of the grade. Gains must be non-decreasing from the lowest grade to the
+        highest. By default the grades themselves; with ``greater_is_better=False`` their
+        distance to the lowest grade.
+    probabilities : sequence of numbers in [0, 1], 'linear' or 'identity', default 'linear'
+        One probability per grade that the document satisfies the user in this aspect, multiplied
+        by the gain family (uRBPgr, unDCG, uERR). ``'linear'`` maps the grades linearly
+        from 0 at the lowest to 1 at the highest; ``'identity'`` takes the label itself, for columns
+        of continuous probabilities.
     threshold : number, optional
-        The worst grade that counts as positive for binary measures; by default the second
-        worst, that is every grade above the worst.
+        The lowest grade that binary measures count as positive. By default every grade above the
+        lowest is positive.
     greater_is_better : bool, default True
-        False turns a scale on which small labels are good, such as a readability index.
+        False for scales on which small labels are good, such as readability indices.
     unjudged : sequence of numbers, optional
         Codes in the label column that mean "not judged", such as 3 for "could not judge". They are
         treated as missing labels.
@@ -50,75 +67,57 @@ class Aspect:
     Raises
     ------
     MultiAspectError
-        If grades do not increase, values decrease from worse to better, gains leave [0, 1],
-        lengths differ, the threshold is no grade above the worst, or a grade is also an unjudged code.
+        If grades do not increase, gains decrease, probabilities are outside [0, 1], lengths differ,
+        the threshold is not a grade above the lowest, or a grade is also an unjudged code.
 
     Examples
     --------
-    >>> Aspect(grades=[0, 1, 2], gains=[0, 1, 1])
-    Aspect(grades=[0, 1, 2], gains=[0, 1, 1])
+    >>> Aspect(grades=[0, 1, 2], probabilities=[0, 1, 1])
+    Aspect(grades=[0, 1, 2], probabilities=[0, 1, 1])
+    >>> Aspect(grades=[0, 1, 2], gains=[0, 1, 3]).scale.gains
+    array([0., 1., 3.])
     >>> Aspect(3)
     Aspect(grades=[0, 1, 2, 3])
     """
 
-    __slots__ = ("__dict__", "gains", "grades", "greater_is_better", "threshold", "unjudged", "values")
+    __slots__ = ("__dict__", "gains", "grades", "greater_is_better", "probabilities", "threshold", "unjudged")
 
-    #: Worst to best, or None when the scale is to be inferred.
+    #: From the lowest to the highest, or None when the scale is to be inferred.
     grades: tuple[float, ...] | None
-    #: Worst to best, or None for the default.
-    values: tuple[float, ...] | None
-    gains: tuple[float, ...] | str
+    #: One per grade, or None for the default.
+    gains: tuple[float, ...] | None
+    probabilities: tuple[float, ...] | str
     threshold: float | None
     greater_is_better: bool
-    #: Labels that stand for no judgment, in increasing order.
+    #: Labels that mean "not judged", in increasing order.
     unjudged: tuple[float, ...]
 
     def __init__(
         self,
         grades: Sequence[float] | int | None = None,
         *,
-        values: Sequence[float] | None = None,
-        gains: Sequence[float] | str = "linear",
+        gains: Sequence[float] | None = None,
+        probabilities: Sequence[float] | str = "linear",
         threshold: float | None = None,
         greater_is_better: bool = True,
         unjudged: Sequence[float] = (),
+        **unknown: NoReturn,
     ) -> None:
+        _check_keys(unknown)
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
-            if grades < 0:
-                raise MultiAspectError(f"the top grade of a 0..n scale must not be negative, not {grades}")
-            if grades > _LONGEST:
-                raise MultiAspectError(f"the top grade of a 0..n scale must be at most {_LONGEST}; list the grades")
+            if not 0 <= grades <= LONGEST:
+                raise MultiAspectError(
+                    f"expected a top grade from 0 to {LONGEST}, got {grades}; list the grades of other scales"
+                )
             grades = range(int(grades) + 1)
         if not isinstance(greater_is_better, bool | np.bool_):
-            raise MultiAspectError(f"greater_is_better must be True or False, not {greater_is_better!r}")
+            raise MultiAspectError(f"greater_is_better: expected True or False, got {greater_is_better!r}")
         self.greater_is_better = bool(greater_is_better)
-        self.grades = None if grades is None else self._worst_to_best(numbers(grades, "grades"))
+        self.grades = None if grades is None else self._lowest_first(numbers(grades, "grades"))
         given_upwards = grades is None or self.greater_is_better or self._increase(numbers(grades, ""))
         turned = given_upwards and not self.greater_is_better
-        self.values = None
-        if values is not None:
-            self.values = self._per_grade(values, "values", turned)
-            if not all(low <= high for low, high in pairwise(self.values)):
-                raise MultiAspectError(
-                    "values must not decrease from the worst grade to the best, as a better grade would be "
-                    f"worth less: grades {self._list(self.grades)}, values {self._list(self.values)}"
-                )
-        if isinstance(gains, str):
-            if gains not in ("linear", "identity"):
-                raise MultiAspectError(
-                    f"unknown gains {gains!r}; choose 'linear', 'identity' or a number per grade"
-                )
-            if gains == "identity" and not self.greater_is_better:
-                raise MultiAspectError(
-                    "gains='identity' takes the label as a probability of satisfaction, so greater is better"
-                )
-            self.gains = gains
-        else:
-            self.gains = self._per_grade(gains, "gains", turned)
-            if not all(0 <= gain <= 1 for gain in self.gains):
-                raise MultiAspectError(
-                    f"gains are probabilities in [0, 1], not {self._list(self.gains)}; values may be any numbers"
-                )
+        self.gains = self._read_gains(gains, turned)
+        self.probabilities = self._read_probabilities(probabilities, turned)
         self.unjudged = tuple(sorted(set(numbers(unjudged, "unjudged"))))
         both = [code for code in self.unjudged if code in (self.grades or ())]
         if both:
@@ -131,9 +130,46 @@ class Aspect:
             self.threshold = number(threshold, "threshold")
             if self.grades is not None and self.threshold not in self.grades[1:]:
                 raise MultiAspectError(
-                    f"threshold {spell(self.threshold)} is no grade above the worst; grades from worst "
-                    f"to best: {self._list(self.grades)} (at the worst every document would be positive)"
+                    f"threshold must be a grade above the lowest (one of {self._list(self.grades[1:])}), got "
+                    f"{spell(self.threshold)}; grades, lowest first: {self._list(self.grades)}"
                 )
+
+    def _read_gains(self, gains: object, turned: bool) -> tuple[float, ...] | None:
+        if gains is None:
+            return None
+        if isinstance(gains, str) and gains in _NAMED:
+            raise MultiAspectError(
+                f"gains: expected one number per grade, got {gains!r}, which is a setting of probabilities: "
+                f"use probabilities={gains!r}"
+            )
+        result = self._per_grade(gains, "gains", turned)
+        if not all(low <= high for low, high in pairwise(result)):
+            raise MultiAspectError(
+                "gains must be non-decreasing from the lowest grade to the highest: grades "
+                f"{self._list(self.grades)} have gains {self._list(result)}"
+            )
+        return result
+
+    def _read_probabilities(self, probabilities: object, turned: bool) -> tuple[float, ...] | str:
+        if not isinstance(probabilities, str):
+            result = self._per_grade(probabilities, "probabilities", turned)
+            if not all(0 <= probability <= 1 for probability in result):
+                raise MultiAspectError(
+                    f"probabilities must be in [0, 1], got {self._list(result)}; numbers outside that range can "
+                    "be gains, gains=[…]"
+                )
+            return result
+        if probabilities not in _NAMED:
+            raise MultiAspectError(
+                f"probabilities: expected {', '.join(map(repr, _NAMED))} or one number per grade, got "
+                f"{probabilities!r}"
+            )
+        if probabilities == "identity" and not self.greater_is_better:
+            raise MultiAspectError(
+                "probabilities='identity' takes labels as probabilities of satisfaction, of which greater is "
+                "better: remove greater_is_better=False"
+            )
+        return probabilities
 
     @staticmethod
     def _increase(grades: tuple[float, ...]) -> bool:
@@ -143,44 +179,44 @@ class Aspect:
     def _list(values: tuple[float, ...] | None) -> str:
         return "[" + ", ".join(map(spell, values or ())) + "]"
 
-    def _worst_to_best(self, grades: tuple[float, ...]) -> tuple[float, ...]:
+    def _lowest_first(self, grades: tuple[float, ...]) -> tuple[float, ...]:
         if not grades:
-            raise MultiAspectError("an aspect needs at least one grade")
+            raise MultiAspectError("expected at least one grade, got none")
         if self._increase(grades):
             return grades if self.greater_is_better else grades[::-1]
         if not self.greater_is_better and self._increase(grades[::-1]):
             return grades
-        raise MultiAspectError(f"grades must increase, each given once, not {self._list(grades)}")
+        raise MultiAspectError(f"expected increasing grades, each given once, got {self._list(grades)}")
 
-    def _per_grade(self, given: Sequence[float], what: str, turned: bool) -> tuple[float, ...]:
+    def _per_grade(self, given: object, what: str, turned: bool) -> tuple[float, ...]:
         result = numbers(given, what)
         if self.grades is None:
-            raise MultiAspectError(f"{what} belong to grades: give the grades too")
+            raise MultiAspectError(f"{what} are given one per grade: declare the grades, too")
         if len(result) != len(self.grades):
             raise MultiAspectError(
-                f"{len(result)} {what} {self._list(result)} for {len(self.grades)} grades "
-                f"{self._list(self.grades)}; give one per grade"
+                f"{what}: expected {len(self.grades)} numbers, one per grade {self._list(self.grades)}, got "
+                f"{len(result)}: {self._list(result)}"
             )
         return result[::-1] if turned else result
 
     def to_spec(self) -> int | dict[str, Any]:
-        """Return the content as plain numbers, lists and strings, defaults left out.
+        """Return the content as plain numbers, lists and strings, without defaults.
 
         Returns
         -------
         int or dict
-            The top grade alone where the aspect is a plain 0..n scale.
+            The top grade alone if the aspect is a plain 0..n scale.
         """
         upwards = slice(None, None, 1 if self.greater_is_better else -1)
         spec: dict[str, Any] = {}
         if self.grades is not None:
             spec["grades"] = list(self.grades[upwards])
-        if self.values is not None and self.values != self._default_values():
-            spec["values"] = list(self.values[upwards])
-        if self.gains == "identity":
-            spec["gains"] = "identity"
-        elif not isinstance(self.gains, str) and self.gains != self._linear_gains():
+        if self.gains is not None and self.gains != self._default_gains():
             spec["gains"] = list(self.gains[upwards])
+        if self.probabilities == "identity":
+            spec["probabilities"] = "identity"
+        elif not isinstance(self.probabilities, str) and self.probabilities != self._linear_probabilities():
+            spec["probabilities"] = list(self.probabilities[upwards])
         # The default threshold is kept where it was declared: it says that the default is meant.
         if self.threshold is not None and (self.grades is None or len(self.grades) > 2):
             spec["threshold"] = self.threshold
@@ -194,45 +230,45 @@ class Aspect:
 
     @classmethod
     def from_spec(cls, spec: object) -> Aspect:
-        """Build an aspect from what `to_spec` gives, from a list of grades or a top grade."""
+        """Build an aspect from the output of `to_spec`, a list of grades or a top grade."""
         if isinstance(spec, Aspect):
             return spec
         if isinstance(spec, Mapping):
-            known = ("grades", "values", "gains", "threshold", "greater_is_better", "unjudged")
-            unknown = [str(key) for key in spec if key not in known]
-            if unknown:
-                raise MultiAspectError(f"an aspect has no {choices(unknown)}; it has {choices(known)}")
+            _check_keys(spec)
             return cls(**spec)
         if spec is None or (isinstance(spec, Iterable | int | np.integer) and not isinstance(spec, str | bool)):
             return cls(cast(Any, spec))
-        raise MultiAspectError(f"an aspect is an Aspect, a list of grades or a top grade, not {spec!r}")
+        raise MultiAspectError(f"expected an Aspect, a list of grades or a top grade, got {spec!r}")
 
-    def _default_values(self) -> tuple[float, ...]:
+    def _default_gains(self) -> tuple[float, ...]:
         grades = self.grades or ()
         return grades if self.greater_is_better else tuple(grades[0] - grade for grade in grades)
 
-    def _linear_gains(self) -> tuple[float, ...]:
+    def _linear_probabilities(self) -> tuple[float, ...]:
         grades = self.grades or (0,)
         span = (grades[-1] - grades[0]) or 1
         return tuple((grade - grades[0]) / span + 0.0 for grade in grades)  # no -0 on a turned scale
 
     def with_grades(self, grades: Sequence[float]) -> Aspect:
-        """Return this aspect with `grades`, in increasing order, in the place of missing ones."""
+        """Return this aspect with inferred `grades`, in increasing order."""
         spec = self.to_spec()
         assert isinstance(spec, dict)
         return Aspect(**{**spec, "grades": grades})
 
     @cached_property
     def scale(self) -> Scale:
-        """The scale as arrays, worst grade first."""
+        """The scale as arrays, lowest grade first."""
         if self.grades is None:
-            raise MultiAspectError("this aspect declares no grades; they are inferred from judgments")
+            raise MultiAspectError("this aspect declares no grades, so its scale is only known with judgments")
         return Scale(
             grades=np.asarray(self.grades, dtype=np.float64),
-            values=np.asarray(self.values or self._default_values(), dtype=np.float64),
-            gains=np.asarray(self._linear_gains() if isinstance(self.gains, str) else self.gains, dtype=np.float64),
+            gains=np.asarray(self.gains or self._default_gains(), dtype=np.float64),
+            probabilities=np.asarray(
+                self._linear_probabilities() if isinstance(self.probabilities, str) else self.probabilities,
+                dtype=np.float64,
+            ),
             threshold=1 if self.threshold is None else self.grades.index(self.threshold),
-            identity=self.gains == "identity",
+            identity=self.probabilities == "identity",
             greater_is_better=self.greater_is_better,
         )
 
@@ -250,26 +286,26 @@ class Aspect:
 
 
 class Scale:
-    """A fully known scale as arrays, worst grade first."""
+    """A fully known scale as arrays, lowest grade first."""
 
-    __slots__ = ("gains", "grades", "greater_is_better", "identity", "threshold", "values")
+    __slots__ = ("gains", "grades", "greater_is_better", "identity", "probabilities", "threshold")
 
     def __init__(
         self,
         *,
         grades: NDArray[np.float64],
-        values: NDArray[np.float64],
         gains: NDArray[np.float64],
+        probabilities: NDArray[np.float64],
         threshold: int,
         identity: bool,
         greater_is_better: bool,
     ) -> None:
         self.grades = grades
-        self.values = values
         self.gains = gains
-        #: The index of the worst positive grade.
+        self.probabilities = probabilities
+        #: The index of the lowest positive grade.
         self.threshold = threshold
-        #: Whether a label is its own gain.
+        #: Whether a label is its own probability.
         self.identity = identity
         self.greater_is_better = greater_is_better
 
@@ -277,7 +313,7 @@ class Scale:
         return len(self.grades)
 
     def positions(self, labels: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the grade index of each label, and the rows whose label is none of the grades.
+        """Return the grade index of each label, and the rows whose label is not a grade.
 
         NaN and labels below the lowest grade count as the lowest grade.
         """
@@ -289,7 +325,7 @@ class Scale:
 
     @property
     def is_fractional(self) -> bool:
-        """Whether any grade is no whole number."""
+        """Whether any grade is not a whole number."""
         return bool((self.grades != np.floor(self.grades)).any())
 
     def __str__(self) -> str:

@@ -169,16 +169,18 @@ class Aspects(Mapping[str, Aspect]):
         rows = []
         for key, aspect in self._aspects.items():
             if aspect.grades is None:
-                grades, values, gains, positive = "inferred from the judgments", "", "", ""
+                grades, gains, probabilities, positive = "inferred from the judgments", "", "", ""
             else:
                 scale = aspect.scale
-                grades, values = cell(scale.grades.tolist()), cell(scale.values.tolist())
-                gains = "the label itself" if scale.identity else cell(round(g, 3) for g in scale.gains.tolist())
+                grades, gains = cell(scale.grades.tolist()), cell(scale.gains.tolist())
+                probabilities = "the label itself"
+                if not scale.identity:
+                    probabilities = cell(round(p, 3) for p in scale.probabilities.tolist())
                 positive = cell(scale.grades[scale.threshold :].tolist()) or "none"
             if aspect.unjudged:
                 grades += f" (not judged: {cell(aspect.unjudged)})"
             rows.append(
-                f"<tr><th>{escape(key)}</th><td>{grades}</td><td>{values}</td><td>{gains}</td>"
+                f"<tr><th>{escape(key)}</th><td>{grades}</td><td>{gains}</td><td>{probabilities}</td>"
                 f"<td>{positive}</td></tr>"
             )
         caption = f"<caption>{escape(self.name)}</caption>" if self.name else ""
@@ -196,7 +198,7 @@ class Aspects(Mapping[str, Aspect]):
         return _restore, (self._json, self.name)
 
 
-_HTML_COLUMNS = ("aspect", "grades, worst first", "values", "gains", "positive grades")
+_HTML_COLUMNS = ("aspect", "grades, lowest first", "gains", "probabilities", "positive grades")
 
 
 def _restore(content: str, name: str | None) -> Aspects:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .._numbers import number
 from ..errors import MultiAspectError
-from .aspect import _LONGEST
+from .aspect import LONGEST
 
 __all__ = ["infer_grades"]
 
@@ -26,7 +26,7 @@ def infer_grades(labels: NDArray[np.float64], *, identity: bool = False) -> tupl
     distinct = np.unique(known)
     if not identity and np.all(distinct == np.floor(distinct)):
         top = int(distinct[-1])
-        if top > _LONGEST:
+        if top > LONGEST:
             raise MultiAspectError(
                 f"labels go up to {top}; a 0..n scale of that length is not inferred, declare the grades"
             )

@@ -317,7 +317,7 @@ class Judgments:
             labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
         inferred = aspect.grades is None
         if inferred:
-            aspect = aspect.with_grades(infer_grades(labels, identity=aspect.gains == "identity"))
+            aspect = aspect.with_grades(infer_grades(labels, identity=aspect.probabilities == "identity"))
         return AspectView(
             name=name,
             aspect=aspect,

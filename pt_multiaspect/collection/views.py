@@ -107,12 +107,12 @@ class AspectView:
     def probability(self) -> Floats:
         """P of the gain family, with one element more at the end for unjudged documents."""
         if not self.scale.identity:
-            return np.asarray(self.scale.gains[np.append(self.grade, 0)], dtype=np.float64)
+            return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
         worst = self.scale.grades[0]
         labels = np.append(np.where(self.known, np.maximum(self.label, worst), worst), worst)
         if labels.min() < 0 or labels.max() > 1:
             raise MultiAspectError(
-                f"{self.name} has gains='identity', so its labels must be probabilities in [0, 1]; "
+                f"{self.name} has probabilities='identity', so its labels must be probabilities in [0, 1]; "
                 f"they go from {spell(float(labels.min()))} to {spell(float(labels.max()))}"
             )
         return labels
@@ -120,7 +120,7 @@ class AspectView:
     @cached_property
     def top_probability(self) -> float:
         """The greatest P the scale has."""
-        return 1.0 if self.scale.identity else float(self.scale.gains.max())
+        return 1.0 if self.scale.identity else float(self.scale.probabilities.max())
 
     def at_least(self, rel: float) -> Bools:
         """Which documents have at least the label `rel`, in the scale's direction."""
@@ -145,12 +145,12 @@ class AspectView:
     @cached_property
     def target(self) -> Target:
         """This aspect as a base measure sees it."""
-        values = np.maximum(self.scale.values, 0.0)
+        gains = np.maximum(self.scale.gains, 0.0)
         return Target(
             n_queries=self.n_queries,
             query=self.pool_query,
-            gain=np.where(self.known, values[self.grade], 0.0),
-            top=float(values[-1]),
+            gain=np.where(self.known, gains[self.grade], 0.0),
+            top=float(gains[-1]),
             source=self,
-            bottom=float(values[0]),
+            bottom=float(gains[0]),
         )

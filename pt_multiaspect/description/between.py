@@ -238,7 +238,7 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
     if not 3 <= len(used) <= _MOST_LABELS:
         return None
     top, next_ = int(used[-1]), int(used[-2])
-    is_top, values, level = cells.x == top, view.scale.values[cells.x], cells.y.astype(np.float64)
+    is_top, values, level = cells.x == top, view.scale.gains[cells.x], cells.y.astype(np.float64)
     marked = is_top.astype(np.float64)
     trend, _ = association(cells, values, level, ~is_top)
     spread, _ = association(cells, values, values, ~is_top)

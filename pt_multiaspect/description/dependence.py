@@ -99,25 +99,25 @@ def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) 
 
 
 def _thinned(aspect: Aspect) -> Aspect:
-    """The aspect with its grades, values, gains and threshold written out, at most `_LONGEST` grades."""
+    """The aspect with its grades, gains, probabilities and threshold written out, at most `_LONGEST` grades."""
     scale = aspect.scale
     kept = np.unique(np.linspace(0, len(scale) - 1, min(len(scale), _LONGEST)).astype(int))
     if scale.threshold < len(scale):
         kept = np.union1d(kept, [scale.threshold])
     return _aspect(
         scale.grades[kept],
-        scale.values[kept],
-        None if scale.identity else scale.gains[kept],
+        scale.gains[kept],
+        None if scale.identity else scale.probabilities[kept],
         scale.grades[scale.threshold] if scale.threshold < len(scale) else None,
         scale.greater_is_better,
     )
 
 
-def _aspect(grades: Floats, values: Floats, gains: Floats | None, threshold: Any, upwards: bool) -> Aspect:
+def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, threshold: Any, upwards: bool) -> Aspect:
     return Aspect(
         grades.tolist(),
-        values=values.tolist(),
-        gains="identity" if gains is None else gains.tolist(),
+        gains=gains.tolist(),
+        probabilities="identity" if probabilities is None else probabilities.tolist(),
         threshold=None if threshold is None else float(threshold),
         greater_is_better=upwards,
     )
@@ -126,26 +126,32 @@ def _aspect(grades: Floats, values: Floats, gains: Floats | None, threshold: Any
 def _changed(aspect: Aspect, what: str) -> list[Aspect]:
     """The aspect with one property changed, in the ways that could matter."""
     scale = aspect.scale
-    grades, values, upwards = scale.grades, scale.values, scale.greater_is_better
-    gains = None if scale.identity else scale.gains
+    grades, gains, upwards = scale.grades, scale.gains, scale.greater_is_better
+    probabilities = None if scale.identity else scale.probabilities
     threshold = grades[scale.threshold] if scale.threshold < len(scale) else None
     if what == "threshold":
         others = [grade for at, grade in enumerate(grades) if at > 0 and at != scale.threshold]
         picked = {others[0], others[len(others) // 2], others[-1]} if others else set()
-        return [_aspect(grades, values, gains, other, upwards) for other in sorted(picked)]
+        return [_aspect(grades, gains, probabilities, other, upwards) for other in sorted(picked)]
     if what == "gains":
         # Bent, so that neither rank nor proportion nor differences stay.
-        span = (values[-1] - values[0]) or 1.0
-        bent = values + span * np.linspace(0.1, 1.7, len(values)) ** 3
-        return [_aspect(grades, bent, gains, threshold, upwards)]
+        span = (gains[-1] - gains[0]) or 1.0
+        bent = gains + span * np.linspace(0.1, 1.7, len(gains)) ** 3
+        return [_aspect(grades, bent, probabilities, threshold, upwards)]
     if what == "probabilities":
-        return [] if gains is None else [_aspect(grades, values, gains**2 * 0.9 + 0.05, threshold, upwards)]
+        return (
+            []
+            if probabilities is None
+            else [_aspect(grades, gains, probabilities**2 * 0.9 + 0.05, threshold, upwards)]
+        )
     longer = np.append(grades, grades[-1] + (1.0 if upwards else -1.0))
-    if gains is not None:
-        on_line = np.allclose(gains, Aspect(grades.tolist(), greater_is_better=upwards).scale.gains)
-        linear = Aspect(longer.tolist(), greater_is_better=upwards).scale.gains
-        gains = linear if on_line else np.append(gains, gains[-1])
-    return [_aspect(longer, np.append(values, values[-1] + 1.0), gains, threshold, upwards)]
+    if probabilities is not None:
+        on_line = np.allclose(
+            probabilities, Aspect(grades.tolist(), greater_is_better=upwards).scale.probabilities
+        )
+        linear = Aspect(longer.tolist(), greater_is_better=upwards).scale.probabilities
+        probabilities = linear if on_line else np.append(probabilities, probabilities[-1])
+    return [_aspect(longer, np.append(gains, gains[-1] + 1.0), probabilities, threshold, upwards)]
 
 
 def _probe(scales: Mapping[str, Aspect], generator: random.Random) -> Rankings:

@@ -24,7 +24,7 @@ def unequal_axes(figures: Figures) -> Iterator[Finding]:
             continue
         views = measure.views(figures.judged.judgments)
         weights = weights_of(measure["weights"], [view.name for view in views])
-        spans = [w * float(v.scale.values[-1] - v.scale.values[0]) for v, w in zip(views, weights, strict=True)]
+        spans = [w * float(v.scale.gains[-1] - v.scale.gains[0]) for v, w in zip(views, weights, strict=True)]
         counted = [span for span in spans if span > 0]
         if len(counted) > 1 and max(counted) > min(counted):
             listed = ", ".join(f"{view.name} {spell(span)}" for view, span in zip(views, spans, strict=True))

@@ -90,8 +90,8 @@ class JointSource:
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         raise MultiAspectError(
-            "raw labels cannot be mapped to gains where several aspects make one number; give the gains as values "
-            "of the aspects"
+            "raw labels cannot be mapped to gains where several aspects make one number; declare the gains "
+            "of the aspects, Aspect(gains=…)"
         )
 
 

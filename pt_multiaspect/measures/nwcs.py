@@ -23,7 +23,7 @@ class _NWCS(DirectMeasure):
     """Normalised weighted cumulative score: weighted values over those of an ideal ranking.
 
     NWCS = Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), divided by the same of an ideal ranking; Z_a are the
-    aspect's `values`. 0 when the ideal is 0.
+    aspect's `gains`. 0 when the ideal is 0.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class _NWCS(DirectMeasure):
         documents by each aspect; ``'judged'``, the score of the best single ranking of *all judged*
         documents, over as many ranks as the run retrieved (at most `cutoff`).
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their values.
+        Which aspects, with their gains.
     cutoff : int, optional
         ``NWCS @ k`` sees the first k retrieved documents only.
 
@@ -82,7 +82,7 @@ class _NWCS(DirectMeasure):
     def _gains(self, views: tuple[AspectView, ...]) -> list[Floats]:
         """The share times the value of each aspect, with one element more at the end for unjudged documents."""
         return [
-            share * np.maximum(view.scale.values, 0.0)[np.append(view.grade, 0)]
+            share * np.maximum(view.scale.gains, 0.0)[np.append(view.grade, 0)]
             for view, share in zip(views, self.shares(views), strict=True)
         ]
 

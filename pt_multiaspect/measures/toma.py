@@ -74,9 +74,9 @@ class _TOMA(JointMeasure, BasedMeasure):
         An `Order`, or its name, that weighs label tuples outright, instead of `distance`, `axes`,
         `weights` and `gate`.
     axes : {'equal', 'gains'}, default 'equal'
-        With ``'equal'`` the values of each aspect are stretched to the span 0 to 1, so that
+        With ``'equal'`` the gains of each aspect are stretched to the span 0 to 1, so that
         aspects are equally important unless `weights` say otherwise. With ``'gains'`` the
-        values are used as they are, as in the paper's experiments (one unit per grade): an
+        gains are used as they are, as in the paper's experiments (one unit per grade): an
         aspect with a longer scale is more important.
     weights : dict of str to float, optional
         Stretches the axis of each aspect; 1 by default.
@@ -177,8 +177,8 @@ class _TOMA(JointMeasure, BasedMeasure):
         base = self.bases.one
         if base.READS_LABELS:
             raise MultiAspectError(
-                f"the base {base.text} maps raw labels to gains, but classes of label tuples are ranked; give the "
-                "gains as values of the aspects"
+                f"the base {base.text} maps raw labels to gains, but classes of label tuples are ranked; declare "
+                "the gains of the aspects, Aspect(gains=…)"
             )
         self._base = exponentiated(base) if self["weighting"] == "exponential" else base
         order = self["order"]

@@ -22,7 +22,7 @@ _SHARPNESS = Param(real("s", low=0, open_low=True), 1, "a document's gain is 2^(
 
 
 class _Product(JointMeasure):
-    """A measure of the product of the aspects' gains."""
+    """A measure of the product of the aspects' probabilities."""
 
     def document_gain(self, judgments: Judgments) -> Floats:
         self.warn_if_inferred(self.views(judgments))
@@ -35,7 +35,7 @@ class _Product(JointMeasure):
         return not view.scale.identity
 
     def _product(self, views: tuple[AspectView, ...]) -> tuple[Floats, float]:
-        """The product of the aspects' gains, and that of a document that nobody judged."""
+        """The product of the aspects' probabilities, and that of a document that nobody judged."""
         product = np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
         return product[:-1], float(product[-1])
 
@@ -98,17 +98,17 @@ class _uRBP(JointMeasure):
 
 
 class _uRBPgr(_Product):
-    """Graded uRBP: a document's gain is the product of its aspects' gains.
+    """Graded uRBP: a document's gain is the product of its aspects' probabilities.
 
-    uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), with P_a the `gains` of the aspect. In the paper
-    understandability gains 0, .4, .8, 1 and relevance is binary (gains 0, 1, 1).
+    uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), with P_a the `probabilities` of the aspect. In the paper
+    understandability has 0, .4, .8, 1 and relevance is binary (probabilities 0, 1, 1).
 
     Parameters
     ----------
     p : float in [0, 1), default 0.8
         The chance that a user goes on to the next rank.
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their gains; every label column, on a linear scale, by default.
+        Which aspects, with their probabilities; every label column, on a linear scale, by default.
     cutoff : int, optional
         ``uRBPgr @ k`` stops at rank k.
 
@@ -120,7 +120,7 @@ class _uRBPgr(_Product):
     --------
     >>> from pt_multiaspect import Aspect, uRBPgr
     >>> qrels = {"q1": {"d1": {"relevance": 1, "understandability": 1}}}
-    >>> aspects = {"relevance": 1, "understandability": Aspect(3, gains=[0, 0.4, 0.8, 1])}
+    >>> aspects = {"relevance": 1, "understandability": Aspect(3, probabilities=[0, 0.4, 0.8, 1])}
     >>> round(uRBPgr(p=0.8, aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 1.0}}), 4)
     0.08
     """
@@ -128,7 +128,7 @@ class _uRBPgr(_Product):
     __name__ = "uRBPgr"
     NAME = __name__
     PRETTY_NAME = "Graded understandability-biased RBP"
-    SHORT_DESC = "Rank-biased precision with the product of the aspects' gains."
+    SHORT_DESC = "Rank-biased precision with the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
@@ -143,7 +143,7 @@ class _uRBPgr(_Product):
 class _unDCG(_Product):
     """Understandability-biased nDCG, with the gain 2^(s·P) - 1.
 
-    P is the product of the aspects' gains; the ideal ranking is over all judged documents.
+    P is the product of the aspects' probabilities; the ideal ranking is over all judged documents.
     As in nDCG an aspect that is not judged gains nothing.
 
     Parameters
@@ -152,7 +152,7 @@ class _unDCG(_Product):
         The paper's form has 1; s = K on one linear aspect with grades 0..K is nDCG with the
         gain 2^grade - 1.
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their gains.
+        Which aspects, with their probabilities.
     cutoff : int, optional
         ``unDCG @ k``.
 
@@ -172,7 +172,7 @@ class _unDCG(_Product):
     __name__ = "unDCG"
     NAME = __name__
     PRETTY_NAME = "Understandability-biased nDCG"
-    SHORT_DESC = "nDCG with a gain from the product of the aspects' gains."
+    SHORT_DESC = "nDCG with a gain from the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
@@ -187,7 +187,7 @@ class _uERR(_Product):
     """Understandability-biased expected reciprocal rank.
 
     uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), P the product
-    of the aspects' gains and Pmax the product of their maxima. P is 0 for a document that is not
+    of the aspects' probabilities and Pmax the product of their maxima. P is 0 for a document that is not
     judged on every aspect.
 
     Parameters
@@ -195,7 +195,7 @@ class _uERR(_Product):
     s : float > 0, default 1
         The paper's form has 1; s = K on one linear aspect with grades 0..K is ERR.
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their gains.
+        Which aspects, with their probabilities.
     cutoff : int, optional
         ``uERR @ k``.
 
@@ -221,7 +221,7 @@ class _uERR(_Product):
     __name__ = "uERR"
     NAME = __name__
     PRETTY_NAME = "Understandability-biased ERR"
-    SHORT_DESC = "Expected reciprocal rank with the product of the aspects' gains."
+    SHORT_DESC = "Expected reciprocal rank with the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 

@@ -68,7 +68,7 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
         measures evaluate.
     measure_or_order : measure, Order, DistanceOrder or str
         TOMA gives the weight of a document's class (the class index, unless its `weighting` says
-        otherwise), On or the name of an aspect that aspect's values, an Order its weights; uRBP,
+        otherwise), On or the name of an aspect that aspect's gains, an Order its weights; uRBP,
         uRBPgr, unDCG, uERR and NWCS the gain they sum. CAM gives its linear form
         Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG at k of nDCG@k, the number of positive
         documents of R, and 1 of DCG, P and RBP.

@@ -169,7 +169,7 @@ def check_distance(distance: object) -> str | float:
 class DistanceOrder(TupleOrder):
     """The weak order of label tuples by their distance to the best tuple.
 
-    A tuple is embedded at the values of its grades; tuples at the same distance from the tuple of
+    A tuple is embedded at the gains of its grades; tuples at the same distance from the tuple of
     all top grades form a class. Classes are found over *all* tuples of the scales and numbered
     from 0, the farthest. Equal distances are recognised exactly.
 
@@ -181,7 +181,7 @@ class DistanceOrder(TupleOrder):
         A number is the exponent of a Minkowski distance; another name is that of a distance
         registered by `register_distance`.
     axes : {'equal', 'gains'}, default 'equal'
-        With ``'equal'`` the values of each aspect are first stretched to the span 0 to 1: the
+        With ``'equal'`` the gains of each aspect are first stretched to the span 0 to 1: the
         aspects are equally important whatever the lengths of their scales. With ``'gains'``
         they are used as they are: an aspect with a longer scale is more important.
     weights : mapping of str to float, optional

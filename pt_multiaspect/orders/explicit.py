@@ -168,7 +168,7 @@ class Order(TupleOrder):
             must not decrease when a gap grows: that, not being a metric, is what makes
             the order respect the partial order.
         axes : {'equal', 'gains'}, default 'equal'
-            Whether gaps are on axes of the same length (0 to 1), or in the units of the values.
+            Whether gaps are on axes of the same length (0 to 1), or in the units of the gains.
         name : str, optional
             A name for measure strings.
 

@@ -82,13 +82,13 @@ def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
     """Return per aspect and grade how far the grade is below the top one on the aspect's axis.
 
     Exact, so that equal distances are recognised. With equal axes the lowest grade of every
-    aspect is at 1, unless all its grades have one value.
+    aspect is at 1, unless all its grades have the same gain.
     """
     result = []
     for scale in scales:
-        values = [exact(value) for value in scale.values.tolist()]
-        unit = (values[-1] - values[0] if axes == "equal" else Fraction(1)) or Fraction(1)
-        result.append([(values[-1] - value) / unit for value in values])
+        gains = [exact(gain) for gain in scale.gains.tolist()]
+        unit = (gains[-1] - gains[0] if axes == "equal" else Fraction(1)) or Fraction(1)
+        result.append([(gains[-1] - gain) / unit for gain in gains])
     return result
 
 
@@ -107,15 +107,15 @@ def times(label: float, constant: float) -> float:
 
 
 def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
-    """Return aspects with the grades, values and threshold of each multiplied by its constant."""
+    """Return aspects with the grades, gains and threshold of each multiplied by its constant."""
     scaled = {}
     for (name, aspect), constant in zip(aspects.items(), constants, strict=True):
         scale = aspect.scale
         grades = [times(grade, constant) for grade in scale.grades.tolist()]
         scaled[name] = Aspect(
             grades,
-            values=[times(value, constant) for value in scale.values.tolist()],
-            gains="identity" if scale.identity else scale.gains.tolist(),
+            gains=[times(gain, constant) for gain in scale.gains.tolist()],
+            probabilities="identity" if scale.identity else scale.probabilities.tolist(),
             threshold=grades[scale.threshold] if scale.threshold < len(grades) else None,
             greater_is_better=scale.greater_is_better,
         )
@@ -180,7 +180,7 @@ class TupleOrder(ABC):
 
     def coordinates(self) -> list[NDArray[np.float64]]:
         """Return the position of each grade on the axis of its aspect."""
-        return [scale.values - scale.values[0] for scale in self.scales]
+        return [scale.gains - scale.gains[0] for scale in self.scales]
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per possible tuple, best first.

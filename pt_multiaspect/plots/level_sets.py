@@ -38,7 +38,7 @@ def level_sets(
 ) -> Axes:
     """Draw the order of the label tuples of two aspects.
 
-    Every tuple of labels is a point where the order embeds it: at the values of its grades, on axes of
+    Every tuple of labels is a point where the order embeds it: at the gains of its grades, on axes of
     equal length if the order has ``axes='equal'``, stretched by the weights. The best is at the top right.
     Axes are drawn to scale, unless one is more than five times as long as the other. Lines connect
     tuples that are equally good. The number in a point is its class, 0 the farthest from the best, or the
@@ -56,7 +56,7 @@ def level_sets(
     Returns
     -------
     Axes
-        Ticks stand at the values of the grades, and are named by the grades.
+        Ticks stand at the gains of the grades, and are named by the grades.
 
     Raises
     ------

@@ -37,7 +37,7 @@ def with_readability(
 ) -> pd.DataFrame:
     """Add the probability that a user understands each document to qrels, estimated from readability.
 
-    The labels of the new aspect are probabilities: declare it as ``Aspect(gains="identity")``. `uRBPgr` on
+    The labels of the new aspect are probabilities: declare it as ``Aspect(probabilities="identity")``. `uRBPgr` on
     relevance and this aspect is the simulation of §5 of [1]_. The step model gives binary labels, for which
     `uRBP` is sufficient.
 
@@ -99,8 +99,8 @@ def with_readability(
     0  q1    d1      1             0.9640
     1  q1    d2      1             0.0294
 
-    >>> plain = ma.Aspects({"relevance": ma.Aspect([0, 1], gains=[0, 1]),
-    ...                     "understandability": ma.Aspect(gains="identity")})
+    >>> plain = ma.Aspects({"relevance": ma.Aspect([0, 1], probabilities=[0, 1]),
+    ...                     "understandability": ma.Aspect(probabilities="identity")})
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> ma.evaluate({"mine": run}, judged, ma.uRBPgr(p=0.8, aspects=plain), progress=False)["value"].round(4).item()
     0.1975

@@ -59,7 +59,7 @@ class HighErrors(Property):
     statement = (
         "Errors at higher ranks cost more. In the ideal ranking of a chain, swapping ranks i and i + 1 scores "
         "lower than swapping ranks j and j + 1, for j > i, if both pairs of documents have the same differences "
-        "in grades, values and gains on every aspect, and a difference on at least one aspect."
+        "in grades, gains and probabilities on every aspect, and a difference on at least one aspect."
     )
     strict = True
     least_documents = 3
@@ -72,8 +72,8 @@ class HighErrors(Property):
         (i, j), n = position, worlds.shape[1]
         valid = is_chain(worlds) & is_better(worlds, i, i + 1)
         for aspect, scale in enumerate(space.scales):
-            gains = scale.grades if scale.identity else scale.gains
-            for numbers in (np.arange(len(scale), dtype=np.float64), scale.values, gains):
+            probabilities = scale.grades if scale.identity else scale.probabilities
+            for numbers in (np.arange(len(scale), dtype=np.float64), scale.gains, probabilities):
                 of = numbers[worlds[:, :, aspect]]
                 valid &= np.isclose(of[:, i] - of[:, i + 1], of[:, j] - of[:, j + 1], rtol=0, atol=1e-12)
         return valid, [Asked(worlds, exchanged(n, i, i + 1)), Asked(worlds, exchanged(n, j, j + 1))]
@@ -205,7 +205,7 @@ class WellDefined(Property):
 class Scaling(Property):
     name = "D6"
     statement = (
-        "Multiplying the labels of all aspects (grades, values and thresholds) by the same positive constant does "
+        "Multiplying the labels of all aspects (grades, gains and thresholds) by the same positive constant does "
         "not change any score."
     )
     least_documents = 1
@@ -248,7 +248,7 @@ class Scaling(Property):
 class ScalingOne(Scaling):
     name = "D6, one aspect"
     statement = (
-        "Multiplying the labels of a single aspect (grades, values and threshold) by a positive constant does "
+        "Multiplying the labels of a single aspect (grades, gains and threshold) by a positive constant does "
         "not change any score."
     )
     least_aspects = 2

@@ -75,7 +75,7 @@ def ideal_rankings(measure: Measure, judgments: Judgments) -> list[tuple[str, In
             f"the recursive strategy tries all orders of preference among aspects, which is done for up to "
             f"{MOST_ASPECTS}; {measure.NAME} has {len(views)}: {choices(view.name for view in views)}"
         )
-    values = np.stack([view.scale.values[view.grade] for view in views])
+    values = np.stack([view.scale.gains[view.grade] for view in views])
     rankings = [
         (" > ".join(views[place].name for place in order), sorted_by(judgments, values[list(order)]))
         for order in permutations(range(len(views)))
