@@ -103,8 +103,8 @@ def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> 
 
 def test_probabilities_start_at_0_whatever_the_labels() -> None:
     """Without the 0, TOMA's farthest tuple would be that of the lowest probability seen."""
-    assert infer_grades(np.array([0.5, 0.9, np.nan]), identity=True) == (0, 0.5, 0.9)
-    assert infer_grades(np.array([0.5, 0.9]), identity=False) == (0.5, 0.9)
+    assert infer_grades(np.array([0.5, 0.9, np.nan]), "trust", identity=True) == (0, 0.5, 0.9)
+    assert infer_grades(np.array([0.5, 0.9]), "trust", identity=False) == (0.5, 0.9)
     qrels = collection(label=[1, 0, 2], trust=[0.25, 0.5, 1])
     aspects = Aspects({"relevance": 2, "trust": Aspect(probabilities="identity")})
     spelled = Aspects({"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], probabilities="identity")})
@@ -226,6 +226,38 @@ def test_codes_below_a_scale_warn() -> None:
     reversed_scale = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
     (message,) = warned(On(base=AP, aspects=reversed_scale), collection(label=[7, 0, 1, 2, 2]))[1]
     assert "lowest grade 2" in message
+
+
+@pytest.mark.parametrize("measure", [ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful])
+def test_preference_codes_are_not_grades(measure: Any) -> None:
+    """These measures read the labels themselves, down to -3; others read grades, and still warn."""
+    qrels = collection(label=[-3, 3, 0, 2, -1])
+    judgments = Judgments(qrels)
+    rankings = Rankings(run_of(qrels), judgments)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        measure.evaluate(rankings)
+        assert caught == []
+        On(base=AP).evaluate(rankings)
+    assert any("Aspect(unjudged=[-3])" in str(one.message) for one in caught)
+    order = ma.Order({(0,): -1, (1,): 0, (2,): 1}, ["relevance"], allow_violations=True)
+    (message,) = warned(measure(order=order), collection(label=[-5, 2, 0, 1, 1]))[1]
+    assert "Aspect(unjudged=[-5])" in message
+
+
+def test_probabilities_below_a_scale_warn() -> None:
+    aspects = {"relevance": Aspect([0.2, 0.5, 1], probabilities="identity")}
+    found, (message,) = warned(ma.uRBPgr(aspects=aspects), collection(label=[0.1, 1, 0.5]))
+    assert "relevance has labels below its lowest grade 0.2" in message
+    assert found == value(ma.uRBPgr(aspects=aspects), collection(label=[0.2, 1, 0.5]))
+
+
+def test_a_column_of_times_is_named() -> None:
+    qrels = collection(label=[0, 2, 1], judged_at=[1_700_000_000, 1_700_000_060, 1_700_000_120])
+    with pytest.raises(
+        MultiAspectError, match=r"judged_at: expected labels up to 1000000 .*got 1700000120.*select"
+    ):
+        ma.CAM.evaluate(Rankings(run_of(qrels), Judgments(qrels)))
 
 
 def test_junk_is_ordinary() -> None:

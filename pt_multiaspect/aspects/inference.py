@@ -12,11 +12,11 @@ from .aspect import LONGEST
 __all__ = ["infer_grades"]
 
 
-def infer_grades(labels: NDArray[np.float64], *, identity: bool = False) -> tuple[float, ...]:
-    """Return the scale that `labels` (NaN where unjudged) come from, in increasing order.
+def infer_grades(labels: NDArray[np.float64], name: str, *, identity: bool = False) -> tuple[float, ...]:
+    """Infer the grades of the aspect `name` from its labels (NaN if unjudged), in increasing order.
 
-    Whole labels give 0..max. Otherwise the distinct labels, negative ones taken as 0: by
-    TREC's convention they mark junk. Probabilities (`identity`) always start at 0.
+    Whole numbers give 0..max, other labels the distinct ones. Negative labels count as 0: by TREC's
+    convention they mark junk. Probabilities (`identity`) always start at 0.
     """
     known = np.maximum(labels[~np.isnan(labels)], 0.0)
     if identity:
@@ -28,7 +28,8 @@ def infer_grades(labels: NDArray[np.float64], *, identity: bool = False) -> tupl
         top = int(distinct[-1])
         if top > LONGEST:
             raise MultiAspectError(
-                f"labels go up to {top}; a 0..n scale of that length is not inferred, declare the grades"
+                f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the column holds "
+                "times or ids, select other columns, as in aspects=['relevance', …]; if labels, declare the grades"
             )
         return tuple(range(top + 1))
     return tuple(number(grade, "a label") for grade in distinct.tolist())

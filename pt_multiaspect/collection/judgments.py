@@ -29,7 +29,6 @@ from .columns import (
     id_column,
     identifiers,
     is_numeric,
-    shortened,
 )
 from .inputs import qrels_frame
 from .views import AspectView
@@ -317,7 +316,7 @@ class Judgments:
             labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
         inferred = aspect.grades is None
         if inferred:
-            aspect = aspect.with_grades(infer_grades(labels, identity=aspect.probabilities == "identity"))
+            aspect = aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
         return AspectView(
             name=name,
             aspect=aspect,
@@ -325,22 +324,10 @@ class Judgments:
             n_queries=self.n_queries,
             pool_query=self.pool_query,
             label=labels,
-            grade=self._grade(name, labels, aspect.scale),
+            grade_index=self._grade_index(name, labels, aspect.scale),
         )
 
-    def _grade(self, name: str, labels: Floats, scale: Scale) -> Ints:
-        # TREC marks junk by -1 and -2; any other label below the scale is hardly meant as the lowest grade.
-        below = labels < scale.grades[0] if scale.greater_is_better else labels > scale.grades[0]
-        codes = np.unique(labels[below & ((labels >= 0) | (labels < -2))])
-        if len(codes):
-            listed = [spell(code) for code in codes.tolist()]
-            warn_once(
-                f"{name} has labels below its lowest grade {spell(float(scale.grades[0]))}, which are evaluated as "
-                f"that grade: {shortened(listed)}. If they mean 'not judged', declare "
-                f"Aspect(unjudged=[{shortened(listed)}]); if they are codes of another kind, map them to grades",
-                key=f"{scale}: {','.join(listed)}",
-                group=f"codes: {name}",
-            )
+    def _grade_index(self, name: str, labels: Floats, scale: Scale) -> Ints:
         index, wrong = scale.positions(labels)
         if len(wrong):
             row = int(wrong[0])

@@ -13,7 +13,7 @@ from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect, Scale
 from ..errors import MultiAspectError, warn_once
 from ..kernels.target import Target
-from .columns import _USUAL_GRADES
+from .columns import _USUAL_GRADES, shortened
 
 __all__ = ["AspectView"]
 
@@ -38,8 +38,38 @@ class AspectView:
     pool_query: Ints
     #: The labels as given, NaN where this aspect is not judged or the label says so.
     label: Floats
-    #: Grade indices, 0 for the worst grade, below it, and where not judged.
-    grade: Ints
+    #: What `grade` returns.
+    grade_index: Ints
+
+    @property
+    def grade(self) -> Ints:
+        """Grade indices, 0 for the lowest grade, for labels below it, and without a label.
+
+        Reading them warns of labels below the lowest grade. Measures of the labels themselves, such as
+        preference codes, do not read them.
+        """
+        self._warn_of_labels_below()
+        return self.grade_index
+
+    def _warn_of_labels_below(self) -> None:
+        codes = self._labels_below
+        if len(codes):
+            lowest = spell(float(self.scale.grades[0]))
+            warn_once(
+                f"{self.name} has labels below its lowest grade {lowest}, which are evaluated as that grade: "
+                f"{shortened(codes)}. If they mean 'not judged', declare Aspect(unjudged=[{shortened(codes)}]); "
+                "if they are codes of another kind, map them to grades",
+                key=f"{self.scale}: {','.join(codes)}",
+                group=f"codes: {self.name}",
+            )
+
+    @cached_property
+    def _labels_below(self) -> list[str]:
+        """Distinct labels below the lowest grade, except those that mark junk."""
+        lowest, label = self.scale.grades[0], self.label
+        below = label < lowest if self.scale.greater_is_better else label > lowest
+        # TREC marks junk by -1 and -2; any other label below the scale is hardly meant as the lowest grade.
+        return [spell(code) for code in np.unique(label[below & ((label >= 0) | (label < -2))]).tolist()]
 
     @property
     def scale(self) -> Scale:
@@ -108,8 +138,9 @@ class AspectView:
         """P of the gain family, with one element more at the end for unjudged documents."""
         if not self.scale.identity:
             return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
-        worst = self.scale.grades[0]
-        labels = np.append(np.where(self.known, np.maximum(self.label, worst), worst), worst)
+        self._warn_of_labels_below()
+        lowest = self.scale.grades[0]
+        labels = np.append(np.where(self.known, np.maximum(self.label, lowest), lowest), lowest)
         if labels.min() < 0 or labels.max() > 1:
             raise MultiAspectError(
                 f"{self.name} has probabilities='identity', so its labels must be probabilities in [0, 1]; "
