@@ -1,4 +1,4 @@
-"""The measures, each a declaration: parameters, names, source, and how it is computed."""
+"""The measures. Each class declares its parameters, names and source, and defines how it is computed."""
 
 from .compatibility import HarmfulCompat, HelpfulCompat, HelpfulMinusHarmful
 from .cumulated_gain import CG, DCG
@@ -17,7 +17,7 @@ from .toma import TOMA
 from .understandability import uERR, unDCG, uRBP, uRBPgr
 from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
 
-#: Every measure of the package, in the order in which they are listed to users.
+#: Every measure of the package, in the order in which they are listed.
 ALL: tuple[Measure, ...] = (
     TOMA, CAM, MM, WHAM, GAM, On, uRBP, uRBPgr, unDCG, uERR, NWCS, NLRE, NGRE,
     HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful,

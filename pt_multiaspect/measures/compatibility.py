@@ -1,4 +1,4 @@
-"""Compatibility with what is helpful and with what is harmful, as the health misinformation tracks report it."""
+"""Helpful, harmful and help-harm compatibility, as reported by the TREC Health Misinformation tracks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["HarmfulCompat", "HelpfulCompat", "HelpfulMinusHarmful"]
 
 
 class _Compatibility(Adapter):
-    """Rank-biased overlap with the ideal ranking of the documents that have a gain."""
+    """Rank-biased overlap with the ideal ranking of the documents with a positive gain."""
 
     SORTING_IS_OPTIMAL = True
 
@@ -38,16 +38,16 @@ class _Compatibility(Adapter):
 
 
 class _PreferenceCompat(TermMeasure):
-    """Compatibility with documents preferred, or dispreferred, by an order with negative weights."""
+    """Compatibility with the documents of positive or of negative weight in an order."""
 
-    #: Of each term: 1 for documents of positive weight, -1 for those of negative weight.
+    #: One sign per term: 1 for documents of positive weight, -1 for documents of negative weight.
     SIGNS: ClassVar[tuple[int, ...]]
     CITATION = "Clarke et al. 2021 (compatibility)"
     SUPPORTED_PARAMS = {
         "order": Param(
             parse_order,
             None,
-            "an Order with negative weights for harmful documents; by default the relevance labels themselves",
+            "an Order with negative weights for harmful documents; by default, the relevance labels",
             spell=spell_order,
         ),
         "p": Param(real("p", low=0, high=1), 0.95, "persistence"),
@@ -85,14 +85,15 @@ class _PreferenceCompat(TermMeasure):
 class _HelpfulCompat(_PreferenceCompat):
     """Compatibility of a ranking with the ideal ranking of the helpful documents, those of positive weight.
 
-    Rank-biased overlap with the documents of positive weight, the greatest first, normalised by
-    what the ideal ranking itself reaches. 0 where there is no such document.
+    Compatibility is RBO(R, I) / RBO(I, I): the rank-biased overlap of the ranking R with the ideal
+    ranking I, which sorts the documents of positive weight by decreasing weight. Values are between
+    0 and 1, and 0 for queries without a document of positive weight.
 
     Parameters
     ----------
     order : Order or str, optional
-        Weighs label tuples, harmful ones negatively. Without it the labels of relevance are the
-        weights, as in qrels of preference codes.
+        Assigns a weight to each label tuple; harmful tuples have negative weights. By default, the
+        relevance labels are the weights, as in qrels of preference codes.
     p : float in [0, 1), default 0.95
         Persistence.
 
@@ -111,7 +112,7 @@ class _HelpfulCompat(_PreferenceCompat):
     __name__ = "HelpfulCompat"
     NAME = __name__
     PRETTY_NAME = "Helpful compatibility"
-    SHORT_DESC = "Rank-biased overlap with the ideal ranking of helpful documents (positive weights)."
+    SHORT_DESC = "Rank-biased overlap with the ideal ranking of the helpful documents (positive weight)."
 
     SIGNS = (1,)
 
@@ -119,7 +120,8 @@ class _HelpfulCompat(_PreferenceCompat):
 class _HarmfulCompat(_PreferenceCompat):
     """Compatibility of a ranking with the ideal ranking of the *harmful* documents, those of negative weight.
 
-    The most harmful stand first in that ideal. Lower is better.
+    The ideal ranking sorts the harmful documents by decreasing harm. Values are between 0 and 1;
+    lower is better.
 
     Parameters
     ----------
@@ -141,14 +143,14 @@ class _HarmfulCompat(_PreferenceCompat):
     __name__ = "HarmfulCompat"
     NAME = __name__
     PRETTY_NAME = "Harmful compatibility"
-    SHORT_DESC = "Rank-biased overlap with the ideal ranking of harmful documents (lower is better)."
+    SHORT_DESC = "Rank-biased overlap with the ideal ranking of the harmful documents (lower is better)."
     LOWER_IS_BETTER = True
 
     SIGNS = (-1,)
 
 
 class _HelpfulMinusHarmful(_PreferenceCompat):
-    """Helpful less harmful compatibility, from -1 to 1.
+    """Help-harm compatibility: `HelpfulCompat` minus `HarmfulCompat`, between -1 and 1.
 
     Parameters
     ----------
@@ -169,8 +171,8 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
 
     __name__ = "HelpfulMinusHarmful"
     NAME = __name__
-    PRETTY_NAME = "Helpful minus harmful compatibility"
-    SHORT_DESC = "HelpfulCompat less HarmfulCompat."
+    PRETTY_NAME = "Help-harm compatibility"
+    SHORT_DESC = "HelpfulCompat minus HarmfulCompat."
     RANGE = (-1.0, 1.0)
 
     SIGNS = (1, -1)

@@ -1,4 +1,4 @@
-"""Cumulated gain that is not normalised: CG, DCG."""
+"""Cumulated gain without normalisation: CG, DCG."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ __all__ = ["CG", "DCG"]
 
 
 class _CG(LinearMeasure):
-    """Cumulated gain: the sum of the gains of the retrieved documents, unbounded above.
+    """Cumulated gain: the sum of the gains of the retrieved documents.
+
+    CG = Σ_i g(d_i), where g is the aspect's gain. Values are at least 0 and have no upper limit.
 
     Parameters
     ----------
     cutoff : int, optional
-        ``CG @ k``.
+        Rank at which the sum stops, as in ``CG @ k``.
 
     References
     ----------
@@ -46,15 +48,18 @@ class _CG(LinearMeasure):
 
 
 class _DCG(LinearMeasure):
-    """Discounted cumulated gain, not normalised, unbounded above.
+    """Discounted cumulated gain: the sum of the gains of the retrieved documents, discounted by rank.
+
+    DCG = Σ_i g(d_i) / log2(i + 1), where g is the aspect's gain. Values are at least 0 and have no
+    upper limit.
 
     Parameters
     ----------
-    dcg : {'log2', 'exp-log2', 'jarvelin'}
-        Gain over log2(rank + 1), 2^gain - 1 over log2(rank + 1), or gain over log2(rank) from rank 2
-        on, as first published.
+    dcg : {'log2', 'exp-log2', 'jarvelin'}, default 'log2'
+        Gain and discount: ``'log2'`` is g / log2(i + 1), ``'exp-log2'`` is (2^g - 1) / log2(i + 1),
+        ``'jarvelin'`` is g at rank 1 and g / log2(i) from rank 2 on, as originally published.
     cutoff : int, optional
-        ``DCG @ k``.
+        Rank at which the sum stops, as in ``DCG @ k``.
 
     References
     ----------

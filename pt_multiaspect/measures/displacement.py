@@ -1,4 +1,4 @@
-"""Cumulated relative position: CRP, nCRP, CRPRecovery, and its curve."""
+"""Cumulated relative position (CRP), its normalised form, its recovery ratio and its curve."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["CRP", "CRPRecovery", "crp_curve", "nCRP"]
 
 
 class _Displacement(SingleAspectMeasure):
-    """A measure of how far documents are from the ranks of their degree."""
+    """A measure of the distance between documents and the ideal ranks of their degree."""
 
     ORDINAL = True
 
@@ -31,23 +31,26 @@ class _Displacement(SingleAspectMeasure):
 
 
 class _CRP(_Displacement):
-    """Cumulated relative position: by how many ranks documents stand too early (-) or too late (+).
+    """Cumulated relative position: the cumulated distance of documents from their ideal ranks.
 
-    The ideal ranking of the judged documents gives every degree (distinct gain) an interval of
-    ranks, the lowest degree that from R + 1 on; R is the number of documents above the lowest
-    degree. A document's relative position is its distance to its degree's interval, and CRP the
-    sum over the first ranks. 0 for the ideal ranking, at least -R(R + 1)/2 at R.
+    In the ideal ranking of the judged documents, each degree (distinct gain) occupies an interval of
+    ranks. R is the number of documents above the lowest degree, whose interval is [R + 1, ∞). The
+    relative position of a document is 0 inside the interval of its degree; otherwise it is the
+    distance to the interval, negative if the document is ranked too high and positive if it is ranked
+    too low. CRP is the sum of the relative positions down to rank R or k. It is 0 for the ideal ranking;
+    the minimum at rank R is -R(R + 1)/2.
 
     Parameters
     ----------
     cutoff : int, optional
-        ``CRP @ k`` sums up to rank k; up to R by default. Shorter rankings are padded with
+        Rank at which the sum stops, as in ``CRP @ k``; R by default. Shorter rankings are padded with
         documents of the lowest degree.
 
     Notes
     -----
-    Against what the paper claims, CRP can be positive before R with graded labels: judged 2, 1, 1
-    and ranked 1, 1, 2 it is +1 at R. With binary labels it cannot. After R it never decreases.
+    Contrary to the paper, CRP can be positive before or at rank R if labels are graded: with judgments
+    2, 1, 1, the ranking 1, 1, 2 has a CRP of +1 at R. With binary labels, CRP is never positive up to
+    rank R. Beyond R it never decreases.
 
     References
     ----------
@@ -65,7 +68,7 @@ class _CRP(_Displacement):
     __name__ = "CRP"
     NAME = __name__
     PRETTY_NAME = "Cumulated relative position"
-    SHORT_DESC = "By how many ranks documents stand too early (negative) or too late, summed up to rank R or k."
+    SHORT_DESC = "Cumulated distance of documents from their ideal ranks; negative if ranked too high."
     CITATION = "Angelini et al. 2012, Eq. 4-5"
     RANGE = (-np.inf, np.inf)
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
@@ -78,7 +81,10 @@ class _CRP(_Displacement):
 
 
 class _NCRP(_Displacement):
-    """CRP at R, normalised by the worst there can be: min(1, 1 + 2 CRP / (R(R + 1))); 0 if R is 0.
+    """Normalised cumulated relative position: CRP at rank R, scaled to values between 0 and 1.
+
+    nCRP = min(1, 1 + 2 CRP / (R(R + 1))), where R is the number of documents above the lowest degree
+    and -R(R + 1)/2 is the minimum of CRP at rank R. Queries with R = 0 score 0.
 
     References
     ----------
@@ -96,7 +102,7 @@ class _NCRP(_Displacement):
     __name__ = "nCRP"
     NAME = __name__
     PRETTY_NAME = "Normalised cumulated relative position"
-    SHORT_DESC = "CRP at rank R, from 0 for the worst ranking to 1."
+    SHORT_DESC = "CRP at rank R, scaled to values between 0 (worst ranking) and 1."
     CITATION = "after Angelini et al. 2012, Eq. 5"
     SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
@@ -108,14 +114,15 @@ class _NCRP(_Displacement):
 
 
 class _CRPRecovery(_Displacement):
-    """Recovery: R over the rank at which CRP is back at 0, in (0, 1]; 0 if no retrieved rank is such.
+    """Recovery ratio: R divided by the rank at which CRP returns to 0.
 
-    The balance point is the first rank from R on with CRP at least 0, among the retrieved.
+    The balance point is the first retrieved rank, from R on, at which CRP is at least 0. The recovery
+    ratio R / balance point is in (0, 1]; it is 0 if the ranking has no balance point or if R is 0.
 
     Notes
     -----
-    Against what the paper claims, 1 does not only stand for perfect rankings when labels are
-    graded (labels 1, 2 ranked so have recovery 1), and swapping a worse document up may raise it.
+    Contrary to the paper, imperfect rankings can score 1 if labels are graded (the ranking 1, 2 does),
+    and moving a worse document up can increase the value.
 
     References
     ----------
@@ -133,7 +140,7 @@ class _CRPRecovery(_Displacement):
     __name__ = "CRPRecovery"
     NAME = __name__
     PRETTY_NAME = "CRP recovery"
-    SHORT_DESC = "R over the rank at which CRP is back at zero."
+    SHORT_DESC = "R divided by the rank at which CRP returns to zero."
     CITATION = "Angelini et al. 2012, §2"
     SORTING_IS_OPTIMAL = True
     SUPPORTED_PARAMS = {}
@@ -143,7 +150,7 @@ class _CRPRecovery(_Displacement):
 
 
 def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame:
-    """Return the curve of CRP over the ranks of every query.
+    """Compute the CRP of each query at each rank.
 
     Parameters
     ----------
@@ -152,14 +159,15 @@ def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame
     qrels : DataFrame, dict, iterable of namedtuples or Judgments
         The judgments.
     measure : Measure, default On
-        Whose labels count: ``On(aspect="credibility")`` takes those of one aspect, TOMA the classes
-        of several, uRBPgr their products. Its base is not used.
+        Defines the degrees of the documents: ``On(aspect="credibility")`` uses the labels of one
+        aspect, TOMA the classes of label tuples, uRBPgr the products of probabilities. The base of the
+        measure is not used.
 
     Returns
     -------
     DataFrame
-        Columns ``qid rank crp recall_base``, a row per query and rank up to the last retrieved
-        rank or R, whichever is greater; ``recall_base`` is R.
+        Columns ``qid rank crp recall_base``, with one row per query and rank, down to the last
+        retrieved rank or R, whichever is larger; ``recall_base`` is R.
 
     Examples
     --------
@@ -172,7 +180,7 @@ def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame
     terms = measure.terms(judgments)
     if len(terms) != 1:
         raise MultiAspectError(
-            f"a curve is drawn of one number per document, such as those of On or TOMA; {measure!r} has "
+            f"expected a measure with one gain per document, such as On or TOMA, got {measure!r}, which has "
             f"{len(terms) or 'none'}"
         )
     target = terms[0].target

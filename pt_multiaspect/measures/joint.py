@@ -1,4 +1,4 @@
-"""Measures that make one number per document of all its aspects, and evaluate it by a base."""
+"""Measures that combine the aspects of each document into one gain and evaluate it with a base measure."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ __all__ = ["Joint", "JointMeasure", "JointSource"]
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """One number per judged document, made of all its aspects.
+    """The gain of each judged document, computed from all its aspects.
 
     Parameters
     ----------
     gain : ndarray of float, shape (n_documents,)
-        At least 0.
+        Gains of the judged documents, at least 0.
     top : float, optional
-        The maximum of any document, whether there is one or not; by default that of `gain`.
+        Maximum possible gain, attained by a judged document or not; by default, the maximum of `gain`.
     source : Source, optional
-        What binary bases and bases computed by ir-measures ask; by default documents with a gain above
-        0 are positive, and an explicit ``rel`` counts gains.
+        Provides what binary bases and bases computed by ir-measures need; by default, documents with a
+        gain above 0 are positive, and an explicit ``rel`` is compared with the gains.
     unjudged : float, default 0
-        The gain of documents that nobody judged.
+        Gain of documents without judgments.
     bottom : float, default 0
-        The gain of documents with the lowest grade on every aspect.
+        Gain of documents with the lowest grade on every aspect.
     """
 
     gain: Floats
@@ -45,12 +45,12 @@ class Joint:
     bottom: float = 0.0
 
     def target(self, views: tuple[AspectView, ...]) -> Target:
-        """The same as a base sees it."""
+        """Return the target on which a base evaluates these gains."""
         gain = np.asarray(self.gain, dtype=np.float64)
         if gain.shape != views[0].label.shape or not (np.isfinite(gain) & (gain >= 0)).all():
             raise MultiAspectError(
-                f"expected one finite number of at least 0 for each of {len(views[0].label)} judged documents, got "
-                f"{gain} of the shape {gain.shape}"
+                f"expected one finite, non-negative gain for each of {len(views[0].label)} judged documents, got "
+                f"{gain} of shape {gain.shape}"
             )
         return Target(
             n_queries=views[0].n_queries,
@@ -65,7 +65,7 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class JointSource:
-    """What a target of several aspects answers, from the aspects."""
+    """The source of a target that combines several aspects."""
 
     views: tuple[AspectView, ...]
     gain: Floats
@@ -76,43 +76,43 @@ class JointSource:
 
     @property
     def junk(self) -> Floats:
-        """Junk or unjudged in every aspect: the best of what the labels say, NaN for nothing."""
+        """The highest label of each document that is junk or unjudged on every aspect; NaN if it has no label."""
         labels = np.stack([view.label for view in self.views])
         is_junk = ~(labels >= 0).any(axis=0)
         best = np.max(np.where(np.isnan(labels), -np.inf, labels), axis=0)
         return np.where(is_junk, np.where(np.isneginf(best), np.nan, best), 0.0)
 
     def check_threshold(self) -> None:
-        """The numbers of several aspects have no threshold of their own."""
+        """Gains combined from several aspects have no threshold to check."""
 
     def at_least(self, rel: float) -> Bools:
         return np.asarray(self.gain >= rel, dtype=np.bool_)
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         raise MultiAspectError(
-            "raw labels cannot be mapped to gains where several aspects make one number; declare the gains "
-            "of the aspects, Aspect(gains=…)"
+            "a base that maps raw labels to gains cannot evaluate several aspects combined; declare the gains of "
+            "the aspects instead"
         )
 
 
 class JointMeasure(TermMeasure):
-    """A measure that states the number of each document, `joint`, and the base that evaluates it, `base`."""
+    """A measure that defines `joint`, the gain of each document, and `base`, the measure that evaluates it."""
 
     @abstractmethod
     def base(self) -> Base:
-        """The single-aspect measure that evaluates the numbers, with its cutoff."""
+        """Return the single-aspect measure, with its cutoff, that evaluates the gains."""
 
     @abstractmethod
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        """One number per judged document, made of the labels of all aspects."""
+        """Compute the gain of each judged document from its labels on all aspects."""
 
     def _target_key(self) -> tuple[object, ...]:
-        """What `joint` depends on, beside the judgments: everything but the base and its cutoff."""
+        """Everything `joint` depends on except the judgments: all parameters but the base and the cutoff."""
         rest = [self[name] for name in self.SUPPORTED_PARAMS if name not in ("base", "cutoff", "aspects")]
         return (type(self), self.spec, *(value if value.__hash__ is not None else repr(value) for value in rest))
 
     def target(self, judgments: Judgments) -> Target:
-        """Return the numbers of the judged documents as a base sees them, made once for all runs and bases."""
+        """Return the target on which the base is evaluated, computed once for all runs and bases."""
 
         def make() -> Target:
             views = self.views(judgments)

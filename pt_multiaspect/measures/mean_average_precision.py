@@ -1,4 +1,4 @@
-"""Average precision aggregated by other means than the arithmetic one: GMAP, HMAP."""
+"""Geometric and harmonic mean average precision: GMAP, HMAP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FLOOR = 1e-5
 
 
 class _OverQueries(Agg):  # type: ignore[misc]
-    """A mean of values on another scale, taken back to the scale of AP."""
+    """Mean of transformed AP values, transformed back to the scale of AP."""
 
     def __init__(self, back: Any) -> None:
         self._values: list[float] = []
@@ -35,32 +35,29 @@ class _OverQueries(Agg):  # type: ignore[misc]
 
 
 class _AveragePrecision(SingleAspectMeasure):
-    """Average precision, not less than 1e-5, on another scale."""
+    """A transformation of max(AP, 1e-5)."""
 
     BINARY = True
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
-    NOT_A_BASE = (
-        "it is defined by how it aggregates over queries, and its values of single queries are on another scale; "
-        "take AP as the base"
-    )
+    NOT_A_BASE = "it is an aggregate over queries, not a per-query measure; use base='AP'"
 
     def _average_precision(self, ranking: Ranking, target: Target) -> Floats:
         return np.maximum(ranked.average_precision(ranking, self.relevant(target), self.n_relevant(target)), _FLOOR)
 
 
 class _GMAP(_AveragePrecision):
-    """Geometric mean average precision, exp of the mean of ln max(AP, 1e-5).
+    """Geometric mean average precision: exp of the mean of ln max(AP, 1e-5) over queries.
 
-    Values of single queries are ln max(AP, 1e-5), so that their mean is the logarithm of GMAP:
-    `pt.Experiment` averages them and knows no other aggregate, while ir-measures and
-    `aggregate` give GMAP itself. A missing query counts as ln 1e-5.
+    Per-query values are ln max(AP, 1e-5), between ln 1e-5 and 0; a query missing from the run has the
+    value ln 1e-5. `pt.Experiment` always reports the arithmetic mean of the per-query values, which is
+    ln GMAP; ir-measures and `aggregate` return GMAP itself.
 
     Parameters
     ----------
     rel : int, optional
-        The least label that counts.
+        The lowest label that counts as relevant; the aspect's threshold by default.
     cutoff : int, optional
-        ``GMAP @ k``.
+        Rank at which AP stops, as in ``GMAP @ k``.
 
     References
     ----------
@@ -92,18 +89,18 @@ class _GMAP(_AveragePrecision):
 
 
 class _HMAP(_AveragePrecision):
-    """Harmonic mean average precision, one over the mean of 1 / max(AP, 1e-5).
+    """Harmonic mean average precision: 1 divided by the mean of 1 / max(AP, 1e-5) over queries.
 
-    Values of single queries are 1 / max(AP, 1e-5), where smaller is better: `pt.Experiment`
-    averages them, and one over what it reports is HMAP; ir-measures and `aggregate` give HMAP
-    itself.
+    Per-query values are 1 / max(AP, 1e-5), between 1 and 1e5; lower is better. `pt.Experiment` always
+    reports the arithmetic mean of the per-query values, which is 1 / HMAP; ir-measures and `aggregate`
+    return HMAP itself.
 
     Parameters
     ----------
     rel : int, optional
-        The least label that counts.
+        The lowest label that counts as relevant; the aspect's threshold by default.
     cutoff : int, optional
-        ``HMAP @ k``.
+        Rank at which AP stops, as in ``HMAP @ k``.
 
     Examples
     --------
@@ -130,7 +127,7 @@ class _HMAP(_AveragePrecision):
 
     @property
     def lower_aggregate_is_better(self) -> bool:
-        return False  # one over the mean of 1 / AP
+        return False  # the aggregate is 1 / mean(1 / AP)
 
 
 GMAP = _GMAP()

@@ -1,4 +1,4 @@
-"""Measures that combine the values a base measure has on each aspect: CAM, MM, WHAM, GAM."""
+"""Means of the values of a base measure on each aspect: CAM, MM, WHAM, GAM."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
 
 
 class AspectMean(BasedMeasure):
-    """A mean of the base measure's values on the aspects: it states `combine`, and `slope` if it is concave."""
+    """A mean over aspects. Subclasses define `combine`, and `slope` if the mean is concave."""
 
-    #: The kind of mean that is defined for values of at least 0 only, for the error of a base that has others.
+    #: The name of the mean if it requires non-negative values, for the error message.
     NONNEGATIVE: str | None = None
     IS_WEIGHTED_SUM = False
     SUPPORTED_PARAMS = {
-        "base": base_param("the measure on each aspect, or a dict of one per aspect", per_aspect=True),
-        "weights": weights_param("the importance of each aspect, normalised to sum 1; equal by default"),
+        "base": base_param("the measure for each aspect, or a dict with one measure per aspect", per_aspect=True),
+        "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
         "empty": Param(
             choice("empty", "zero", "drop"),
             "zero",
-            "an aspect without positive labels in a query scores 0 there ('zero') or is left out ('drop')",
+            "a query without positive labels on an aspect: score 0 ('zero') or leave the aspect out ('drop')",
         ),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
@@ -43,15 +43,15 @@ class AspectMean(BasedMeasure):
 
     @abstractmethod
     def combine(self, values: Floats, weights: Floats) -> Floats:
-        """The mean of the values of the aspects; both arguments have the shape (n_aspects, n_queries)."""
+        """Return the mean over aspects; both arguments have shape (n_aspects, n_queries)."""
 
     def _check(self) -> None:
         super()._check()
         negative = [base.text for base in self.bases.each() if base.RANGE[0] < 0]
         if self.NONNEGATIVE is not None and negative:
             raise MultiAspectError(
-                f"{choices(negative)} can be negative, and the {self.NONNEGATIVE} mean of such values is "
-                "undefined; choose a base of at least 0, or CAM"
+                f"expected a non-negative base, got {choices(negative)}: the {self.NONNEGATIVE} mean of negative "
+                "values is undefined; choose another base, or use CAM"
             )
 
     def _check_names(self, names: Sequence[str]) -> None:
@@ -59,7 +59,7 @@ class AspectMean(BasedMeasure):
         self.bases.check_names(names, self.NAME)
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
-        """The aspects that count, with their bases and shares."""
+        """The aspects with a positive weight, with their bases and normalised weights."""
         shares = zip(views, self.shares(views), strict=True)
         return [(view, self.bases.of(view.name), share) for view, share in shares if share > 0]
 
@@ -75,13 +75,13 @@ class AspectMean(BasedMeasure):
     GAIN_PER_QUERY = True
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        """Return the linear form Σ_a p_a g_a(d) / norm_a(q) of each judged document d of a query q.
+        """Return the linear form Σ_a p_a g_a(d) / norm_a(q) for each judged document d of each query q.
 
-        The norm is that of the base: the ideal DCG at k for nDCG@k, the number of positive documents
-        for R, 1 for DCG, CG, P and RBP (where g is 1 for a positive document). An aspect whose norm is 0
-        in a query is left out there. Sorting by the form maximises CAM if all aspects have the same
-        linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no number per document
-        does; the form is then a *surrogate*, as `gain_is_surrogate` tells.
+        The norm depends on the base: the ideal DCG at k for nDCG@k, the number of positive documents
+        for R, 1 for DCG, CG, P and RBP (g is 1 for positive documents of binary bases). An aspect whose
+        norm is 0 is left out of the query. Sorting by the linear form maximises CAM if all aspects have the same
+        linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no score per document
+        does so, and the form is a *surrogate* (see `gain_is_surrogate`).
         """
         self.warn_if_inferred(self.views(judgments))
         shares = [
@@ -106,39 +106,43 @@ class AspectMean(BasedMeasure):
 
 
 class _CAM(AspectMean):
-    """Convex aggregating measure: the weighted arithmetic mean over aspects, Σ p_a μ_a.
+    """Convex aggregating measure: the weighted arithmetic mean of a base measure over the aspects.
+
+    CAM = Σ_a p_a μ_a, where μ_a is the value of the base measure on aspect a and Σ_a p_a = 1. Values
+    are in the range of the base; the maximum attainable value of a query is often below the maximum of
+    that range, as no ranking need be ideal for all aspects at once (see `normalized`).
 
     Parameters
     ----------
     base : ir_measures.Measure, str or dict, default 'nDCG'
-        The measure μ on each aspect; a dict gives each aspect its own.
+        The measure μ evaluated on each aspect; a dict assigns a measure to each aspect.
     weights : dict of str to float, optional
-        The weights p_a ≥ 0, normalised to sum to 1; equal by default. Aspects of weight 0 are ignored.
-    empty : {'zero', 'drop'}
-        An aspect without any positive label in a query scores 0 there, as in the paper, or is
-        left out of that query.
+        The weights p_a ≥ 0, normalised to sum to 1; equal by default. Aspects with weight 0 are ignored.
+    empty : {'zero', 'drop'}, default 'zero'
+        How to treat an aspect without positive labels for a query: ``'zero'`` gives it the value 0, as
+        in the paper; ``'drop'`` leaves it out of that query.
     aspects : Aspects, mapping or str, optional
-        Which aspects; every label column by default.
+        The aspects and their scales; by default, every label column.
     normalized : bool, default False
-        Divide by the best CAM that any ranking of the judged documents can reach, so that 1
-        can be attained. Exact, for bases that are sums over ranks and at least 0: nDCG, DCG, CG,
+        Divide by the maximum CAM over all rankings of the judged documents, so that 1 is attainable.
+        The maximum is exact and requires non-negative bases that are sums over ranks: nDCG, DCG, CG,
         RBP, P, R, SetR, Rprec.
     cutoff : int, optional
-        ``CAM @ k`` is ``CAM(base=base @ k)``.
+        Cutoff of the base: ``CAM @ k`` is ``CAM(base=base @ k)``.
 
     Notes
     -----
-    In strings ``cam`` is CAM over nDCG and ``cam_map`` CAM over AP, as the official evaluator of the TREC
-    Health Misinformation tracks (Trec_eval_extension) names them; the values are its own, with two
-    exceptions. Its ``cam_map`` is 0 for a topic whose *last* aspect found nothing relevant, whatever
-    the others found; here only that aspect is 0. With three aspects its weights are .333333 each, so
-    that a perfect run scores .999999.
+    In strings, ``cam`` is CAM over nDCG and ``cam_map`` is CAM over AP, as in the official evaluator of
+    the TREC Health Misinformation tracks (Trec_eval_extension). Values agree with that evaluator, with
+    two exceptions. Its ``cam_map`` is 0 for topics whose *last* aspect has no relevant document
+    retrieved, whatever the other aspects score; here, only that aspect is 0. With three aspects, its
+    weights are .333333 each, so that a perfect run scores .999999.
 
     References
     ----------
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 12. Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings.
-    CIKM 2021, Eq. 5 and §4.2 (why 1 cannot always be reached).
+    CIKM 2021, Eq. 5 and §4.2 (why 1 is not always attainable).
 
     Examples
     --------
@@ -156,7 +160,7 @@ class _CAM(AspectMean):
     CITATION = "Lioma et al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5"
     SUPPORTED_PARAMS = {
         **{name: param for name, param in AspectMean.SUPPORTED_PARAMS.items() if name != "cutoff"},
-        "normalized": Param(boolean("normalized"), False, "divide by the best value any ranking can reach"),
+        "normalized": Param(boolean("normalized"), False, "divide by the maximum attainable value"),
         "cutoff": CUTOFF,
     }
 
@@ -167,13 +171,13 @@ class _CAM(AspectMean):
         for base in self.bases.each() if self["normalized"] else ():
             if not base.is_additive:
                 raise MultiAspectError(
-                    "normalized=True needs the best value any ranking can reach, which is known for bases that "
-                    f"are sums over ranks (nDCG, P, R, Rprec, RBP, SetR, DCG, CG), but not for {base.text}"
+                    "normalized=True requires a base that is a sum over ranks (nDCG, P, R, Rprec, RBP, SetR, "
+                    f"DCG, CG), got {base.text}"
                 )
             if base.RANGE[0] < 0 or base.LOWER_IS_BETTER:
                 raise MultiAspectError(
-                    f"normalized=True divides by the best value, which need not be positive for {base.text}; "
-                    "choose a base of at least 0"
+                    f"normalized=True requires a non-negative base for which higher is better, got {base.text}: "
+                    "its maximum attainable value may not be positive"
                 )
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
@@ -187,14 +191,14 @@ class _CAM(AspectMean):
     def _best(self, judgments: Judgments) -> Floats:
         """The maximum of the weighted sum over all rankings of the judged documents, per query.
 
-        With the same weights as the values above the line, whatever `empty` says.
+        The weights are those of the numerator, for either value of `empty`.
         """
         terms = self.terms(judgments)
         forms = [(term.base.additive(term.target), term.weight) for term in terms]
         known = [(form, weight) for form, weight in forms if form is not None]
         rank = best_ranking(known, judgments.pool_query, judgments.n_queries)
         hits = placed(rank, judgments.pool_query, judgments.n_queries)
-        # Computed as the value of a run is, so that the best ranking is exactly 1.
+        # Computed in the same way as the value of a run, so that the best ranking scores exactly 1.
         values = [
             np.minimum(form.values(hits), term.base.RANGE[1]) for (form, _), term in zip(known, terms, strict=True)
         ]
@@ -205,7 +209,10 @@ class _CAM(AspectMean):
 
 
 class _MM(AspectMean):
-    """The weighted harmonic mean over aspects, Σ p_a / Σ (p_a / μ_a); 0 where any μ_a is 0.
+    """Multidimensional measure: the weighted harmonic mean of a base measure over the aspects.
+
+    MM = Σ_a p_a / Σ_a (p_a / μ_a), where μ_a is the value of the base measure on aspect a; 0 if any
+    μ_a with p_a > 0 is 0. The base must be non-negative.
 
     Parameters
     ----------
@@ -214,8 +221,8 @@ class _MM(AspectMean):
 
     Notes
     -----
-    The non-zero MM values that Table 3 of the TOMA paper prints are not those of its Eq. 6
-    (most are half of them); this is Eq. 6.
+    The non-zero MM values printed in Table 3 of Maistro et al. (2021) do not agree with Eq. 6 of that
+    paper (most are half of it). This measure follows Eq. 6.
 
     References
     ----------
@@ -247,7 +254,10 @@ class _MM(AspectMean):
 
 
 class _WHAM(_MM):
-    """The weighted harmonic mean over exactly two aspects, such as relevance and credibility.
+    """Weighted harmonic mean aggregating measure: `MM` for exactly two aspects.
+
+    WHAM = 1 / (p_1 / μ_1 + p_2 / μ_2) with p_1 + p_2 = 1, where μ_a is the value of the base measure on
+    aspect a, such as relevance and credibility; 0 if μ_1 or μ_2 is 0 and has a positive weight.
 
     Parameters
     ----------
@@ -274,14 +284,17 @@ class _WHAM(_MM):
     def _check_names(self, names: Sequence[str]) -> None:
         if len(names) != 2:
             raise MultiAspectError(
-                f"WHAM is defined for exactly two aspects, not for {len(names)}: {choices(names)}; choose "
-                f"two, as WHAM(aspects='relevance,credibility'), or take MM"
+                f"WHAM: expected exactly two aspects, got {len(names)}: {choices(names)}; select two, as in "
+                f"WHAM(aspects='relevance,credibility'), or use MM"
             )
         super()._check_names(names)
 
 
 class _GAM(AspectMean):
-    """The weighted geometric mean over aspects, Π μ_a^p_a; 0 where any μ_a is 0.
+    """Weighted geometric mean of a base measure over the aspects.
+
+    GAM = Π_a μ_a^p_a, where μ_a is the value of the base measure on aspect a and Σ_a p_a = 1; 0 if any
+    μ_a with p_a > 0 is 0. The base must be non-negative.
 
     Parameters
     ----------
@@ -290,7 +303,7 @@ class _GAM(AspectMean):
 
     References
     ----------
-    Lioma, Simonsen, Larsen, ICTIR 2017, §5.3, which suggests the mean.
+    Lioma, Simonsen, Larsen, ICTIR 2017, §5.3, which suggests this mean.
 
     Examples
     --------

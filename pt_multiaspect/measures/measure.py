@@ -1,4 +1,4 @@
-"""The root of all measures: parameters, printing, and the one way to evaluate."""
+"""The base class of all measures: parameters, printing and evaluation."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = ["DirectMeasure", "Measure"]
 
 
 class Measure(ir_measures.Measure):  # type: ignore[misc]
-    """Base of the measures of this package.
+    """Base class of the measures of this package.
 
-    Measures are values: they compare, hash and pickle by what they print, and calling one
-    with parameters, or with ``@ cutoff``, gives another. `ir_measures.parse_measure` reads
-    back what they print.
+    Measures are immutable values. Two measures are equal if they print the same; the printed form can
+    be read by `ir_measures.parse_measure`. Calling a measure with parameters, or ``measure @ cutoff``,
+    returns a new measure.
 
     Parameters
     ----------
@@ -42,31 +42,31 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     Raises
     ------
     MultiAspectError
-        If a parameter is unknown or its value is not possible; the message has the choices.
+        If a parameter is unknown or its value is invalid. The message lists what was expected.
     """
 
     PRETTY_NAME: ClassVar[str]
     SHORT_DESC: ClassVar[str]
-    #: Where the measure is defined.
+    #: The publication that defines the measure.
     CITATION: ClassVar[str]
-    #: The interval values lie in.
+    #: Minimum and maximum value.
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    #: Whether small values are good, against what `pt.GridSearch` and highlighting assume.
+    #: Whether lower is better; `pt.GridSearch` and highlighting assume that higher is better.
     LOWER_IS_BETTER: ClassVar[bool] = False
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]]
-    #: Measures check their parameters when they are made.
+    #: Whether the constructor checks the parameters.
     CHECKS_PARAMS: ClassVar[bool] = True
-    #: Why the measure cannot be a base, if it cannot.
-    NOT_A_BASE: ClassVar[str | None] = "a base measures one aspect, and it is a multi-aspect measure itself"
-    #: Whether it measures one aspect, which `on` chooses.
+    #: The reason why the measure cannot be a base, or None if it can.
+    NOT_A_BASE: ClassVar[str | None] = "a base must be a single-aspect measure, and it is a multi-aspect measure"
+    #: Whether it is a single-aspect measure; `on` selects the aspect.
     SINGLE_ASPECT: ClassVar[bool] = False
-    #: Whether `combine` is the weighted sum of the values of the terms.
+    #: Whether `combine` is the weighted sum of the terms' values.
     IS_WEIGHTED_SUM: ClassVar[bool] = True
-    #: Whether `combine` never falls when a value rises.
+    #: Whether `combine` is non-decreasing in each value.
     IS_INCREASING: ClassVar[bool] = True
-    #: Whether `document_gain` is the grade or class of a document, to which learners may give gains of their own.
+    #: Whether `document_gain` is a grade or class index, to which learners may assign their own gains.
     GAIN_IS_GRADE: ClassVar[bool] = False
-    #: Whether `document_gain` is normalised within each query, so that it needs to know the queries.
+    #: Whether `document_gain` is normalised per query, so that it depends on the queries.
     GAIN_PER_QUERY: ClassVar[bool] = False
     __signature__: ClassVar[inspect.Signature]
 
@@ -79,7 +79,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         unknown = [name for name in params if name not in self.SUPPORTED_PARAMS]
         if unknown:
             raise MultiAspectError(
-                f"{self.NAME} has no parameter {choices(unknown)}; it has {choices(self.SUPPORTED_PARAMS)}"
+                f"{self.NAME} has no parameter {choices(unknown)}; expected {choices(self.SUPPORTED_PARAMS)}"
             )
         canonical = {}
         for name, param in self.SUPPORTED_PARAMS.items():
@@ -101,36 +101,36 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         self._key = self._identity()
 
     def __call__(self, **params: Any) -> Self:
-        """Return this measure with some parameters changed."""
+        """Return a copy of this measure with the given parameters changed."""
         return type(self)(**{**self.params, **params})
 
     def __matmul__(self, at_param: int) -> Self:
-        """Return this measure with a cutoff."""
+        """Return a copy of this measure with the given cutoff."""
         return self(**{self.AT_PARAM: at_param})
 
     def _check(self) -> None:
-        """Refuse combinations of parameters that cannot be."""
+        """Raise an error for invalid combinations of parameters."""
 
     def _check_names(self, names: Sequence[str]) -> None:
-        """Refuse aspects that do not go with the parameters: when they are declared, else when they are known."""
+        """Raise if aspect names do not fit the parameters; called as soon as the names are declared or known."""
         if "weights" in self.SUPPORTED_PARAMS:
             weights_of(self["weights"], names)
 
     def _named(self, error: MultiAspectError) -> MultiAspectError:
-        """The error with the measure's name in front."""
+        """Return the error with the measure's name as prefix."""
         text = str(error)
         return error if text.startswith(self.NAME) else MultiAspectError(f"{self.NAME}: {text}")
 
     def validate_params(self) -> None:
-        """Refuse what is still missing before the measure can be computed."""
+        """Raise an error if a required parameter is missing."""
         missing = [name for name, param in self.SUPPORTED_PARAMS.items() if param.required and self[name] is None]
         if missing:
             raise MultiAspectError(
-                f"{self.NAME} needs {choices(missing)}, as in {self.NAME}({'=..., '.join(missing)}=...)"
+                f"{self.NAME} requires {choices(missing)}, as in {self.NAME}({'=..., '.join(missing)}=...)"
             )
 
     def _spelled_params(self) -> tuple[dict[str, object], int | None]:
-        """The printed parameters that differ from their defaults, and the cutoff."""
+        """Return the printed forms of the parameters that differ from their defaults, and the cutoff."""
         spelled = {
             name: param.spell(self.params[name])
             for name, param in self.SUPPORTED_PARAMS.items()
@@ -147,7 +147,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return self._text
 
     def _identity(self) -> tuple[object, ...]:
-        """What measures that compare equal share."""
+        """The key by which measures are compared and hashed."""
         return (type(self), self._text)
 
     def __hash__(self) -> int:
@@ -161,39 +161,39 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether small values are good."""
+        """Whether lower values are better."""
         return self.LOWER_IS_BETTER
 
     @property
     def lower_aggregate_is_better(self) -> bool:
-        """Whether small aggregates over queries, as by `aggregator`, are good."""
+        """Whether lower is better for the aggregate over queries (see `aggregator`)."""
         return self.lower_is_better
 
     @property
     def range(self) -> tuple[float, float]:
-        """The interval values lie in."""
+        """Minimum and maximum value."""
         return self.RANGE
 
     @property
     def cutoff(self) -> int | None:
-        """The rank the measure stops at, or None."""
+        """The last rank that counts, or None."""
         cutoff: int | None = self["cutoff"]
         return cutoff
 
     @property
     def spec(self) -> AspectSpec:
-        """What the measure is told of aspects: scales, names or nothing."""
+        """The `aspects` parameter: scales, names or None."""
         spec: AspectSpec = self["aspects"]
         return spec
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """The aspects of the judgments this measure takes in, after checking that they go with it."""
+        """Return the aspects that this measure evaluates, after checking that they fit its parameters."""
         views = judgments.views(self.spec)
         self._check_names([view.name for view in views])
         return views
 
     def shares(self, views: Sequence[AspectView]) -> list[float]:
-        """The weights of `views`, normalised to sum to 1."""
+        """Return the weights of `views`, normalised to sum to 1."""
         weights = weights_of(self["weights"], [view.name for view in views])
         total = sum(weights)
         if np.isinf(total):
@@ -205,7 +205,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     # -- evaluation ---------------------------------------------------------------------------
 
     def evaluate(self, rankings: Rankings) -> Floats:
-        """Evaluate one run: the one way in for ir-measures, `evaluate`, scorers and analyses.
+        """Evaluate one run. ir-measures, `evaluate`, scorers and analyses all call this method.
 
         Parameters
         ----------
@@ -220,8 +220,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Raises
         ------
         MultiAspectError
-            With the measure's name in front, if the judgments do not go with it, or its class does not
-            compute one finite number per query.
+            If the judgments do not fit the measure, or the measure does not return one finite number per
+            query. The message starts with the name of the measure.
         """
         try:
             views = self.views(rankings.judgments)
@@ -232,10 +232,10 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return check_values(values, rankings.judgments.qids, self._text)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        raise NotImplementedError(f"{type(self).__name__} does not say how it is computed")
+        raise NotImplementedError(f"{type(self).__name__} does not define how it is computed")
 
     def depends_on(self, view: AspectView) -> bool:
-        """Tell whether inferring the scale of an aspect from other judgments could change values.
+        """Tell whether values could change if the scale of an aspect were inferred from other judgments.
 
         Parameters
         ----------
@@ -245,22 +245,21 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         bool
-            By default True.
+            True by default.
         """
         return True
 
     def warn_if_inferred(self, views: Sequence[AspectView]) -> None:
-        """Warn once that the values depend on the scales of some of `views` which had to be inferred."""
+        """Warn once if the values depend on scales of `views` that were inferred."""
         if "aspects" not in self.SUPPORTED_PARAMS and not self.SINGLE_ASPECT:
-            return  # it takes no scales
+            return  # the measure uses no scales
         inferred = [view for view in views if view.inferred and self.depends_on(view)]
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
             declared = self._declared(Aspects({view.name: view.other_reading or view.aspect for view in views}))
             warn_once(
-                f"{self.NAME} depends on the scales of the aspects, which were inferred from the judgments at "
-                f"hand: {scales}. Other qrels, or parts of these (batches, folds), may give other scales and "
-                f"values: declare them, as in {declared}"
+                f"{self.NAME} depends on the label scales, which were inferred from these qrels: {scales}. "
+                f"Declare them to get comparable values on other qrels, batches or folds: {declared}"
                 + "".join(
                     f". No label of {view.name} is 0: this declares {view.other_reading!r}, which changes values; "
                     f"if 0 is a grade, declare {view.aspect!r}"
@@ -272,13 +271,13 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _declared(self, aspects: Aspects) -> str:
-        """How the measure prints when it is told of `aspects`."""
+        """Return the printed form of the measure with `aspects` declared."""
         return str(self(aspects=aspects))
 
-    # -- what analyses ask; the defaults say "unknown" -----------------------------------------------
+    # -- properties used by analyses; the defaults mean "unknown" -----------------------------------------------
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        """Return the bases, with their targets and weights, whose values the measure combines.
+        """Return the terms of the measure: the bases it combines, with their targets and weights.
 
         Parameters
         ----------
@@ -288,7 +287,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         list of Term
-            Empty if the measure is no function of single-aspect measures.
+            Empty if the measure is not a function of single-aspect measures.
         """
         return []
 
@@ -298,7 +297,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Parameters
         ----------
         values, weights : ndarray of float, shape (n_terms, n_queries)
-            The values of the terms and how much they count.
+            The values and the weights of the terms.
 
         Returns
         -------
@@ -308,20 +307,20 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return np.asarray((weights * values).sum(axis=0), dtype=np.float64)
 
     def slope(self, values: Floats, weights: Floats) -> Floats | None:
-        """Return the derivative of `combine` by each value.
+        """Return the gradient of `combine` with respect to the values.
 
-        Only for functions f that are concave and homogeneous, f(c·x) = c·f(x), so that f(x) ≤ slope(y)·x for
-        any x and y: a weighted sum that is nowhere less than the measure.
+        Only for concave functions f that are homogeneous, f(c·x) = c·f(x). Then f(x) ≤ slope(y)·x for any x
+        and y, so that the slope gives a weighted sum that is an upper bound of the measure.
 
         Parameters
         ----------
         values, weights : ndarray of float, shape (n_terms, n_queries)
-            Positive values of the terms, and how much they count.
+            The values of the terms (positive), and their weights.
 
         Returns
         -------
         ndarray of float, shape (n_terms, n_queries), or None
-            None if it is not known.
+            None if unknown.
         """
         return weights if self.IS_WEIGHTED_SUM else None
 
@@ -341,7 +340,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return None
 
     def document_gain(self, judgments: Judgments) -> Floats | None:
-        """Return the gain that the measure sums over the ranks, for each judged document: a training label.
+        """Return the gain of each judged document that the measure sums over ranks, for use as a training label.
 
         Parameters
         ----------
@@ -351,12 +350,12 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         ndarray of float, shape (n_pool,), or None
-            Never negative, one number per judged pair; None if the measure has no such number.
+            One non-negative gain per judged (query, document) pair; None if the measure has no such gain.
         """
         return None
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        """Tell whether a ranking by `document_gain` may miss the best value of the measure.
+        """Tell whether sorting by `document_gain` may miss the maximum of the measure.
 
         Parameters
         ----------
@@ -371,25 +370,25 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return False
 
     def on(self, aspect: str, aspects: Aspects | None = None) -> Measure:
-        """Return the measure on one aspect.
+        """Return the measure evaluated on one aspect.
 
         Parameters
         ----------
         aspect : str
-            Which aspect.
+            Name of the aspect.
         aspects : Aspects, optional
-            Declares its scale.
+            Declares the scale of the aspect.
 
         Returns
         -------
         Measure
-            `On` the aspect for a measure of a single one; any other measure is itself.
+            `On` with this aspect for a single-aspect measure; other measures are returned unchanged.
         """
         return self
 
 
 class DirectMeasure(Measure):
-    """A measure that is no function of single-aspect measures: it states `score`."""
+    """A measure that is not a function of single-aspect measures; subclasses define `score`."""
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         return self.score(rankings, views)
@@ -400,20 +399,20 @@ class DirectMeasure(Measure):
         Parameters
         ----------
         rankings : Rankings
-            The run, joined with the judgments; ``rankings.top(self.cutoff)`` are its first ranks.
+            The run, joined with the judgments; ``rankings.top(self.cutoff)`` returns its first ranks.
         views : tuple of AspectView
-            The aspects the measure takes in.
+            The aspects that the measure evaluates.
 
         Returns
         -------
         ndarray of float, shape (n_queries,)
             A finite value for every judged query, in the order of ``rankings.judgments.qids``.
         """
-        raise NotImplementedError(f"{type(self).__name__} defines no score")
+        raise NotImplementedError(f"{type(self).__name__} does not define score")
 
 
 def _sign(measure: type[Measure]) -> None:
-    """Let `inspect.signature` and completion show the parameters, of the class and of calling its instances."""
+    """Set the signatures of the class and of its instances, for `inspect.signature` and code completion."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter(name, keyword, default=param.spell(param.default))
@@ -422,7 +421,7 @@ def _sign(measure: type[Measure]) -> None:
     measure.__signature__ = inspect.Signature(parameters)
 
     def __call__(self: Measure, **params: Any) -> Measure:
-        """Return this measure with some parameters changed."""
+        """Return a copy of this measure with the given parameters changed."""
         return type(self)(**{**self.params, **params})
 
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)

@@ -20,32 +20,33 @@ __all__ = ["NWCS"]
 
 
 class _NWCS(DirectMeasure):
-    """Normalised weighted cumulative score: weighted values over those of an ideal ranking.
+    """Normalised weighted cumulative score: discounted weighted gains, divided by those of an ideal ranking.
 
-    NWCS = Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), divided by the same of an ideal ranking; Z_a are the
-    aspect's `gains`. 0 when the ideal is 0.
+    The score of a ranking is Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), where Z_a(i) is the gain of the document
+    at rank i on aspect a. NWCS is this score divided by that of an ideal ranking (see `ideal`). Values
+    are between 0 and 1, and 0 if the ideal score is 0.
 
     Parameters
     ----------
     weights : dict of str to float, optional
         The weights p_a, normalised to sum to 1; equal by default.
     ideal : {'joint', 'separate', 'judged'}, default 'joint'
-        What the score is divided by: ``'joint'``, the score of the best single ranking of the
-        retrieved documents; ``'separate'``, Σ_a p_a IDCG_a of the best rankings of the retrieved
-        documents by each aspect; ``'judged'``, the score of the best single ranking of *all judged*
-        documents, over as many ranks as the run retrieved (at most `cutoff`).
+        The denominator. ``'joint'``: the score of the best ranking of the retrieved documents.
+        ``'separate'``: Σ_a p_a IDCG_a, where each aspect has its own best ranking of the retrieved
+        documents. ``'judged'``: the score of the best ranking of *all judged* documents, down to as
+        many ranks as the run retrieved (at most `cutoff`).
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their gains.
+        The aspects, their scales and gains; by default, every label column.
     cutoff : int, optional
-        ``NWCS @ k`` sees the first k retrieved documents only.
+        ``NWCS @ k`` evaluates only the first k retrieved documents.
 
     Notes
     -----
-    Three ideals are in use. The text of Lioma et al. (2017) describes ``'joint'``; the value .9413 that
-    the paper prints comes from ``'separate'``; the official evaluator of the TREC Health
-    Misinformation tracks (``nwcs`` of Trec_eval_extension) divides by ``'judged'``. Only ``'judged'``
-    penalises a run for relevant documents that it does not retrieve. The measure name ``nwcs`` in a
-    string is ``NWCS(ideal='judged')``. With three aspects that evaluator uses the weights .333333.
+    Three ideals are in use. The text of Lioma et al. (2017) describes ``'joint'``; the value .9413
+    printed in the paper is obtained with ``'separate'``; the official evaluator of the TREC Health
+    Misinformation tracks (``nwcs`` in Trec_eval_extension) uses ``'judged'``. Only ``'judged'``
+    penalises a run for relevant documents that it does not retrieve. In strings, ``nwcs`` is
+    ``NWCS(ideal='judged')``. With three aspects, that evaluator uses weights of .333333.
 
     References
     ----------
@@ -63,10 +64,10 @@ class _NWCS(DirectMeasure):
     __name__ = "NWCS"
     NAME = __name__
     PRETTY_NAME = "Normalised weighted cumulative score"
-    SHORT_DESC = "Discounted weighted values over those of the best re-ranking of the same documents."
+    SHORT_DESC = "Discounted weighted gains, divided by those of an ideal ranking."
     CITATION = "Lioma et al. 2017, Eq. 10-11"
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "weights": weights_param("the importance of each aspect, normalised to sum 1; equal by default"),
+        "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
         "ideal": Param(
             choice("ideal", "joint", "separate", "judged"),
             "joint",
@@ -80,7 +81,7 @@ class _NWCS(DirectMeasure):
         return not view.scale.greater_is_better
 
     def _gains(self, views: tuple[AspectView, ...]) -> list[Floats]:
-        """The share times the value of each aspect, with one element more at the end for unjudged documents."""
+        """The weighted gains of the judged documents; the last element is for unjudged documents."""
         return [
             share * np.maximum(view.scale.gains, 0.0)[np.append(view.grade, 0)]
             for view, share in zip(views, self.shares(views), strict=True)
@@ -94,7 +95,7 @@ class _NWCS(DirectMeasure):
         total = np.sum(gains, axis=0)
         ranking: Hits = rankings.top(self.cutoff)
         if total[-1]:
-            ranking = ranking.dense()  # a document that nobody judged has the worst grades
+            ranking = ranking.dense()  # an unjudged document has the lowest grades
         if self["ideal"] == "judged":
             ideal = _judged_ideal(ranking, total)
         else:
@@ -104,22 +105,22 @@ class _NWCS(DirectMeasure):
 
 
 def _ideal_order(query: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:
-    """Positive gains from high to low within each query: their query, rank and gain."""
+    """Sort positive gains within each query, descending; return their query, rank and gain."""
     kept = np.flatnonzero(gain > 0)
     order = kept[descending(query[kept], gain[kept])]
     return query[order], positions(query[order]) + 1, gain[order]
 
 
 def _retrieved_ideal(ranking: Hits, gain: Floats) -> Floats:
-    """The discounted gain of the ideal ranking of the same retrieved documents."""
+    """The discounted gain of the ideal ranking of the retrieved documents."""
     query, rank, gained = _ideal_order(ranking.query, gain[ranking.row])
     return ranking.total(gained * Log2()(rank), query)
 
 
 def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
-    """The discounted gain of the ideal ranking of all judged documents, over as many ranks as were retrieved.
+    """The discounted gain of the ideal ranking of all judged documents, as long as the ranking retrieved.
 
-    Ranks that are left take unjudged documents, whose gain is the last of `gain`.
+    Remaining ranks are filled with unjudged documents, whose gain is the last element of `gain`.
     """
     query, rank, ideal = _ideal_order(ranking.pool_query, gain[:-1])
     kept = rank <= ranking.n_ret[query]

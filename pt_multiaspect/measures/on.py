@@ -1,4 +1,4 @@
-"""One aspect by itself."""
+"""Evaluation of a single aspect."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ __all__ = ["On"]
 
 
 class _On(BasedMeasure):
-    """An ordinary measure of one aspect.
+    """A single-aspect measure, evaluated on one aspect.
+
+    Values and range are those of the base measure on the labels of the aspect.
 
     Parameters
     ----------
     aspect : str, default 'relevance'
-        Which aspect.
+        Name of the aspect.
     base : ir_measures.Measure or str, default 'nDCG'
-        The measure. Without an explicit ``rel`` binary measures count documents from the
-        aspect's threshold up.
+        The measure to evaluate. Without an explicit ``rel``, binary measures count documents whose
+        grade is at least the threshold of the aspect.
     aspects : Aspects, mapping or str, optional
-        Declares the aspect's scale.
+        Declares the scale of the aspect; inferred from the qrels by default.
     cutoff : int, optional
-        ``On(...) @ k``.
+        Cutoff of the base: ``On(...) @ k`` is ``On(base=base @ k)``.
 
     Examples
     --------
@@ -44,7 +46,7 @@ class _On(BasedMeasure):
     __name__ = "On"
     NAME = __name__
     PRETTY_NAME = "Measure on one aspect"
-    SHORT_DESC = "Any measure of a single aspect."
+    SHORT_DESC = "A single-aspect measure, evaluated on one aspect."
     CITATION = "ir-measures, on one label column"
     SUPPORTED_PARAMS = {
         "aspect": Param(aspect_name, "relevance", "which aspect"),
@@ -55,10 +57,10 @@ class _On(BasedMeasure):
 
     def _check_names(self, names: Sequence[str]) -> None:
         if self["aspect"] not in names:
-            raise MultiAspectError(f"the aspect {self['aspect']} is not among the aspects given: {choices(names)}")
+            raise MultiAspectError(f"expected aspect to be one of {choices(names)}, got {self['aspect']}")
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """The one aspect the measure takes in."""
+        """Return the aspect that the measure evaluates."""
         return (judgments.view(self["aspect"], self["aspects"]),)
 
     def depends_on(self, view: AspectView) -> bool:

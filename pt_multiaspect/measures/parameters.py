@@ -1,4 +1,4 @@
-"""Parameters of measures: how they are read, what they are by default and how they print."""
+"""Parameters of measures: parsing, defaults and printing."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["ASPECTS", "CUTOFF", "REL", "Param", "base_param", "weights_param"]
 
 
 class Param(ParamInfo):  # type: ignore[misc]
-    """A parameter of a measure: how it is read, what it is by default and how it prints.
+    """A parameter of a measure: how it is parsed and printed, and its default.
 
     Parameters
     ----------
     parse : callable
-        Takes a value in any form users or measure strings give it; returns the canonical
-        form or raises MultiAspectError.
+        Converts a value, as given by a user or in a measure string, to its canonical form, or raises
+        MultiAspectError.
     default : object
-        The canonical default.
+        The default, in canonical form.
     desc : str
-        One line for the list of measures.
+        A one-line description for the list of measures.
     spell : callable, optional
-        Turns the canonical form into what prints: a str, number, bool or dict.
+        Converts the canonical form to what is printed: a str, number, bool or dict.
     required : bool
-        Whether a measure cannot be computed without it.
+        Whether the measure cannot be computed without the parameter.
     """
 
     def __init__(
@@ -51,18 +51,18 @@ CUTOFF = Param(_validation.cutoff, None, "ranking cutoff, measure@k")
 ASPECTS = Param(
     parse_aspects,
     None,
-    "which aspects, and their scales: names, top grades, an Aspects object, its name or a file of one (.json)",
+    "the aspects and their scales: names, top grades, an Aspects object, its name or its file (.json)",
     spell=spell_aspects,
 )
 REL = Param(
-    _validation.whole("rel, the least label that counts, is a whole number", low=0, high=2**53),
+    _validation.whole("rel, the lowest label that counts as relevant, must be an integer", low=0, high=2**53),
     None,
-    "the least label that counts; the aspect's threshold by default",
+    "the lowest label that counts as relevant; the aspect's threshold by default",
 )
 
 
 def weights_param(desc: str) -> Param:
-    """The parameter `weights`, a number per aspect."""
+    """The parameter `weights`: one number per aspect."""
     return Param(check_weights, None, desc)
 
 

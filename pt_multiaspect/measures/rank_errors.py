@@ -1,4 +1,4 @@
-"""Measures of displaced neighbours: NLRE, NGRE."""
+"""Rank error measures: NLRE, NGRE."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _DEFAULT = 0.5
 
 
 def _constant(name: str) -> Callable[[Any], float]:
-    return real(name, low=0, high=1e50)  # so that products of six stay finite
+    return real(name, low=0, high=1e50)  # keeps products of six constants finite
 
 
 def _parse_mu(mu: Any) -> float | dict[str, float]:
     if isinstance(mu, Mapping):
         if not mu:
-            raise MultiAspectError("mu as a dict needs a constant per aspect")
+            raise MultiAspectError("expected at least one constant in mu, got an empty dict")
         return dict(sorted((aspect_name(name), _constant("mu")(value)) for name, value in mu.items()))
     return _constant("mu")(mu)
 
 
 class _RankErrors(DirectMeasure):
-    """One less the rank errors against the ideal orders, over their greatest."""
+    """1 - rank error / maximum rank error."""
 
     SUPPORTED_PARAMS = {
-        "mu": Param(_parse_mu, _DEFAULT, "the constant of the first aspect, or a dict of one per aspect"),
+        "mu": Param(_parse_mu, _DEFAULT, "the constant of the first aspect, or a dict of constants by aspect"),
         "nu": Param(_constant("nu"), _DEFAULT, "the constant of the second aspect"),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
@@ -48,7 +48,7 @@ class _RankErrors(DirectMeasure):
         mu, nu = self["mu"], self["nu"]
         if isinstance(mu, dict):
             if nu != _DEFAULT:
-                raise MultiAspectError(f"{self.NAME}: mu as a dict has all constants; leave out nu")
+                raise MultiAspectError(f"{self.NAME}: mu is a dict and sets the constants of all aspects; omit nu")
         elif mu + nu == 0:
             raise MultiAspectError(f"{self.NAME}: mu and nu must not both be 0")
 
@@ -61,8 +61,8 @@ class _RankErrors(DirectMeasure):
             unknown = sorted(set(mu) - set(names))
             if unknown:
                 raise MultiAspectError(
-                    f"{self.NAME}: mu has a constant for {choices(unknown)}, but the aspects evaluated are "
-                    f"{choices(names)}"
+                    f"{self.NAME}: expected constants in mu for the evaluated aspects ({choices(names)}), got "
+                    f"{choices(unknown)}"
                 )
             constants = [mu.get(name, _DEFAULT) for name in names]
         else:
@@ -82,47 +82,47 @@ class _RankErrors(DirectMeasure):
             )
             for view in views
         ]
-        # As floats: integers beyond 64 bits are no NumPy numbers.
+        # As floats: NumPy cannot represent integers beyond 64 bits.
         constants = [float(constant) for constant in self._constants([view.name for view in views])]
         return self._combine(hits, epsilons, constants)
 
     @abstractmethod
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
-        """The measure from the errors of each aspect."""
+        """Compute the measure from the errors of each aspect."""
 
 
 class _NLRE(_RankErrors):
-    """Normalised local rank error: swapped neighbours, discounted by rank.
+    """Normalised local rank error: penalises adjacent documents in the wrong order, discounted by rank.
 
-    Every retrieved document is compared with the one below it: if the ideal order of an
-    aspect has the two the other way round, the difference of their ideal positions is an
-    error, and errors of several aspects at the same place multiply. The sum is divided by
-    the greatest one any ranking of that length can have and taken from 1.
+    NLRE = 1 - LRE / C with LRE = Σ_i (Π_a (μ_a + ε_a(i)) - Π_a μ_a) / log2(1 + i). The error ε_a(i) is
+    the difference of the ideal positions, on aspect a, of the retrieved documents at ranks i and i + 1
+    if they are in the wrong order, else 0. C is the maximum of LRE over rankings of that length. Values
+    are between 0 and 1 (no errors).
 
     Parameters
     ----------
     mu : float >= 0 or dict of str to float, default 0.5
-        The constant of the first aspect, or a constant per aspect (0.5 for those left out). Raising
-        it makes errors of the *other* aspects cost more; see Notes.
+        The constant of the first aspect, or a dict of constants by aspect (0.5 for omitted aspects).
+        Increasing it increases the cost of errors on the *other* aspects; see Notes.
     nu : float >= 0, default 0.5
-        The constant of the second aspect. Further aspects have 0.5.
+        The constant of the second aspect. The constants of further aspects are 0.5.
     aspects : Aspects, mapping or str, optional
-        Which aspects; only the order of grades matters.
+        The aspects; only the order of their grades matters. By default, every label column.
     cutoff : int, optional
-        ``NLRE @ k`` sees the first k retrieved documents only.
+        ``NLRE @ k`` evaluates only the first k retrieved documents.
 
     Notes
     -----
-    Ideal orders keep equal grades as the ranking has them, so equal labels are no error. The
-    product of Eq. 4 expands to ε_r ε_c + ν ε_r + μ ε_c: it is ν that prices errors of relevance,
-    and with ν = 0 an error of relevance alone costs nothing, against the paper's wording. One
-    retrieved document scores 1, none 0. Values crowd towards 1 as aspects are added, so compare
-    them for the same number of aspects only.
+    Documents with equal grades keep their order in the ideal order, so they are never in error. The
+    product in Eq. 4 expands to ε_r ε_c + ν ε_r + μ ε_c: contrary to the paper's wording, ν weights the
+    errors on relevance, and with ν = 0 an error on relevance alone has no cost. Rankings of one document
+    score 1, empty rankings 0. Values approach 1 as the number of aspects increases: compare only values
+    with the same number of aspects.
 
-    With two aspects the values are those of ``nlre`` of the TREC Health Misinformation tracks' official
-    evaluator (Trec_eval_extension), and ``nlre`` in a string is NLRE. With three aspects that evaluator
-    normalises ``nlre_three`` by Σ m³ + (μ + ν + ξ) m, which is not the maximum of the errors: its values
-    differ from the ones here, where the attained maximum gives 0.
+    With two aspects, values agree with ``nlre`` in the official evaluator of the TREC Health
+    Misinformation tracks (Trec_eval_extension); in strings, ``nlre`` is NLRE. With three aspects, that
+    evaluator normalises ``nlre_three`` by Σ m³ + (μ + ν + ξ) m, which is not the maximum error, so its
+    values differ. Here the worst ranking scores 0.
 
     References
     ----------
@@ -140,7 +140,7 @@ class _NLRE(_RankErrors):
     __name__ = "NLRE"
     NAME = __name__
     PRETTY_NAME = "Normalised local rank error"
-    SHORT_DESC = "Neighbours swapped against the ideal orders of the aspects, multiplied rank by rank."
+    SHORT_DESC = "Penalises adjacent documents in the wrong order; errors are multiplied at each rank."
     CITATION = "Lioma et al. 2017, Eq. 4-6"
 
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
@@ -148,12 +148,16 @@ class _NLRE(_RankErrors):
 
 
 class _NGRE(_RankErrors):
-    """Normalised global rank error: swapped neighbours, summed per aspect, then multiplied.
+    """Normalised global rank error: penalises adjacent documents in the wrong order, summed per aspect.
+
+    NGRE = 1 - GRE / C with GRE = Π_a (1 + μ_a S_a) - 1, where S_a is the discounted sum of the errors of
+    aspect a (see `NLRE`) and C is the maximum of GRE over rankings of that length. Values are between 0
+    and 1 (no errors).
 
     Parameters
     ----------
     mu, nu, aspects, cutoff : as in NLRE
-        See `NLRE`. For NGRE, mu is the cost of errors of the first aspect, nu of the second.
+        See `NLRE`. In NGRE, mu is the cost of errors on the first aspect, nu of errors on the second.
 
     References
     ----------
@@ -171,7 +175,7 @@ class _NGRE(_RankErrors):
     __name__ = "NGRE"
     NAME = __name__
     PRETTY_NAME = "Normalised global rank error"
-    SHORT_DESC = "Neighbours swapped against the ideal orders, summed per aspect and then multiplied."
+    SHORT_DESC = "Penalises adjacent documents in the wrong order; sums per aspect are multiplied."
     CITATION = "Lioma et al. 2017, Eq. 7-9"
 
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:

@@ -16,21 +16,22 @@ __all__ = ["ESL"]
 
 
 class _ESL(SingleAspectMeasure):
-    """Expected search length: the non-relevant documents a user sees before `wanted` relevant ones.
+    """Expected search length: the number of non-relevant documents seen before `wanted` relevant ones.
 
-    Documents with tied scores form a level, and the user looks at a level in any order: with j
-    non-relevant documents in the levels before, and i of them beside r relevant ones in the level
-    in which the s-th of these suffices, j + i·s / (r + 1) are expected. Judged documents that were
-    not retrieved form one last level. Lower is better, so mind `pt.GridSearch`, which maximises;
-    `ranking_scorer` turns the sign.
+    Documents with tied scores form a level, whose documents are seen in random order. The expected
+    search length is j + i·s / (r + 1), where j is the number of non-relevant documents in the levels
+    above, and the last level that has to be searched has i non-relevant and r relevant documents, of
+    which s are still wanted. Judged documents that were not retrieved form one last level. Values are
+    at least 0 and have no upper limit; lower is better. Note that `pt.GridSearch` maximises;
+    `ranking_scorer` negates the values.
 
     Parameters
     ----------
     wanted : int, default 1
-        How many relevant documents the user wants, at most as many as there are; without any, all
-        non-relevant documents are seen.
+        Number of relevant documents wanted. If a query has fewer, all of them are wanted; if it has
+        none, all non-relevant documents are seen.
     rel : int, optional
-        The least label that counts as relevant.
+        The lowest label that counts as relevant; the aspect's threshold by default.
 
     References
     ----------
@@ -46,18 +47,16 @@ class _ESL(SingleAspectMeasure):
     __name__ = "ESL"
     NAME = __name__
     PRETTY_NAME = "Expected search length"
-    SHORT_DESC = (
-        "Non-relevant documents seen before the wanted relevant ones, expected over ties (lower is better)."
-    )
+    SHORT_DESC = "Expected number of non-relevant documents seen before the wanted relevant ones (lower is better)."
     CITATION = "Cooper 1968"
     RANGE = (0.0, np.inf)
     BINARY = True
     LOWER_IS_BETTER = True
     SUPPORTED_PARAMS = {
         "wanted": Param(
-            whole("wanted is a whole number of documents", low=1, high=2**53),
+            whole("wanted must be an integer number of documents", low=1, high=2**53),
             1,
-            "how many relevant documents the user wants",
+            "the number of relevant documents wanted",
         ),
         "rel": REL,
     }

@@ -1,4 +1,4 @@
-"""Measures of one aspect: of relevance by themselves, of any aspect under `On`, and bases of others."""
+"""Single-aspect measures. They evaluate relevance, any aspect with `On`, and serve as bases."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = ["LinearMeasure", "SingleAspectMeasure"]
 
 
 class SingleAspectMeasure(Measure, Base):
-    """An ordinary measure of one label, which states `score`."""
+    """A single-aspect measure; subclasses define `score`."""
 
     NOT_A_BASE: ClassVar[str | None] = None
     SINGLE_ASPECT = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        raise NotImplementedError(f"{type(self).__name__} defines no score")
+        raise NotImplementedError(f"{type(self).__name__} does not define score")
 
     @property
     def text(self) -> str:
@@ -70,7 +70,7 @@ class SingleAspectMeasure(Measure, Base):
 
 
 class LinearMeasure(SingleAspectMeasure, LinearBase):
-    """A measure of one label that is a discounted sum of gains: it states `linear`, and all else follows."""
+    """A single-aspect measure that is a discounted sum of gains; subclasses define only `linear`."""
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return LinearBase.score(self, ranking, target)

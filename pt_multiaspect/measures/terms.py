@@ -17,14 +17,14 @@ __all__ = ["BasedMeasure", "TermMeasure", "base_depends_on"]
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
-    """Whether inferring the scale of `view` from other judgments could change what `base` computes."""
+    """Tell whether the value of `base` could change if the scale of `view` were inferred from other judgments."""
     if base.NEEDS_TOP or not view.scale.greater_is_better:
         return True
     return view.scale.is_fractional and base.BINARY and base.rel is None
 
 
 class TermMeasure(Measure):
-    """A measure that is a function of terms, single-aspect measures on a number per document."""
+    """A measure that is a function of terms, each a base evaluated on one gain per document."""
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         terms = self.terms(rankings.judgments)
@@ -38,7 +38,7 @@ class TermMeasure(Measure):
 
 
 class BasedMeasure(TermMeasure):
-    """A measure over a base measure, or one per aspect, whose cutoff is the measure's own."""
+    """A measure over one base, or one base per aspect; its cutoff is the cutoff of the bases."""
 
     def _check(self) -> None:
         bases: Bases = self["base"]
@@ -46,8 +46,8 @@ class BasedMeasure(TermMeasure):
         directions = {base.LOWER_IS_BETTER for base in self.bases.each()}
         if len(directions) > 1:
             raise MultiAspectError(
-                f"{self.NAME}: of some bases small values are good, of others large ones: "
-                f"{choices(base.text for base in self.bases.each())}; choose bases of one direction"
+                f"{self.NAME}: lower is better for some of the bases "
+                f"{choices(base.text for base in self.bases.each())} and higher for others; choose bases that agree"
             )
 
     @property
@@ -60,7 +60,7 @@ class BasedMeasure(TermMeasure):
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
     def validate_params(self) -> None:
-        """Refuse bases that lack a required parameter."""
+        """Raise an error if a base lacks a required parameter."""
         try:
             for base in self.bases.each():
                 base.check_complete()
@@ -78,5 +78,5 @@ class BasedMeasure(TermMeasure):
         return ({} if plain == default else {"base": plain.spelled()}) | spelled, self.bases.default.cutoff
 
     def _identity(self) -> tuple[object, ...]:
-        # A base whose name means another class, or none, is part of what the measure is.
+        # If the name of a base stands for another class, or for none, the base itself is part of the identity.
         return (*super()._identity(), self.bases.unnamed)

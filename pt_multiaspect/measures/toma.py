@@ -1,4 +1,4 @@
-"""TOMA: label tuples become classes of one order, on which any base measure is computed."""
+"""TOMA: a total order of label tuples, on which a base measure is evaluated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["TOMA"]
 
 @dataclass(frozen=True, eq=False)
 class _Classes(JointSource):
-    """What a target of classes answers; the classes are built when they are asked for."""
+    """The source of a target whose labels are classes; the classes are built on demand."""
 
     order: TupleOrder
     grades: Ints
@@ -59,62 +59,64 @@ def _parse_gate(gate: Any) -> str | None:
 class _TOMA(JointMeasure, BasedMeasure):
     """Total order multi-aspect evaluation: a base measure on classes of label tuples.
 
-    Each document's labels are embedded as a point; documents are classed by its distance to
-    the best point, and the base measure is computed with the class index (0 the farthest)
-    as the label.
+    The labels of a document, one per aspect, are embedded as a point. Label tuples at the same distance
+    from the best tuple form a class; classes are numbered from 0 (the largest distance) up, and the
+    base measure is evaluated with the class index as label. Values are in the range of the base; with
+    nDCG they are between 0 and 1, and 1 is always attainable unless all judged documents are in class 0.
+
+    In most search tasks, other aspects only matter for relevant documents. This is not the default:
+    use ``TOMA(gate='relevance')`` (see Notes).
 
     Parameters
     ----------
     base : ir_measures.Measure or str, default 'nDCG'
-        The single-aspect measure. An explicit ``rel`` counts class indices.
+        The single-aspect measure. An explicit ``rel`` is compared with class indices.
     distance : {'euclidean', 'manhattan', 'chebyshev'}, float > 0 or str, default 'euclidean'
-        A number is the exponent of a Minkowski distance, another name a distance registered by
-        `register_distance`.
+        Distance from the best tuple. A number is the exponent of a Minkowski distance; other names are
+        distances registered with `register_distance`.
     order : Order or str, optional
-        An `Order`, or its name, that weighs label tuples outright, instead of `distance`, `axes`,
-        `weights` and `gate`.
+        An explicit `Order` of label tuples, or its name. It replaces `distance`, `axes`, `weights` and
+        `gate`.
     axes : {'equal', 'gains'}, default 'equal'
-        With ``'equal'`` the gains of each aspect are stretched to the span 0 to 1, so that
-        aspects are equally important unless `weights` say otherwise. With ``'gains'`` the
-        gains are used as they are, as in the paper's experiments (one unit per grade): an
-        aspect with a longer scale is more important.
+        Lengths of the axes. ``'equal'`` scales the gains of each aspect to [0, 1], so that all aspects
+        are equally important unless `weights` differ. ``'gains'`` uses the gains as they are, as in the
+        paper's experiments (one unit per grade): aspects with longer scales are more important.
     weights : dict of str to float, optional
-        Stretches the axis of each aspect; 1 by default.
-    weighting : {'classes', 'normalized', 'exponential'}
-        The gain of graded bases: the class index, 1 - distance / greatest distance, or
-        2^index - 1. Binary bases use the class index always.
-    positives : {'nonzero', 'top-half'}
-        What binary bases count: every class but the farthest, or the best half of K classes
-        (index at least ⌊K/2⌋ and at least 1).
+        Factors by which the axes are stretched; 1 by default.
+    weighting : {'classes', 'normalized', 'exponential'}, default 'classes'
+        The gain that graded bases use: the class index, 1 - distance / maximum distance, or
+        2^index - 1. Binary bases always use the class index.
+    positives : {'nonzero', 'top-half'}, default 'nonzero'
+        The classes that binary bases count as relevant: all classes above 0, or the upper half of the K
+        classes (index ≥ max(1, ⌊K/2⌋)).
     gate : str, optional
-        An aspect without which the others do not count, usually ``'relevance'``. Tuples that
-        combine its lowest grade with a higher grade of another aspect are not classes, and a
-        document labelled so counts as the worst tuple. No gate by default.
+        A precondition for the other aspects, usually ``'relevance'``. Documents with the lowest grade on
+        this aspect are assigned to the lowest class, whatever their other labels; tuples that combine
+        this grade with a higher grade of another aspect form no classes. By default, there is no gate.
     aspects : Aspects, mapping or str, optional
-        Which aspects and their scales; every label column by default, on inferred scales.
+        The aspects and their scales; by default, every label column, on inferred scales.
     cutoff : int, optional
-        ``TOMA @ k`` is ``TOMA(base=base @ k)``.
+        Cutoff of the base: ``TOMA @ k`` is ``TOMA(base=base @ k)``.
 
     Notes
     -----
-    **Gate.** Without a gate, a document that is not relevant but good in all other aspects counts
-    for more than many relevant ones. Most search tasks do not want that: use
-    ``TOMA(gate='relevance')``.
+    **Gate.** Without a gate, a non-relevant document with high grades on all other aspects ranks above
+    many relevant documents. In most search tasks this is not intended: use ``TOMA(gate='relevance')``.
 
-    **Axes.** Distances depend on the lengths of the axes. On relevance 0-2, understandability 0-10
-    and trust 0-10 with ``axes='gains'``, the labels (0, 10, 10) of an off-topic document are class
-    119 of the classes 0 to 123, and (2, 8, 8) only 116; with equal axes the second is far better.
-    On the 36 runs of CLEF eHealth 2018, which has these scales, Kendall's τ between CAM and TOMA is
-    .85 over nDCG (.63 over nDCG@10) with ``axes='gains'``, but .99 (.97) with equal axes: most of the
-    difference between the two measures is the lengths of the scales. ``plots.level_sets`` draws the
-    axes to scale; notebook 06 shows both.
+    **Axes.** Distances depend on the lengths of the axes. With ``axes='gains'`` on relevance 0-2,
+    understandability 0-10 and trust 0-10, a non-relevant document labelled (0, 10, 10) is in class 119
+    of the classes 0 to 123, above (2, 8, 8) in class 116; with equal axes, the latter is far better.
+    On the 36 runs of CLEF eHealth 2018, which has these scales, Kendall's τ between CAM and TOMA over
+    nDCG is .85 with ``axes='gains'`` (.63 over nDCG@10) and .99 with equal axes (.97): the lengths of
+    the scales account for most of the difference between the two measures. ``plots.level_sets`` draws
+    the axes to scale; notebook 06 shows both.
 
-    Classes are those of *all* tuples of the scales, so declare the scales wherever qrels come in
-    parts. On one aspect TOMA over nDCG equals nDCG if and only if the weights are proportional to
-    the labels: grades 0, 1, 3 by class index count as 0, 1, 2.
+    **Scales.** Classes are formed from *all* tuples of the scales, observed or not. Declare the scales
+    if the qrels are evaluated in parts (batches, folds). On one aspect, TOMA over nDCG equals nDCG if and
+    only if the class weights are proportional to the gains: grades 0, 1, 3 have the class indices 0, 1, 2.
 
-    A document that is junk (negative) or unjudged in every aspect is passed on as such to bases
-    that tell junk from non-relevant documents, such as Bpref and infAP.
+    **Unjudged documents.** Documents that are unjudged or junk (negative labels) on every aspect are
+    treated as such by bases that distinguish them from non-relevant documents, such as Bpref and infAP.
 
     References
     ----------
@@ -136,27 +138,27 @@ class _TOMA(JointMeasure, BasedMeasure):
     __name__ = "TOMA"
     NAME = __name__
     PRETTY_NAME = "Total order multi-aspect evaluation"
-    SHORT_DESC = "A measure on classes of label tuples, ordered by their distance to the best tuple."
+    SHORT_DESC = "A measure on classes of label tuples, ordered by their distance from the best tuple."
     CITATION = "Maistro et al. 2021, §3"
     SUPPORTED_PARAMS = {
-        "base": base_param("the measure computed on the classes"),
+        "base": base_param("the measure evaluated on the classes"),
         "distance": Param(
             parse_distance,
             "euclidean",
-            "euclidean, manhattan, chebyshev, a Minkowski exponent, or a registered name",
+            "euclidean, manhattan, chebyshev, a Minkowski exponent, or the name of a registered distance",
         ),
         "order": Param(
             parse_order,
             None,
-            "an Order, or its name, instead of distance, axes, weights and gate",
+            "an explicit Order, or its name; replaces distance, axes, weights and gate",
             spell=spell_order,
         ),
         "axes": Param(
             choice("axes", *AXES),
             "equal",
-            "equal: all aspects' scales have the same length; gains: their own, a longer one counts more",
+            "equal: all axes have the same length; gains: longer scales are more important",
         ),
-        "weights": weights_param("stretches the axis of each aspect; 1 by default"),
+        "weights": weights_param("factors by which the axes are stretched; 1 by default"),
         "weighting": Param(
             choice("weighting", "classes", "normalized", "exponential"),
             "classes",
@@ -165,9 +167,9 @@ class _TOMA(JointMeasure, BasedMeasure):
         "positives": Param(
             choice("positives", "nonzero", "top-half"),
             "nonzero",
-            "what binary bases count: nonzero, top-half",
+            "the classes that binary bases count as relevant: nonzero, top-half",
         ),
-        "gate": Param(_parse_gate, None, "the aspect without which others cannot be"),
+        "gate": Param(_parse_gate, None, "an aspect that is a precondition for the others"),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }
@@ -177,8 +179,8 @@ class _TOMA(JointMeasure, BasedMeasure):
         base = self.bases.one
         if base.READS_LABELS:
             raise MultiAspectError(
-                f"the base {base.text} maps raw labels to gains, but classes of label tuples are ranked; declare "
-                "the gains of the aspects, Aspect(gains=…)"
+                f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of label tuples; "
+                "declare the gains of the aspects instead"
             )
         self._base = exponentiated(base) if self["weighting"] == "exponential" else base
         order = self["order"]
@@ -186,13 +188,11 @@ class _TOMA(JointMeasure, BasedMeasure):
             embedding = ("distance", "axes", "weights", "gate")
             given = [name for name in embedding if self[name] != self.SUPPORTED_PARAMS[name].default]
             if given:
-                raise MultiAspectError(
-                    f"TOMA: an Order takes the place of {choices(embedding)}; leave out {choices(given)}"
-                )
+                raise MultiAspectError(f"TOMA: order replaces {choices(embedding)}; omit {choices(given)}")
             named = self["aspects"]
             if named is not None and sorted(named) != sorted(order.names):
                 raise MultiAspectError(
-                    f"TOMA: the order is of the aspects {choices(order.names)}, but aspects are {choices(named)}"
+                    f"TOMA: expected the aspects of the order, {choices(order.names)}, got {choices(named)}"
                 )
 
     def _check_names(self, names: Sequence[str]) -> None:
@@ -202,22 +202,22 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """The aspects evaluated: those of an explicit order, if there is one."""
+        """The aspects evaluated: those of the explicit order, if given."""
         spec: AspectSpec = self["aspects"] if self["order"] is None else self["order"].aspects
         return spec
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder:
-        """Return the order of label tuples.
+        """Return the order of the label tuples.
 
         Parameters
         ----------
         aspects : Aspects or mapping
-            Scales with declared grades, for orders by distance.
+            The scales, with declared grades; used if the order is defined by a distance.
 
         Returns
         -------
         TupleOrder
-            The explicit order, or that by distance.
+            The explicit order, if given, else the order by distance.
         """
         explicit: TupleOrder | None = self["order"]
         if explicit is not None:
@@ -230,14 +230,14 @@ class _TOMA(JointMeasure, BasedMeasure):
         return self._base
 
     def _target_key(self) -> tuple[object, ...]:
-        # A name registered again stands for another function.
+        # A name can be registered again for another function.
         return (*super()._target_key(), function_of(self["distance"]))
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
         grades = np.stack([view.grade for view in views], axis=1)
         order = self.order(Aspects({view.name: view.aspect for view in views}))
         bottom = max(order.worst_weight, 0.0)
-        if self["weighting"] == "normalized":  # asks for no classes
+        if self["weighting"] == "normalized":  # needs no classes
             weights, top = order.closeness(grades), 1.0
             bottom = bottom / order.top_weight if bottom else 0.0
         else:

@@ -1,4 +1,4 @@
-"""Measures that multiply what the aspects say of each document: uRBP, uRBPgr, unDCG, uERR."""
+"""Gain-based measures that multiply the probabilities of the aspects: uRBP, uRBPgr, unDCG, uERR."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from .parameters import ASPECTS, CUTOFF, Param
 
 __all__ = ["uERR", "uRBP", "uRBPgr", "unDCG"]
 
-_PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the chance that a user goes on to the next rank")
-_SHARPNESS = Param(real("s", low=0, open_low=True), 1, "a document's gain is 2^(s·P) - 1")
+_PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the probability that the user continues to the next rank")
+_SHARPNESS = Param(
+    real("s", low=0, open_low=True), 1, "the factor in the gain of a document, 2^(s·P) - 1"
+)
 
 
 class _Product(JointMeasure):
@@ -35,30 +37,32 @@ class _Product(JointMeasure):
         return not view.scale.identity
 
     def _product(self, views: tuple[AspectView, ...]) -> tuple[Floats, float]:
-        """The product of the aspects' probabilities, and that of a document that nobody judged."""
+        """The product of the probabilities of each judged document, and that of an unjudged document."""
         product = np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
         return product[:-1], float(product[-1])
 
     def _exponent(self, views: tuple[AspectView, ...]) -> Floats:
-        """s·P of each judged document, 0 if it is not judged on every aspect."""
+        """s·P of each document; 0 if it is not judged on every aspect."""
         product, _ = self._product(views)
         return np.where(np.all([view.known for view in views], axis=0), self["s"] * product, 0.0)
 
 
 class _uRBP(JointMeasure):
-    """Understandability-biased RBP: a document counts if it is positive in every aspect.
+    """Understandability-biased rank-biased precision: a document counts if it is positive on every aspect.
 
-    uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), with u_a = 1 from the aspect's threshold up, else 0.
+    uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), where u_a(k) is 1 if the grade of the document at rank k is at
+    least the threshold of aspect a, else 0. Values are between 0 and 1; 1 is not attainable by a finite
+    ranking.
 
     Parameters
     ----------
     p : float in [0, 1), default 0.8
-        The chance that a user goes on to the next rank.
+        Persistence: the probability that the user continues to the next rank.
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their thresholds; every label column by default. With one aspect
-        this is RBP.
+        The aspects, their scales and thresholds; by default, every label column. With one aspect, uRBP
+        is RBP.
     cutoff : int, optional
-        ``uRBP @ k`` stops at rank k.
+        Rank at which the sum stops, as in ``uRBP @ k``.
 
     References
     ----------
@@ -77,7 +81,7 @@ class _uRBP(JointMeasure):
     __name__ = "uRBP"
     NAME = __name__
     PRETTY_NAME = "Understandability-biased RBP"
-    SHORT_DESC = "Rank-biased precision of documents that are positive in every aspect."
+    SHORT_DESC = "Rank-biased precision of the documents that are positive on every aspect."
     CITATION = "Zuccon 2016, §4"
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
@@ -98,19 +102,21 @@ class _uRBP(JointMeasure):
 
 
 class _uRBPgr(_Product):
-    """Graded uRBP: a document's gain is the product of its aspects' probabilities.
+    """Graded uRBP: the gain of a document is the product of its probabilities over the aspects.
 
-    uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), with P_a the `probabilities` of the aspect. In the paper
-    understandability has 0, .4, .8, 1 and relevance is binary (probabilities 0, 1, 1).
+    uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), where P_a(k) is the probability that aspect a assigns to the
+    grade of the document at rank k. In the paper, the probabilities of understandability are
+    0, .4, .8, 1, and relevance is binary (probabilities 0, 1, 1). Values are between 0 and 1.
 
     Parameters
     ----------
     p : float in [0, 1), default 0.8
-        The chance that a user goes on to the next rank.
+        Persistence: the probability that the user continues to the next rank.
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their probabilities; every label column, on a linear scale, by default.
+        The aspects, their scales and probabilities; by default, every label column, with probabilities
+        linear in the grade, from 0 to 1.
     cutoff : int, optional
-        ``uRBPgr @ k`` stops at rank k.
+        Rank at which the sum stops, as in ``uRBPgr @ k``.
 
     References
     ----------
@@ -128,7 +134,7 @@ class _uRBPgr(_Product):
     __name__ = "uRBPgr"
     NAME = __name__
     PRETTY_NAME = "Graded understandability-biased RBP"
-    SHORT_DESC = "Rank-biased precision with the product of the aspects' probabilities."
+    SHORT_DESC = "Rank-biased precision with the product of the aspects' probabilities as gain."
     CITATION = "Zuccon 2016, §4"
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
@@ -141,20 +147,27 @@ class _uRBPgr(_Product):
 
 
 class _unDCG(_Product):
-    """Understandability-biased nDCG, with the gain 2^(s·P) - 1.
+    """Understandability-biased nDCG: nDCG with the gain 2^(s·P) - 1.
 
-    P is the product of the aspects' probabilities; the ideal ranking is over all judged documents.
-    As in nDCG an aspect that is not judged gains nothing.
+    unDCG = DCG / IDCG with DCG = Σ_k (2^(s·P(k)) - 1) / log2(k + 1), where P(k) is the product of the
+    probabilities of the document at rank k over the aspects, and IDCG is the DCG of the ideal ranking
+    of all judged documents. P is 0 for a document that is not judged on every aspect. Values are
+    between 0 and 1.
 
     Parameters
     ----------
     s : float > 0, default 1
-        The paper's form has 1; s = K on one linear aspect with grades 0..K is nDCG with the
-        gain 2^grade - 1.
+        Factor in the exponent; the paper's formula has s = 1. On one aspect with grades 0..K and linear
+        probabilities, s = K gives nDCG with the gain 2^grade - 1.
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their probabilities.
+        The aspects, their scales and probabilities; by default, every label column, with probabilities
+        linear in the grade, from 0 to 1.
     cutoff : int, optional
-        ``unDCG @ k``.
+        Rank at which both sums stop, as in ``unDCG @ k``.
+
+    Notes
+    -----
+    ``unDCG`` is this package's name for the nDCG instance of Zuccon's gain framework.
 
     References
     ----------
@@ -186,23 +199,26 @@ class _unDCG(_Product):
 class _uERR(_Product):
     """Understandability-biased expected reciprocal rank.
 
-    uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), P the product
-    of the aspects' probabilities and Pmax the product of their maxima. P is 0 for a document that is not
-    judged on every aspect.
+    uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), where P is the product of
+    the probabilities of a document over the aspects and Pmax is the maximum of this product on the
+    scales. P is 0 for a document that is not judged on every aspect. Values are at least 0 and below 1.
 
     Parameters
     ----------
     s : float > 0, default 1
-        The paper's form has 1; s = K on one linear aspect with grades 0..K is ERR.
+        Factor in the exponent; the paper's formula has s = 1. On one aspect with grades 0..K and linear
+        probabilities, s = K gives ERR.
     aspects : Aspects, mapping or str, optional
-        Which aspects, with their probabilities.
+        The aspects, their scales and probabilities; by default, every label column, with probabilities
+        linear in the grade, from 0 to 1.
     cutoff : int, optional
-        ``uERR @ k``.
+        Rank at which the sum stops, as in ``uERR @ k``.
 
     Notes
     -----
-    The formula in the paper prints the discount 1/k alone, with which values can exceed 1; the
-    cascade of ERR, which it extends, is restored here. Values stay below 1.
+    ``uERR`` is this package's name for the ERR instance of Zuccon's gain framework. The formula printed
+    in the paper has only the discount 1/k, so that values could exceed 1; this measure restores the
+    cascade of ERR.
 
     References
     ----------
@@ -233,7 +249,7 @@ class _uERR(_Product):
         return Joint(self._exponent(views), top=self["s"] * top)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        return True  # uERR stops at documents and is no sum of their gains
+        return True  # uERR is a cascade, not a sum of document gains
 
 
 uRBP = _uRBP()

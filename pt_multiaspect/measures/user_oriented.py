@@ -1,4 +1,4 @@
-"""User-oriented measures of what is known, expected and returned."""
+"""User-oriented measures, based on the documents a user knows, expects and examines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KORFHAGE = "Korfhage 1997"
 
 
 class _WithKnown(SingleAspectMeasure):
-    """A measure that asks which documents the user knows."""
+    """A measure that needs the documents known to the user."""
 
     BINARY = True
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
@@ -39,22 +39,23 @@ class _WithKnown(SingleAspectMeasure):
             labels = ranking.labels(KNOWN)
         except MultiAspectError as error:
             raise MultiAspectError(
-                f"{self.NAME} needs a qrels column {KNOWN} (0 or 1): which documents the user knows; {error}"
+                f"{self.NAME} requires a qrels column {KNOWN} (1 for documents known to the user, else 0); {error}"
             ) from None
         return np.asarray(np.nan_to_num(labels) > 0, dtype=np.bool_)
 
 
 class _CoverageRatio(_WithKnown):
-    """Of the relevant documents the user knows, the share that is retrieved; 0 if there are none.
+    """Coverage ratio: the fraction of the relevant documents known to the user that is retrieved.
 
-    The documents known are told by the qrels column ``known`` (0 or 1).
+    The qrels column ``known`` (0 or 1) marks the documents known to the user. Values are between 0 and
+    1, and 0 if the user knows no relevant document.
 
     Parameters
     ----------
     rel : int, optional
-        The least label that counts as relevant.
+        The lowest label that counts as relevant; the aspect's threshold by default.
     cutoff : int, optional
-        ``CoverageRatio @ k``.
+        ``CoverageRatio @ k`` evaluates only the first k retrieved documents.
 
     References
     ----------
@@ -71,7 +72,7 @@ class _CoverageRatio(_WithKnown):
     __name__ = "CoverageRatio"
     NAME = __name__
     PRETTY_NAME = "Coverage ratio"
-    SHORT_DESC = "The share of the known relevant documents that is retrieved."
+    SHORT_DESC = "The fraction of the known relevant documents that is retrieved."
     CITATION = _KORFHAGE
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -80,14 +81,17 @@ class _CoverageRatio(_WithKnown):
 
 
 class _NoveltyRatio(_WithKnown):
-    """Of the relevant documents retrieved, the share the user did not know; 0 if there are none.
+    """Novelty ratio: the fraction of the relevant documents retrieved that is unknown to the user.
+
+    The qrels column ``known`` (0 or 1) marks the documents known to the user. Values are between 0 and
+    1, and 0 if no relevant document is retrieved.
 
     Parameters
     ----------
     rel : int, optional
-        The least label that counts as relevant.
+        The lowest label that counts as relevant; the aspect's threshold by default.
     cutoff : int, optional
-        ``NoveltyRatio @ k``.
+        ``NoveltyRatio @ k`` evaluates only the first k retrieved documents.
 
     References
     ----------
@@ -104,7 +108,7 @@ class _NoveltyRatio(_WithKnown):
     __name__ = "NoveltyRatio"
     NAME = __name__
     PRETTY_NAME = "Novelty ratio"
-    SHORT_DESC = "The share of the relevant documents retrieved that the user did not know."
+    SHORT_DESC = "The fraction of the relevant documents retrieved that is unknown to the user."
     CITATION = _KORFHAGE
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -114,24 +118,26 @@ class _NoveltyRatio(_WithKnown):
 
 
 _EXPECTED = Param(
-    whole("expected is a whole number of documents", low=1, high=2**53),
+    whole("expected must be an integer number of documents", low=1, high=2**53),
     None,
-    "how many relevant documents the user expects",
+    "the number of relevant documents the user expects",
     required=True,
 )
 
 
 class _RelativeRecall(LinearMeasure):
-    """Relevant documents found over those the user expects; not capped at 1.
+    """Relative recall: relevant documents retrieved / relevant documents expected.
+
+    Values are at least 0 and can exceed 1.
 
     Parameters
     ----------
     expected : int
-        How many relevant documents the user expects.
+        Number of relevant documents the user expects.
     rel : int, optional
-        The least label that counts as relevant.
+        The lowest label that counts as relevant; the aspect's threshold by default.
     cutoff : int, optional
-        ``RelativeRecall(expected=n) @ k``.
+        ``RelativeRecall(expected=n) @ k`` evaluates only the first k retrieved documents.
 
     Examples
     --------
@@ -143,7 +149,7 @@ class _RelativeRecall(LinearMeasure):
     __name__ = "RelativeRecall"
     NAME = __name__
     PRETTY_NAME = "Relative recall"
-    SHORT_DESC = "Relevant documents found over those the user expects."
+    SHORT_DESC = "Relevant documents retrieved / relevant documents expected."
     CITATION = _KORFHAGE
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
@@ -157,16 +163,19 @@ class _RelativeRecall(LinearMeasure):
 
 
 class _RecallEffort(SingleAspectMeasure):
-    """Relevant documents expected over documents examined until so many are found; 0 if never.
+    """Recall effort: relevant documents expected / documents examined until that many are found.
+
+    Values are between 0 and 1 (higher is better), and 0 if the ranking has fewer relevant documents than
+    expected.
 
     Parameters
     ----------
     expected : int
-        How many relevant documents the user expects.
+        Number of relevant documents the user expects.
     rel : int, optional
-        The least label that counts as relevant.
+        The lowest label that counts as relevant; the aspect's threshold by default.
     cutoff : int, optional
-        ``RecallEffort(expected=n) @ k`` examines k documents at the most.
+        ``RecallEffort(expected=n) @ k`` examines at most k documents.
 
     Examples
     --------
@@ -178,7 +187,7 @@ class _RecallEffort(SingleAspectMeasure):
     __name__ = "RecallEffort"
     NAME = __name__
     PRETTY_NAME = "Recall effort"
-    SHORT_DESC = "Relevant documents expected over documents examined until so many are found."
+    SHORT_DESC = "Relevant documents expected / documents examined until that many are found."
     CITATION = _KORFHAGE
     SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
 
@@ -192,14 +201,16 @@ class _RecallEffort(SingleAspectMeasure):
 
 
 class _Satisfaction(SingleAspectMeasure):
-    """The share of relevant documents among the returned; 0 if nothing is returned.
+    """Satisfaction: the fraction of the retrieved documents that is relevant.
+
+    Values are between 0 and 1, and 0 if nothing is retrieved.
 
     Parameters
     ----------
     rel : int, optional
-        The least label that counts as relevant.
+        The lowest label that counts as relevant; the aspect's threshold by default.
     cutoff : int, optional
-        ``Satisfaction @ k`` looks at the first k documents returned.
+        ``Satisfaction @ k`` evaluates only the first k retrieved documents.
 
     Examples
     --------
@@ -211,7 +222,7 @@ class _Satisfaction(SingleAspectMeasure):
     __name__ = "Satisfaction"
     NAME = __name__
     PRETTY_NAME = "Satisfaction"
-    SHORT_DESC = "The share of relevant documents among the returned."
+    SHORT_DESC = "The fraction of the retrieved documents that is relevant."
     CITATION = _KORFHAGE
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
 
@@ -222,9 +233,10 @@ class _Satisfaction(SingleAspectMeasure):
 
 
 class _Frustration(_Satisfaction):
-    """The share of documents that are not relevant among the returned; 1 if nothing is returned.
+    """Frustration: the fraction of the retrieved documents that is not relevant.
 
-    Lower is better.
+    Frustration = 1 - Satisfaction. Values are between 0 and 1, and 1 if nothing is retrieved; lower is
+    better.
 
     Parameters
     ----------
@@ -241,7 +253,7 @@ class _Frustration(_Satisfaction):
     __name__ = "Frustration"
     NAME = __name__
     PRETTY_NAME = "Frustration"
-    SHORT_DESC = "The share of documents that are not relevant among the returned (lower is better)."
+    SHORT_DESC = "The fraction of the retrieved documents that is not relevant (lower is better)."
     LOWER_IS_BETTER = True
     DEFAULT = 1.0
 
