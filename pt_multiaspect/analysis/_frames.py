@@ -1,4 +1,4 @@
-"""Long frames, checked and as arrays."""
+"""Validation of long frames, and their conversion to arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KEYS = COLUMNS[:3]
 
 
 def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, list[Any], list[Any], list[Any]]:
-    """Turn a complete long frame into an array.
+    """Convert a complete long frame to an array.
 
     Parameters
     ----------
@@ -40,20 +40,20 @@ def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, l
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
         ``pt.Experiment(perquery=True)`` return.
     as_given : bool, default False
-        Whether systems and queries stay in the order in which they come in the frame. By default they are
-        sorted, as text, so that seeded draws and sums do not depend on the order of rows.
+        Whether systems and queries keep the order of their first rows in the frame. By default, they are
+        sorted as text, so that seeded draws and sums do not depend on the order of rows.
 
     Returns
     -------
     values : ndarray, systems × queries × measures
     names, qids, measures : list
-        What the axes stand for; measures are in the order in which they come in the frame.
+        Labels of the axes; measures are in the order of their first rows in the frame.
 
     Raises
     ------
     MultiAspectError
-        If a column is missing, a value is no finite number, a row is there twice, there are fewer
-        than two systems or topics, or a system lacks a measure or a topic that others have.
+        If a column is missing, a value is not a finite number, a row is duplicated, there are fewer than
+        two systems or topics, or a system lacks a measure or a topic that others have.
 
     Examples
     --------
@@ -68,24 +68,24 @@ def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, l
     """
     if not isinstance(perquery, pd.DataFrame):
         raise MultiAspectError(
-            f"a long frame is a DataFrame with the columns {choices(COLUMNS)}, not a {type(perquery).__name__}"
+            f"expected a DataFrame with the columns {choices(COLUMNS)}, got {type(perquery).__name__}"
         )
     missing = [column for column in COLUMNS if column not in perquery.columns]
     if missing:
         raise MultiAspectError(
-            f"a long frame has the columns {choices(COLUMNS)}; {choices(missing)} is missing among "
-            f"{choices(perquery.columns)} (pt.Experiment returns one with perquery=True)"
+            f"expected a DataFrame with the columns {choices(COLUMNS)}, got {choices(perquery.columns)}, without "
+            f"{choices(missing)}; pass the result of pt.Experiment(perquery=True) or pt_multiaspect.evaluate"
         )
     check_distinct_columns(perquery, "a long frame")
     if perquery.empty:
-        raise MultiAspectError("the long frame has no rows")
+        raise MultiAspectError("expected at least one row in the long frame, got none")
     codes, levels = zip(*(_levels(perquery[column]) for column in _KEYS), strict=True)
     values = _numbers(perquery)
     names, qids, measures = levels
     if len(names) < 2:
-        raise MultiAspectError(f"at least two systems are compared, but there is only {names[0]}")
+        raise MultiAspectError(f"expected at least two systems, got only {names[0]}")
     if len(qids) < 2:
-        raise MultiAspectError(f"at least two topics are needed, but there is only {qids[0]}")
+        raise MultiAspectError(f"expected at least two topics, got only {qids[0]}")
     shape = (len(names), len(qids), len(measures))
     cells = np.ravel_multi_index((codes[0], codes[1], codes[2]), shape)
     times = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
@@ -99,12 +99,12 @@ def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, l
 
 
 def directions(perquery: pd.DataFrame, values: Floats, measures: list[Any]) -> Floats:
-    """Tell by which sign greater values of each measure become better ones.
+    """Return the sign of each measure: values multiplied by it are higher-is-better.
 
     Parameters
     ----------
     perquery : DataFrame
-        The long frame, by whose record or names the measures are known.
+        The long frame; its record, or the measures' names, identify the measures.
     values : ndarray, systems × queries × measures
         Its values.
     measures : list
@@ -113,13 +113,13 @@ def directions(perquery: pd.DataFrame, values: Floats, measures: list[Any]) -> F
     Returns
     -------
     ndarray, shape (n_measures,)
-        −1 if lower is better, else 1; 1 for measures nobody knows.
+        −1 if lower is better, else 1; 1 for unknown measures.
 
     Raises
     ------
     MultiAspectError
-        If a measure of which lower is better, and which is never negative, has negative values: somebody has
-        changed their sign already.
+        If a non-negative measure for which lower is better has negative values, whose sign was therefore
+        changed before.
     """
     known = recorded(perquery)
     signs = np.ones(len(measures))
@@ -129,18 +129,19 @@ def directions(perquery: pd.DataFrame, values: Floats, measures: list[Any]) -> F
             signs[place] = -1.0
             if getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, place] < 0).any():
                 raise MultiAspectError(
-                    f"{label} has negative values, but {measure} is never negative: lower values are better, and "
-                    "the sign is changed here; give the values as they are, or another label"
+                    f"expected non-negative values for {label}, as {measure} is never negative, got negative ones. "
+                    "Lower is better for this measure, which is taken into account: do not negate the values, or "
+                    "use another label"
                 )
     return signs
 
 
 def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
-    """A code per cell, and what the codes stand for."""
+    """Return a code per cell, and the label of each code."""
     try:
         code, level = pd.factorize(column)
     except TypeError as error:
-        raise MultiAspectError(f"the column {column.name} has a cell that is no name: {error}") from None
+        raise MultiAspectError(f"invalid label in the column {column.name}: {error}") from None
     if (code < 0).any():
         raise MultiAspectError(
             f"the column {column.name} has an empty cell {counted(int((code < 0).sum()), 'cell')}"
@@ -151,37 +152,37 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
         if other is not name:
             raise MultiAspectError(
                 f"the column {column.name} has {other!r} and {name!r}, of different types but the same name; "
-                f"make them one, as by astype(str)"
+                f"convert the column, for example with astype(str)"
             )
     return np.asarray(code, dtype=np.intp), level.tolist()
 
 
 def _numbers(perquery: pd.DataFrame) -> Floats:
     if getattr(perquery["value"].dtype, "kind", "O") in "mMc":
-        raise MultiAspectError(f"the column value has the type {perquery['value'].dtype}; values are numbers")
+        raise MultiAspectError(f"expected numbers in the column value, got {perquery['value'].dtype}")
     try:
         values = perquery["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
-        raise MultiAspectError(f"the column value has a cell that is no number: {error}") from None
+        raise MultiAspectError(f"expected numbers in the column value: {error}") from None
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
         name, qid, measure = perquery[_KEYS].to_numpy(dtype=object)[wrong[0]]
         raise MultiAspectError(
-            f"{measure} of system {name} on topic {qid} is {values[wrong[0]]:g}, no finite number "
+            f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on topic {qid} "
             f"{counted(wrong.size, 'value')}"
         )
     return np.asarray(values, dtype=np.float64)
 
 
 def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[Any], measures: list[Any]) -> None:
-    """Every system has every measure on every topic once."""
+    """Check that each system has exactly one value of each measure on each topic."""
     twice = np.argwhere(times > 1)
     if len(twice):
         system, query, measure = twice[0]
         raise MultiAspectError(
-            f"{measures[measure]} of system {names[system]} on topic {qids[query]} is there "
-            f"{times[tuple(twice[0])]} times {counted(len(twice), 'cell')}; "
-            f"every system needs a name of its own, as by pt.Experiment(names=[...])"
+            f"expected one value of {measures[measure]} for system {names[system]} on topic {qids[query]}, got "
+            f"{times[tuple(twice[0])]} {counted(len(twice), 'cell')}; "
+            f"give each system its own name, as in pt.Experiment(names=[...])"
         )
     any_topic = np.asarray(times.max(axis=1) > 0)
     lacking = np.argwhere(~any_topic)
@@ -196,34 +197,34 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
     if len(gaps):
         system, query, measure = gaps[0]
         raise MultiAspectError(
-            f"systems have unequal sets of topics: {names[system]} has no {measures[measure]} on topic "
-            f"{qids[query]}, which others have {counted(len(gaps), 'gap')}; pt_multiaspect.evaluate counts the "
-            f"topics that a run misses as empty rankings, or keep only the topics that all have"
+            f"systems have different sets of topics: {names[system]} has no {measures[measure]} on topic "
+            f"{qids[query]}, which others have {counted(len(gaps), 'gap')}; use pt_multiaspect.evaluate, which "
+            f"scores missing topics as empty rankings, or keep only the topics that all systems have"
         )
 
 
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Raise if a parameter is none of the strings allowed."""
+    """Raise an error if a parameter is not one of the allowed strings."""
     if not isinstance(value, str) or value not in allowed:
-        raise MultiAspectError(f"{name} is one of {choices(allowed)}, not {value!r}")
+        raise MultiAspectError(f"expected {name} to be one of {choices(allowed)}, got {value!r}")
 
 
 def check_count(name: str, value: object) -> int:
-    """Return a parameter that counts something, at least 1."""
+    """Check that a parameter is an integer of at least 1, and return it."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise MultiAspectError(f"{name} is a whole number of at least 1, not {value!r}")
+        raise MultiAspectError(f"expected {name} to be an integer of at least 1, got {value!r}")
     return int(value)
 
 
 def check_seed(value: object) -> int:
-    """Return a seed, at least 0."""
+    """Check that a seed is an integer of at least 0, and return it."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-        raise MultiAspectError(f"seed is a whole number of at least 0, not {value!r}")
+        raise MultiAspectError(f"expected seed to be an integer of at least 0, got {value!r}")
     return int(value)
 
 
 def check_between(name: str, value: object) -> float:
-    """Return a parameter that lies strictly between 0 and 1."""
+    """Check that a parameter is strictly between 0 and 1, and return it."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < 1:
-        raise MultiAspectError(f"{name} is a number between 0 and 1, both excluded, not {value!r}")
+        raise MultiAspectError(f"expected {name} to be strictly between 0 and 1, got {value!r}")
     return float(value)

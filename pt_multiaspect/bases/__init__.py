@@ -1,4 +1,4 @@
-"""Single-aspect measures as measures over several aspects use them."""
+"""Bases: the single-aspect measures on which multi-aspect measures are built."""
 
 from . import average_precision, cascade, ndcg, precision, rbp  # each registers its adapters
 from .adapters import as_base

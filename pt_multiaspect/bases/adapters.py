@@ -1,4 +1,4 @@
-"""Measures of ir-measures as bases: the one place that asks what a measure is."""
+"""Measures of ir-measures as bases. Only this module looks at the class of a measure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Adapter", "adapts", "as_base"]
 
-#: By class, as names can be given twice.
+#: By class, as different measures can have the same name.
 _ADAPTERS: dict[Any, type[Adapter]] = {}
 
 A = TypeVar("A", bound="type[Adapter]")
 
 
 class Adapter(Base):
-    """A measure of ir-measures, computed here."""
+    """A measure of ir-measures that is computed by this package."""
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
@@ -60,7 +60,7 @@ class Adapter(Base):
 
 
 def adapts(measure: Measure) -> Callable[[A], A]:
-    """Register a class as what computes measures of the class of `measure`."""
+    """Register the decorated class as the implementation of measures with the class of `measure`."""
 
     def register(adapter: A) -> A:
         _ADAPTERS[type(measure)] = adapter
@@ -72,8 +72,8 @@ def adapts(measure: Measure) -> Callable[[A], A]:
 def as_base(measure: Measure | Base) -> Base:
     """Return a single-aspect measure as a base.
 
-    A measure that is a Base is itself; measures of ir-measures are computed here where their class is
-    known and their parameters are plain, and by ir-measures otherwise.
+    A measure that is a Base is returned unchanged. Measures of ir-measures are computed by this package
+    if an adapter supports their class and parameters, otherwise by ir-measures.
     """
     if isinstance(measure, Base):
         return measure
@@ -85,15 +85,15 @@ def as_base(measure: Measure | Base) -> Base:
 
 
 def adapted_names() -> list[str]:
-    """The names of the measures of ir-measures that are computed here."""
+    """The names of the ir-measures measures that this package computes."""
     return sorted((str(kind.NAME) for kind in _ADAPTERS), key=str.lower)
 
 
 def spell_measure(measure: Measure) -> str:
-    """Print an ir-measures measure so that it parses back with everything given explicitly.
+    """Print an ir-measures measure so that parsing it restores all explicit parameters.
 
-    Its own printed form drops an explicit ``rel`` that equals the default, which here means
-    something else than none: it overrides the aspect's threshold.
+    ir-measures omits an explicit ``rel`` that equals its default. Here it must be kept, as it overrides
+    the threshold of the aspect.
     """
     params = {name: value for name, value in measure.params.items() if name != measure.AT_PARAM}
     kept = [

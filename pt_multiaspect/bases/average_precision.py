@@ -18,7 +18,7 @@ __all__ = ["AveragePrecision"]
 
 @adapts(ir_measures.AP)
 class AveragePrecision(Adapter):
-    """The precision at the rank of each relevant document, over all relevant documents."""
+    """Average precision: the sum of the precision at each relevant document / number of relevant documents."""
 
     BINARY = True
     SORTING_IS_OPTIMAL = True

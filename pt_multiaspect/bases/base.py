@@ -1,4 +1,4 @@
-"""What a single-aspect measure states of itself."""
+"""The interface of single-aspect measures: the base classes `Base` and `LinearBase`."""
 
 from __future__ import annotations
 
@@ -24,33 +24,34 @@ __all__ = ["Base", "LinearBase"]
 
 
 class Base(ABC):
-    """A single-aspect measure: what measures over several aspects compute on each, or on their combination.
+    """A single-aspect measure, which multi-aspect measures evaluate on each aspect or on a combination of them.
 
-    Only `score` is required. Everything else is optional, and means "unknown" where it is left out: bounds,
-    normalisation and searches then say so. Bases are values: they compare and hash by class and parameters.
+    Only `score` has to be defined (besides `text` and `at`). The other methods are optional; their defaults
+    mean "unknown", so that bounds and normalisation raise an error. Bases are immutable values, compared and
+    hashed by class and parameters.
     """
 
-    #: The interval values lie in.
+    #: Minimum and maximum value.
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    #: Whether small values are good.
+    #: Whether lower is better.
     LOWER_IS_BETTER: ClassVar[bool] = False
-    #: Whether it reads which documents are relevant, and not their gains.
+    #: Whether it depends only on which documents are relevant, not on their gains.
     BINARY: ClassVar[bool] = False
-    #: Whether it depends on the top of the scale.
+    #: Whether it depends on the maximum gain of the scale.
     NEEDS_TOP: ClassVar[bool] = False
-    #: Whether it takes 2^gain - 1 for the gain itself.
+    #: Whether the measure itself uses 2^gain - 1 as gain.
     EXPONENTIATES: bool = False
-    #: Whether documents in decreasing `gain` are a best ranking.
+    #: Whether sorting documents by decreasing `gain` maximises the measure.
     SORTING_IS_OPTIMAL: ClassVar[bool] = False
-    #: Whether the norm of its form as a sum over ranks is the same for all queries.
+    #: Whether the norm of its linear form is the same for all queries.
     CONSTANT_NORM: ClassVar[bool] = False
-    #: Whether it only asks which of two gains is larger.
+    #: Whether it depends only on the order of gains.
     ORDINAL: ClassVar[bool] = False
-    #: Whether it maps raw labels itself, as nDCG's ``gains`` do.
+    #: Whether it maps raw labels to gains itself, as nDCG with ``gains`` does.
     READS_LABELS: bool = False
-    #: Whether it counts what `Target.unjudged` says that documents nobody judged gain.
+    #: Whether it uses `Target.unjudged`, the gain of unjudged documents.
     READS_UNJUDGED: ClassVar[bool] = False
-    #: Why the measure cannot be a base, if it cannot.
+    #: The reason why the measure cannot be a base, or None if it can.
     NOT_A_BASE: ClassVar[str | None] = None
 
     NAME: ClassVar[Any]
@@ -60,11 +61,11 @@ class Base(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """How the measure prints."""
+        """The printed form of the measure."""
 
     @abstractmethod
     def at(self, cutoff: int | None) -> Self:
-        """The same measure with another cutoff, or with none."""
+        """Return the measure with another cutoff, or without one."""
 
     @abstractmethod
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -73,55 +74,55 @@ class Base(ABC):
         Parameters
         ----------
         ranking : Ranking
-            The first ranks of a run, as many as `depth` says.
+            The first `depth` ranks of a run.
         target : Target
-            One number per judged document.
+            The gains of the judged documents.
 
         Returns
         -------
         ndarray of float, shape (n_queries,)
-            A finite value per judged query.
+            One finite value per judged query.
         """
 
-    # -- what a base may state ------------------------------------------------------------------
+    # -- optional properties ------------------------------------------------------------------
 
     def gain(self, target: Target) -> Floats:
-        """What each judged document counts for, at least 0."""
+        """Return the non-negative gain of each judged document, as the measure uses it."""
         if self.BINARY:
             return self.relevant(target).astype(np.float64)
         return target.gain
 
     def additive(self, target: Target) -> Additive | None:
-        """The measure as a sum over ranks."""
+        """Return the measure as a sum over ranks, or None if it has no such form."""
         return None
 
     def progression(self, target: Target) -> Progression | None:
-        """The measure step by step. Promises that a better document further up never lowers the value."""
+        """Return the measure computed rank by rank; moving a better document up must never decrease the value."""
         return None
 
     def contributions(self, ranking: Hits, target: Target) -> Floats | None:
-        """What each document of the ranking adds to the value of its query."""
+        """Return the contribution of each document of the ranking to the value of its query, or None."""
         form = self.additive(target)
         return None if form is None else form.contributions(ranking)
 
     def graded_gain(self, target: Target) -> Floats:
-        """The gain that the measure sums, as a training label; of binary measures that of the grade."""
+        """Return the gain of each document as a training label; for binary measures, the gain of its grade."""
         gain = target.gain if self.BINARY else self.gain(target)
         if self.EXPONENTIATES and self.is_additive:
             return power_gain(gain, "the gain", "choose another weighting")
         return gain
 
     def gain_share(self, target: Target) -> tuple[Floats, Hashable]:
-        """Return each judged document's gain over the norm of its query, and a key of the form.
+        """Return the normalised gain of each judged document, and a key that identifies the discount.
 
-        Measures with equal keys are maximised together by sorting by the sum of the gains. Of a measure
-        that is no sum of discount times gain the key is None, and the surrogate is that of R if it is
-        binary, else that of nDCG.
+        Sorting by the sum of the gains maximises measures with equal keys jointly. If the measure is not a
+        discounted sum of gains, the key is None, and the gains are a surrogate: those of R for binary
+        measures, those of nDCG for others.
         """
         form = self.additive(target)
         if isinstance(form, Linear):
             depth = form.depth.tobytes() if isinstance(form.depth, np.ndarray) else form.depth
-            if self.CONSTANT_NORM:  # changes no order
+            if self.CONSTANT_NORM:  # a constant norm does not change the order
                 return np.asarray(form.gain, dtype=np.float64), (self.NAME, form.discount, depth)
             return form.normalised_gain, (self.NAME, form.discount, depth)
         if self.BINARY:
@@ -130,24 +131,24 @@ class Base(ABC):
         return ratio(target.gain, ideal[target.query]), None
 
     def exponential(self) -> Base | None:
-        """The same measure of the gain 2^g - 1; None if it has no form of its own for that.
+        """Return the measure with the gain 2^g - 1, or None if it has no specific form for that.
 
         Raises
         ------
         MultiAspectError
-            If it exponentiates gains itself.
+            If the measure exponentiates gains itself.
         """
         if self.EXPONENTIATES:
             raise MultiAspectError(
-                f"the base {self.text} exponentiates gains already, as weighting='exponential' does; take "
-                "weighting='classes' with it"
+                f"the base {self.text} already exponentiates gains, so weighting='exponential' would do it twice; "
+                "use weighting='classes'"
             )
         return self if self.BINARY or self.ORDINAL else None
 
-    # -- what follows ---------------------------------------------------------------------------
+    # -- derived properties -------------------------------------------------------------------------
 
     def values(self, rankings: Rankings, target: Target) -> Floats:
-        """Evaluate a run, computed once per run and target.
+        """Evaluate a run; the result is cached per run and target.
 
         Raises
         ------
@@ -159,81 +160,81 @@ class Base(ABC):
 
     def _values(self, rankings: Rankings, target: Target) -> Floats:
         if target.unjudged and not self.READS_UNJUDGED:
-            raise MultiAspectError(f"the base {self.text} does not count documents that nobody judged")
+            raise MultiAspectError(f"the base {self.text} does not support gains of unjudged documents")
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.score(rankings.top(self.depth), target)
         return check_values(values, rankings.judgments.qids, self.text)
 
     def empty(self, target: Target) -> Bools:
-        """Tell for which queries no judged document could ever score."""
+        """Tell which queries have no judged document with a positive gain."""
         return target.cached(("empty", self), lambda: target.total(self.gain(target) > 0) == 0)
 
     @property
     def depth(self) -> int | None:
-        """The number of ranks `score` looks at."""
+        """The number of ranks that `score` needs; None for all."""
         return self.cutoff
 
     @property
     def cutoff(self) -> int | None:
-        """The cutoff the measure has."""
+        """The cutoff of the measure, or None."""
         cutoff: int | None = self.params.get("cutoff")
         return cutoff
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Whether the measure has a cutoff at all."""
+        """Whether the measure has a cutoff parameter."""
         return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
     def rel(self) -> float | None:
-        """The label from which documents count, None for the target's own threshold."""
+        """The lowest label that counts as relevant; None for the threshold of the target."""
         rel: float | None = self.params.get("rel")
         return rel
 
     def relevant(self, target: Target) -> Bools:
-        """Which judged documents count."""
+        """Tell which judged documents count as relevant."""
         return target.relevant(self.rel)
 
     def n_relevant(self, target: Target) -> Floats:
-        """How many judged documents of each query count."""
+        """Return the number of relevant judged documents per query."""
         return target.n_relevant(self.rel)
 
     @property
     def is_additive(self) -> bool:
-        """Whether the measure states its form as a sum over ranks."""
+        """Whether the measure is defined as a sum over ranks."""
         return type(self).additive is not Base.additive
 
     @property
     def measure_class(self) -> type:
-        """The class that says what is computed."""
+        """The class that defines the measure."""
         return type(self)
 
     @property
     def is_named(self) -> bool:
-        """Whether the measure's name, as it prints, is that of its own class for ir-measures."""
+        """Whether the name of the measure is registered in ir-measures for its class."""
         return type(ir_measures.measures.registry.get(self.NAME)) is self.measure_class
 
     def check_complete(self) -> None:
-        """Refuse a measure that lacks a parameter it requires, such as P without a cutoff."""
+        """Raise an error if a required parameter is missing, as in P without a cutoff."""
         missing = [
             name for name, info in self.SUPPORTED_PARAMS.items() if info.required and name not in self.params
         ]
         if missing:
             example = f", as in {self.text}@10" if missing == ["cutoff"] else ""
-            raise MultiAspectError(f"the base {self.text} is not complete: it needs {choices(missing)}{example}")
+            raise MultiAspectError(f"the base {self.text} is incomplete: it requires {choices(missing)}{example}")
 
 
 class LinearBase(Base):
-    """A base that is Σ_k discount(k) · gain(d_k) / norm up to a depth: it states that, and all else follows."""
+    """A base of the form Σ_k discount(k) · gain(d_k) / norm, down to a depth. Subclasses define only `linear`."""
 
     SORTING_IS_OPTIMAL = True
 
     @abstractmethod
     def linear(self, target: Target) -> Linear:
-        """The form of the measure on a target."""
+        """Return the linear form of the measure on a target."""
 
     def additive(self, target: Target) -> Linear:
-        """The same, made once per target."""
+        """Return the linear form, cached per target."""
         return target.cached(("form", self), lambda: self.linear(target))
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -249,27 +250,27 @@ def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
     Raises
     ------
     MultiAspectError
-        If one is too large for a float; it names `what` has the exponent, and the `remedy`.
+        If a gain is too large for a float; the message names `what` has the exponent, and the `remedy`.
     """
     largest = exponent.max(initial=0.0)
     if largest >= np.finfo(np.float64).maxexp:
         raise MultiAspectError(
-            f"{what} {largest:g} has the gain 2^{largest:g} - 1, which is too large for a label: {remedy}"
+            f"{what} {largest:g} gives the gain 2^{largest:g} - 1, which is too large for a label: {remedy}"
         )
     return np.asarray(np.exp2(exponent) - 1.0, dtype=np.float64)
 
 
 def check_values(values: Any, qids: Any, name: str) -> Floats:
-    """Return the values of a measure, after checking that there is one finite number per query."""
+    """Check that a measure returned one finite number per query, and return the values."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (len(qids),):
         raise MultiAspectError(
-            f"{name} must compute one value per query, expected the shape ({len(qids)},), got {array.shape}"
+            f"{name} must return one value per query, expected the shape ({len(qids)},), got {array.shape}"
         )
     if not np.isfinite(array).all():
         place = int(np.argmax(~np.isfinite(array)))
         raise MultiAspectError(
-            f"{name} is {array[place]:g} for query {qids[place]}, expected a finite number; gains, weights or "
+            f"{name}: expected a finite number, got {array[place]:g} for query {qids[place]}; gains, weights or "
             "parameters may be too large, or the measure divides by 0"
         )
     return array

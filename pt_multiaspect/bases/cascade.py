@@ -1,4 +1,4 @@
-"""Measures of a user who stops at what satisfies them, as bases: RR, ERR."""
+"""Cascade measures as bases: RR, ERR."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ExpectedReciprocalRank", "ReciprocalRank"]
 
 @adapts(ir_measures.RR)
 class ReciprocalRank(Adapter):
-    """One over the rank of the first relevant document."""
+    """Reciprocal rank: 1 / rank of the first relevant document."""
 
     BINARY = True
     SORTING_IS_OPTIMAL = True
@@ -39,7 +39,7 @@ class ReciprocalRank(Adapter):
 
 @adapts(ir_measures.ERR)
 class ExpectedReciprocalRank(Adapter):
-    """Expected reciprocal rank of a user who stops with the probability (2^gain - 1) / 2^top."""
+    """Expected reciprocal rank; the user stops at a document with probability (2^gain - 1) / 2^top."""
 
     NEEDS_TOP = True
     EXPONENTIATES = True
@@ -47,7 +47,7 @@ class ExpectedReciprocalRank(Adapter):
     READS_UNJUDGED = True
 
     def _stop(self, target: Target) -> Floats:
-        """The probability of stopping at each judged document, and, at the end, at one that nobody judged."""
+        """The probability of stopping at each judged document; the last element is for unjudged documents."""
         return target.cached(
             "stop", lambda: ranked.stop_probability(np.append(target.gain, target.unjudged), target.top)
         )

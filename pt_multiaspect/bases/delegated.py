@@ -1,4 +1,4 @@
-"""Measures that ir-measures computes, on single-aspect qrels."""
+"""Bases computed by ir-measures, on single-aspect qrels."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .adapters import Adapter, adapted_names
 
 __all__ = ["Delegated", "by_ir_measures", "first_fraction"]
 
-#: Labels beyond this make ir-measures' back ends allocate memory by the label.
+#: Above this label, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
 
 
 class Delegated(Adapter):
-    """A measure of ir-measures that is computed there: its labels are the gains, or 1 for relevant documents."""
+    """A base computed by ir-measures. The labels it receives are the gains, or 1 for relevant documents."""
 
     def __init__(self, measure: Measure) -> None:
         super().__init__(measure)
@@ -34,11 +34,11 @@ class Delegated(Adapter):
 
     @property
     def depth(self) -> int | None:
-        return None  # the measure itself cuts, as some look at more than the first ranks
+        return None  # the measure applies its cutoff itself, as some use more than the first ranks
 
     @property
     def _is_binarised(self) -> bool:
-        """Whether it makes no difference by how much a label exceeds ``rel``."""
+        """Whether the measure depends only on which labels reach ``rel``."""
         return self.BINARY and (self.rel is not None or self.SUPPORTED_PARAMS["rel"].default == 1)
 
     def gain(self, target: Target) -> Floats:
@@ -48,7 +48,7 @@ class Delegated(Adapter):
         measure = self.measure
         junk = target.source.junk
         gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded(target)
-        # Junk keeps its own negative label, as some measures tell it from what is not relevant.
+        # Junk keeps its negative label, as some measures distinguish it from non-relevant documents.
         labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
         self._check_labels(labels)
         if self._is_binarised:
@@ -58,7 +58,7 @@ class Delegated(Adapter):
         try:
             return by_ir_measures([measure], ranking.judgments, labels, ranking.frame())[measure]
         except MultiAspectError as error:
-            raise MultiAspectError(f"the base {self.text} has no kernel here, and {error}") from error
+            raise MultiAspectError(f"the base {self.text} is computed by ir-measures: {error}") from error
 
     def _graded(self, target: Target) -> Floats:
         return self.gain(target) if self.READS_LABELS else target.gain
@@ -67,25 +67,25 @@ class Delegated(Adapter):
         fraction = first_fraction(labels)
         if fraction is not None:
             raise MultiAspectError(
-                f"the base {self.text} is computed by ir-measures, which takes whole labels only, but there is the "
-                f"gain {fraction:g}; choose a base with a kernel of its own ({choices(adapted_names())}), whole "
-                "labels and gains, or, under TOMA, weighting='classes'"
+                f"the base {self.text} is computed by ir-measures: expected integer gains, got {fraction:g}. "
+                f"Choose a base that this package computes ({choices(adapted_names())}), declare integer gains, "
+                "or, under TOMA, use weighting='classes'"
             )
         highest = np.nanmax(labels, initial=0.0)
         limit = self.params.get("max_rel")
         if limit is not None and highest > limit:
             raise MultiAspectError(
-                f"the base {self.text} takes gains up to max_rel={limit}, but there is {highest:g}; raise max_rel"
+                f"the base {self.text} expected gains of at most max_rel={limit}, got {highest:g}; increase max_rel"
             )
         if highest > _MAX_LABEL:
             raise MultiAspectError(
-                f"the base {self.text} is computed by ir-measures, whose back ends do not take labels as large as "
-                f"{highest:g}; under TOMA weighting='classes' gives smaller ones"
+                f"the base {self.text} is computed by ir-measures: expected gains of at most {_MAX_LABEL}, got "
+                f"{highest:g}; declare smaller gains, or, under TOMA, use weighting='classes'"
             )
 
 
 def first_fraction(labels: Floats) -> float | None:
-    """The first label that is no whole number, of which ir-measures' back ends make nothing; NaN is passed over."""
+    """The first label that is not an integer, which ir-measures cannot evaluate; NaN is ignored."""
     fractional = labels[(labels != np.floor(labels)) & ~np.isnan(labels)]
     return float(fractional[0]) if len(fractional) else None
 
@@ -102,19 +102,19 @@ def by_ir_measures(
     judgments : Judgments
         The judged pairs.
     labels : ndarray of float, shape (n_pairs,)
-        Whole numbers, NaN where a pair is not judged.
+        Integers; NaN for unjudged pairs.
     run : DataFrame
         Columns ``query_id doc_id score``.
 
     Returns
     -------
     dict of Measure to ndarray of float, shape (n_queries,)
-        Never NaN: what ir-measures leaves out or has as NaN is the measure's default.
+        Never NaN: values that ir-measures omits or returns as NaN are replaced by the measure's default.
 
     Raises
     ------
     MultiAspectError
-        If ir-measures cannot compute one of them.
+        If ir-measures cannot compute one of the measures.
     """
     judged = np.flatnonzero(~np.isnan(labels))
     labels = _without_junk_only_queries(labels, judgments.pool_query, judgments.n_queries)
@@ -129,8 +129,8 @@ def by_ir_measures(
     run = run[query >= 0].assign(query_id=_numbered(query[query >= 0]))
     measures = sorted(measures, key=str)
     values = {measure: np.full(judgments.n_queries, float(measure.DEFAULT)) for measure in measures}
-    # Together, a plain nDCG may be computed with the gains of an nDCG(gains=...): ir-measures
-    # puts it into whichever call of pytrec_eval a set happens to have first.
+    # In one call, ir-measures may compute a plain nDCG with the gains of an nDCG(gains=...), depending on
+    # the order of a set.
     groups = [[measure] for measure in measures if "gains" in measure.params]
     groups.append([measure for measure in measures if "gains" not in measure.params])
     try:
@@ -144,14 +144,14 @@ def by_ir_measures(
 
 
 def _numbered(query: Ints) -> NDArray[np.object_]:
-    """Queries by numbers from 1: gdeval breaks down on other names."""
+    """Number the queries from 1, as gdeval fails on other query ids."""
     return (query + 1).astype(str).astype(object)
 
 
 def _without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:
-    """Raise the labels of queries that have none from 0 up to 0: on those pytrec_eval reads beyond its memory.
+    """Set the labels of queries with only negative labels to 0, as pytrec_eval reads out of bounds on those.
 
-    Nothing can count in such a query either way.
+    The values do not change, as no document of such a query is relevant.
     """
     best = np.full(n_queries, -np.inf)
     np.maximum.at(best, query, np.nan_to_num(labels, nan=-np.inf))

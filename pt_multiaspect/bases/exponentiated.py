@@ -1,4 +1,4 @@
-"""A base of the gains 2^g - 1, for bases that have no form of their own for them."""
+"""Bases evaluated on the gains 2^g - 1, for bases without a specific form for them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["Exponentiated", "exponentiated"]
 
 
 def exponentiated(base: Base) -> Base:
-    """The measure of the gains 2^g - 1: the base's own form, or the base on these gains."""
+    """Return the base with the gains 2^g - 1, in its specific form if it has one."""
     return base.exponential() or Exponentiated(base)
 
 
 class Exponentiated(Base):
-    """A base on the gains 2^g - 1."""
+    """A base evaluated on the gains 2^g - 1."""
 
     def __init__(self, base: Base) -> None:
         self.base = base
@@ -50,7 +50,7 @@ class Exponentiated(Base):
             if not np.isfinite(gain).all():
                 raise MultiAspectError(
                     f"the gain 2^{target.gain.max():g} - 1 is too large for the base {self.text}; use another "
-                    "weighting than 'exponential', or a base with a form of its own for it, such as nDCG"
+                    "weighting than 'exponential', or a base that rescales gains, such as nDCG"
                 )
             return target.with_gain(gain, float(np.exp2(min(target.top, 1023.0)) - 1.0))
 

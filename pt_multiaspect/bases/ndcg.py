@@ -15,7 +15,7 @@ __all__ = ["NDCG"]
 
 @adapts(ir_measures.nDCG)
 class NDCG(LinearBase, Adapter):
-    """DCG over that of the ideal ranking of all judged documents."""
+    """nDCG: DCG / DCG of the ideal ranking of all judged documents."""
 
     @property
     def EXPONENTIATES(self) -> bool:  # type: ignore[override]

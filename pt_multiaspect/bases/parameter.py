@@ -1,4 +1,4 @@
-"""The parameter `base`: one measure, or one per aspect."""
+"""The parameter `base`: one measure, or one measure per aspect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Bases", "parse_base", "parse_bases"]
 
 @dataclass(frozen=True)
 class Bases:
-    """One base for all aspects, or a base per aspect."""
+    """One base for all aspects, or one base per aspect."""
 
     default: Base | None
     per_aspect: Mapping[str, Base] = field(default_factory=dict)
@@ -26,54 +26,54 @@ class Bases:
         return self.per_aspect[aspect] if self.default is None else self.default
 
     def each(self) -> list[Base]:
-        """The one base, or those of the aspects."""
+        """All bases: the single one, or those of the aspects."""
         return list(self.per_aspect.values()) if self.default is None else [self.default]
 
     @property
     def one(self) -> Base:
-        """The only base."""
+        """The single base."""
         (base,) = self.each()
         return base
 
     def check_names(self, names: Sequence[str], measure: str) -> None:
-        """Refuse aspects that have no base, and bases that have no aspect."""
+        """Raise an error if an aspect has no base, or if a base is given for an unknown aspect."""
         if self.default is not None:
             return
         missing = [name for name in names if name not in self.per_aspect]
         surplus = sorted(set(self.per_aspect) - set(names))
         if missing or surplus:
             raise MultiAspectError(
-                f"{measure} has bases for {choices(self.per_aspect)}, but the aspects evaluated are "
-                f"{choices(names)}"
-                + (f"; there is none for the aspect {choices(missing)}" if missing else "")
+                f"{measure}: expected one base for each evaluated aspect ({choices(names)}), got bases for "
+                f"{choices(self.per_aspect)}"
+                + (f"; add a base for {choices(missing)}" if missing else "")
                 + (f"; there is no aspect {choices(surplus)}" if surplus else "")
             )
 
     def at(self, cutoff: int | None, measure: str) -> Bases:
-        """Give the cutoff of `measure` to the bases that take one and have none.
+        """Set the cutoff of `measure` on the bases that accept one and have none.
 
         Raises
         ------
         MultiAspectError
-            If a base has another cutoff already, or none takes one.
+            If a base already has a different cutoff, or no base accepts one.
         """
         if cutoff is None:
             return self
         unequal = [base.text for base in self.each() if base.cutoff not in (None, cutoff)]
         if unequal:
             raise MultiAspectError(
-                f"{measure}@{cutoff} has the cutoff {cutoff} but its base is {choices(unequal)}; give one cutoff, "
-                "inside or outside"
+                f"{measure}@{cutoff} has the cutoff {cutoff}, but its base is {choices(unequal)}; set one cutoff, "
+                "on the measure or on the base"
             )
         if not any(base.accepts_cutoff for base in self.each()):
             raise MultiAspectError(
-                f"{measure}@{cutoff} has a cutoff but no base takes one: "
+                f"{measure}@{cutoff} has a cutoff, but no base accepts one: "
                 f"{choices(base.text for base in self.each())}"
             )
         return self._map(lambda base: base.at(cutoff) if base.accepts_cutoff else base)
 
     def without_cutoff(self) -> Bases:
-        """The same bases with no cutoff."""
+        """Return the bases without cutoffs."""
         return self._map(lambda base: base.at(None) if base.cutoff is not None else base)
 
     def _map(self, change: Callable[[Base], Base]) -> Bases:
@@ -83,14 +83,14 @@ class Bases:
         )
 
     def spelled(self) -> str | dict[str, str]:
-        """How the parameter prints."""
+        """The printed form of the parameter."""
         if self.default is not None:
             return self.default.text
         return {name: base.text for name, base in self.per_aspect.items()}
 
     @property
     def unnamed(self) -> tuple[type, ...]:
-        """The classes of bases whose printed names are not, or not only, theirs."""
+        """The classes of bases whose names are not registered in ir-measures for their class."""
         return tuple(base.measure_class for base in self.each() if not base.is_named)
 
     def __hash__(self) -> int:
@@ -101,15 +101,15 @@ class Bases:
 
 
 def parse_base(base: object) -> Bases:
-    """Read a base given as a measure or as the name of one."""
+    """Read a base given as a measure or a string."""
     return base if isinstance(base, Bases) else Bases(_parse(base))
 
 
 def parse_bases(base: object) -> Bases:
-    """Read a base, or a dict of them per aspect."""
+    """Read a base, or a dict of bases by aspect."""
     if isinstance(base, Mapping):
         if not base:
-            raise MultiAspectError("base as a dict needs a base per aspect")
+            raise MultiAspectError("expected at least one aspect in base, got an empty dict")
         named = sorted((aspect_name(name), each) for name, each in base.items())
         return Bases(None, {name: _parse(each) for name, each in named})
     return parse_base(base)
@@ -121,14 +121,16 @@ def _parse(base: object) -> Base:
             base = read_measure(base)
         except UnknownMeasureError as error:
             raise MultiAspectError(
-                f"unknown base {base!r}; the nearest names are {nearest(error.name)}; a base is a measure such as "
+                f"unknown base {base!r}; the nearest names are {nearest(error.name)}; expected a measure such as "
                 "nDCG@10, AP(rel=2) or Compat(p=0.8)"
             ) from None
-    # Measures over several aspects, and those that are defined by their aggregate, say so themselves.
+    # Multi-aspect measures, and measures defined by their aggregate, have a reason.
     reason = getattr(base, "NOT_A_BASE", None)
     if reason is not None:
         raise MultiAspectError(f"{base} cannot be a base: {reason}")
-    if not hasattr(base, "SUPPORTED_PARAMS"):
-        raise MultiAspectError(f"a base is an ir-measures measure or the name of one, not {base!r}")
+    if isinstance(base, Base):
+        return base
+    if not isinstance(base, Measure):
+        raise MultiAspectError(f"expected an ir-measures measure or its name as base, got {base!r}")
     check_params(base, "the base ")
     return as_base(base)

@@ -1,4 +1,4 @@
-"""Measures that count relevant documents as bases: P, R, Rprec, Success, SetP, SetR, SetF, SetAP."""
+"""Bases that count relevant documents: P, R, Rprec, Success, SetP, SetR, SetF, SetAP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Precision", "RPrecision", "Recall", "SetAP", "SetF", "SetPrecision",
 
 @adapts(ir_measures.P)
 class Precision(LinearBase, Adapter):
-    """The relevant documents in the first k ranks, over k."""
+    """Precision: relevant documents in the first k ranks / k."""
 
     BINARY = True
     CONSTANT_NORM = True
@@ -32,7 +32,7 @@ class Precision(LinearBase, Adapter):
 
 @adapts(ir_measures.R)
 class Recall(LinearBase, Adapter):
-    """The relevant documents in the first k ranks, over all relevant ones."""
+    """Recall: relevant documents in the first k ranks / all relevant documents."""
 
     BINARY = True
 
@@ -42,12 +42,12 @@ class Recall(LinearBase, Adapter):
 
 @adapts(ir_measures.SetR)
 class SetRecall(Recall):
-    """The relevant documents retrieved, over all relevant ones."""
+    """Set recall: relevant documents retrieved / all relevant documents."""
 
 
 @adapts(ir_measures.Rprec)
 class RPrecision(LinearBase, Adapter):
-    """The relevant documents in the first R ranks over R, the number of relevant documents."""
+    """R-precision: relevant documents in the first R ranks / R, the number of relevant documents."""
 
     BINARY = True
 
@@ -58,7 +58,7 @@ class RPrecision(LinearBase, Adapter):
 
 @adapts(ir_measures.Success)
 class Success(Adapter):
-    """Whether there is a relevant document in the first k ranks."""
+    """Success: 1 if there is a relevant document in the first k ranks, else 0."""
 
     BINARY = True
     SORTING_IS_OPTIMAL = True
@@ -78,7 +78,7 @@ class Success(Adapter):
 
 @adapts(ir_measures.SetP)
 class SetPrecision(Adapter):
-    """The relevant documents retrieved, over all retrieved (or over at most all relevant ones)."""
+    """Set precision: relevant documents retrieved / documents retrieved (at most all relevant, if relative)."""
 
     BINARY = True
 
@@ -89,7 +89,7 @@ class SetPrecision(Adapter):
 
 
 class _OfSets(Adapter):
-    """A function of the precision and the recall of everything retrieved."""
+    """A function of set precision and set recall."""
 
     BINARY = True
 
@@ -100,7 +100,7 @@ class _OfSets(Adapter):
 
 @adapts(ir_measures.SetF)
 class SetF(_OfSets):
-    """The harmonic mean of precision and recall, trec_eval's (1 + β)PR / (R + βP)."""
+    """Weighted harmonic mean of set precision and set recall, as in trec_eval: (1 + β)PR / (R + βP)."""
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         precision, recall = self._precision_and_recall(ranking, target)
@@ -110,7 +110,7 @@ class SetF(_OfSets):
 
 @adapts(ir_measures.SetAP)
 class SetAP(_OfSets):
-    """Precision times recall."""
+    """Set precision times set recall."""
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         precision, recall = self._precision_and_recall(ranking, target)

@@ -1,4 +1,4 @@
-"""Rank-biased precision as a base: of relevant documents, and of gains."""
+"""Rank-biased precision as a base, binary and graded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["GradedRBP", "RankBiasedPrecision"]
 
 @adapts(ir_measures.RBP)
 class RankBiasedPrecision(LinearBase, Adapter):
-    """(1 - p) Σ p^(k-1) over the relevant documents (Moffat and Zobel 2008)."""
+    """RBP: (1 - p) Σ p^(k-1) over the ranks k of relevant documents (Moffat and Zobel 2008)."""
 
     BINARY = True
 
@@ -24,7 +24,7 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
 
 class GradedRBP(RankBiasedPrecision):
-    """The same of gains in [0, 1]."""
+    """RBP with graded gains in [0, 1]."""
 
     BINARY = False
     READS_UNJUDGED = True

@@ -1,6 +1,6 @@
-"""Reading measures from strings such as ``TOMA(distance='manhattan')@10``.
+"""Parser of measure strings such as ``TOMA(distance='manhattan')@10``.
 
-The grammar is that of `ir_measures.parse_measure`, and lists, tuples and negative numbers beside it.
+The grammar is that of `ir_measures.parse_measure`, extended by lists, tuples and negative numbers.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ..errors import MultiAspectError, choices
 
 __all__ = ["UnknownMeasureError", "check_params", "nearest", "read_measure"]
 
-#: Longer texts are not repeated in errors.
+#: Longer texts are truncated in errors.
 _LONGEST = 80
 
-#: What other languages write for constants.
+#: Constants as written in other languages.
 _CONSTANTS = {"true": "True", "false": "False", "none": "None", "null": "None"}
 
 
 class UnknownMeasureError(MultiAspectError):
-    """There is no measure of the name."""
+    """The name of a measure is unknown."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"unknown measure {_short(name)!r}; the nearest names are {nearest(name)}")
@@ -38,7 +38,7 @@ class UnknownMeasureError(MultiAspectError):
 
 
 def read_measure(text: str) -> Measure:
-    """Read one measure by its name in ir-measures.
+    """Parse one measure, by its name in ir-measures.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def read_measure(text: str) -> Measure:
 
 
 def _read(text: str, node: ast.expr) -> Measure:
-    """The measure of an expression."""
+    """Convert an expression to a measure."""
     at: ast.expr | None = None
     keywords: list[ast.keyword] = []
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         at, node = node.right, node.left
     if isinstance(node, ast.Call):
         if node.args or any(keyword.arg is None for keyword in node.keywords):
-            raise _malformed(text, "parameters need names")
+            raise _malformed(text, "parameters must be given by name")
         keywords, node = node.keywords, node.func
     if not isinstance(node, ast.Name):
         raise _malformed(text, f"{_short(_written(node))!r} is not a name")
@@ -105,7 +105,7 @@ def _read(text: str, node: ast.expr) -> Measure:
 
 
 def _literal(prefix: str, node: ast.expr) -> Any:
-    """The value of a literal; what lacks quotes is shown with them."""
+    """Evaluate a literal; the error for a string without quotes shows it with quotes."""
     for part in ast.walk(node):
         if isinstance(part, ast.Dict):
             keys = [ast.unparse(key) for key in part.keys if key is not None]
@@ -130,7 +130,7 @@ def _written(node: ast.AST) -> str:
 
 
 class _Quoting(ast.NodeTransformer):
-    """Put quotes around expressions that are no literals, and remember why."""
+    """Put quotes around expressions that are not literals, and store the first cause."""
 
     cause = ""
 
@@ -146,7 +146,7 @@ class _Quoting(ast.NodeTransformer):
 
 
 def nearest(name: str) -> str:
-    """The three names of registered measures that are most like `name`, whatever the case."""
+    """The three names of registered measures most similar to `name`, ignoring case."""
 
     def unlike(known: str) -> tuple[float, str]:
         return -SequenceMatcher(None, name.lower(), known.lower()).ratio(), known
@@ -154,7 +154,7 @@ def nearest(name: str) -> str:
     return choices(sorted(ir_measures.measures.registry, key=unlike)[:3])
 
 
-#: What ir-measures does not check.
+#: Checks that ir-measures does not make.
 _RANGES: Mapping[str, Callable[[Any], object]] = {
     "cutoff": _validation.cutoff,
     "p": _validation.real("p", low=0, high=1),
@@ -170,14 +170,14 @@ def check_params(measure: Measure, prefix: str = "") -> None:
     Parameters
     ----------
     measure : ir_measures.Measure
-        The measure; those of this package have been checked when they were made.
+        The measure. Measures of this package are skipped, as their constructors check parameters.
     prefix : str
-        What the measure is called in an error, such as "the base ".
+        Text before the name of the measure in errors, such as "the base ".
 
     Raises
     ------
     MultiAspectError
-        Naming the parameter and what was expected.
+        If a parameter is invalid; the message names it and says what was expected.
     """
     if getattr(measure, "CHECKS_PARAMS", False):
         return
@@ -185,13 +185,13 @@ def check_params(measure: Measure, prefix: str = "") -> None:
     unknown = [param for param in measure.params if param not in measure.SUPPORTED_PARAMS]
     if unknown:
         raise MultiAspectError(
-            f"{name} has no parameter {choices(unknown)}; it has {choices(measure.SUPPORTED_PARAMS)}"
+            f"{name} has no parameter {choices(unknown)}; expected {choices(measure.SUPPORTED_PARAMS)}"
         )
     for param, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS[param]
         if not info.validate(value):
             expected = info.choices if isinstance(info.choices, list) else getattr(info.dtype, "__name__", "?")
-            raise MultiAspectError(f"{name} cannot have {param}={value!r}; expected {expected}")
+            raise MultiAspectError(f"{name}: expected {param} to be {expected}, got {value!r}")
         if param in _RANGES and type(measure).__module__.startswith("ir_measures."):
             try:
                 _RANGES[param](value)

@@ -1,4 +1,4 @@
-"""What measures over several aspects are functions of."""
+"""Terms: the components that multi-aspect measures combine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Term"]
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A base, the number per document it is computed on, and how much it counts."""
+    """A base, the target on which it is evaluated, and its weight."""
 
     base: Base
     target: Target
-    #: The weight in each query, shape (n_queries,).
+    #: The weight per query, shape (n_queries,).
     weight: Floats
 
     @classmethod
     def alone(cls, base: Base, target: Target) -> Term:
-        """The only term of a measure."""
+        """Return a single term with weight 1."""
         return cls(base, target, np.ones(target.n_queries))

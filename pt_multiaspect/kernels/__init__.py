@@ -1,5 +1,5 @@
-"""Numbers from flat arrays: where documents stand, what they are worth, one value a query.
+"""Vectorised computations on flat arrays: positions and gains of documents, one value per query.
 
-Nothing here knows of pandas, ir-measures or aspects. Every function works on all queries at
-once; arrays of judged documents and of retrieved ones are sorted by query.
+The kernels do not depend on pandas, ir-measures or aspects. Each function processes all queries at once;
+arrays of judged and of retrieved documents are sorted by query.
 """

@@ -13,12 +13,12 @@ from .hits import Hits, positions, ranked
 
 __all__ = ["best_ranking", "placed"]
 
-#: A measure and its weight in each query, shape (n_queries,).
+#: A measure and its weight per query, shape (n_queries,).
 Weighted = tuple[Additive, Floats]
 
 
 def placed(rank: Ints, query: Ints, n_queries: int) -> Hits:
-    """Rankings that have every judged document at the rank given."""
+    """Return the rankings with each judged document at the given rank."""
     row = np.lexsort((rank, query))
     n_ret = np.bincount(query, minlength=n_queries)
     return Hits(n_queries, query, query[row], rank[row], row, n_ret)
@@ -27,17 +27,17 @@ def placed(rank: Ints, query: Ints, n_queries: int) -> Hits:
 def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
     """Maximise Σ weight · measure over the rankings of all judged documents.
 
-    Linear measures with equal discounts are maximised by sorting by the sum of their gains; otherwise
-    documents are assigned to ranks, which is slower.
+    Linear measures with equal discounts are maximised by sorting documents by the sum of their gains. Other
+    measures require the solution of an assignment problem, which is slower.
 
     Parameters
     ----------
     forms : sequence of (Additive, ndarray of shape (n_queries,))
-        The measures and their weights, at least 0.
+        The measures and their non-negative weights.
     query : ndarray of int, shape (n_documents,)
         The query of each judged document, non-decreasing.
     n_queries : int
-        How many queries there are.
+        Number of queries.
 
     Returns
     -------
@@ -53,12 +53,12 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
 
 
 def _check_discount(form: Linear, query: Ints) -> None:
-    """Refuse a discount that increases, for which sorting by gain would not be the best."""
+    """Raise an error for increasing discounts, for which sorting by gain is not optimal."""
     ranks = np.arange(1, int(np.bincount(query).max(initial=0)) + 1)
     discounts = form.discount(ranks)
     if not (np.diff(discounts) <= 0).all() or not (discounts >= 0).all():
         raise MultiAspectError(
-            f"expected a discount that is not negative and does not increase with the rank, got {form.discount!r}"
+            f"expected a non-negative discount that does not increase with the rank, got {form.discount!r}"
         )
 
 
@@ -71,7 +71,7 @@ def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> In
     for place, (form, weight) in enumerate(linear):
         gains[place] = weight[query] * form.normalised_gain
     leaves_out = all(form.LEAVES_OUT for form, _ in forms)
-    # In an order of their own, useful documents first, so that sums do not depend on that of the qrels.
+    # Sorted by usefulness, so that sums do not depend on the order of the qrels.
     order = np.lexsort((*gains, ~gains.any(axis=0), query))
     rank = np.empty(len(query), dtype=np.intp)
     rank[order] = positions(query) + 1

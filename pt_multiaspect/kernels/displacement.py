@@ -1,4 +1,4 @@
-"""Displacement: how far documents stand from where the ideal ranking has their degree.
+"""Displacement: the distance of documents from the ideal ranks of their degree.
 
 Angelini, Ferro, Järvelin, Keskustalo, Pirkola, Santucci, Silvello: Cumulated Relative Position:
 A Metric for Ranking Evaluation. CLEF 2012, and IIR 2013 (extended abstract), Eq. 1-5.
@@ -23,7 +23,7 @@ def degree(target: Target) -> Floats:
 
 
 def ideal_intervals(target: Target) -> tuple[Ints, Ints]:
-    """First and last rank at which the ideal ranking has a document's degree; 0 for the lowest degree."""
+    """First and last rank of each document's degree in the ideal ranking; 0 for the lowest degree."""
     degrees = degree(target)
     kept = np.flatnonzero(degrees)
     order = kept[descending(target.query[kept], degrees[kept])]
@@ -70,7 +70,7 @@ def crp(hits: Hits, target: Target, cutoff: int | None = None) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Displacement(Additive):
-    """CRP as a sum over ranks: documents of the lowest degree, and ranks that are not filled, count too."""
+    """CRP as a sum over ranks, including documents of the lowest degree and empty ranks."""
 
     target: Target
     cutoff: int | None = None
@@ -78,7 +78,7 @@ class Displacement(Additive):
     @cached_property
     def _intervals(self) -> tuple[Ints, Ints]:
         low, high = ideal_intervals(self.target)
-        # The interval of the lowest degree starts at R + 1 and never ends.
+        # The interval of the lowest degree is [R + 1, ∞).
         total = recall_base(self.target)[self.target.query]
         is_lowest = low == 0
         return np.where(is_lowest, total + 1, low), np.where(is_lowest, np.iinfo(np.intp).max, high)
@@ -95,10 +95,10 @@ class Displacement(Additive):
 
 
 def recovery(hits: Hits, target: Target) -> Floats:
-    """R over the first rank from R on at which CRP is not negative; 0 if no retrieved rank is such."""
+    """R / the first retrieved rank, from R on, at which CRP is at least 0; 0 if there is none."""
     total = recall_base(target)
     at_r = crp(hits, target)
-    # After R only documents above the lowest degree move CRP, and only upwards.
+    # Beyond R, only documents above the lowest degree change CRP, and only increase it.
     above, position = _positive_hits(hits, target)
     after = above.rank > total[above.query]
     query, rank, position = above.query[after], above.rank[after], position[after]
@@ -112,7 +112,7 @@ def recovery(hits: Hits, target: Target) -> Floats:
 
 
 def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints]:
-    """CRP at every rank up to the last retrieved one or R: queries, ranks and values."""
+    """CRP at each rank down to the last retrieved rank or R, whichever is larger: queries, ranks and values."""
     total = recall_base(target)
     length = np.maximum(hits.n_ret, total)
     query = np.repeat(np.arange(hits.n_queries), length)

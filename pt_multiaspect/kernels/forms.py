@@ -1,4 +1,4 @@
-"""Measures that are sums over ranks, in the form in which the best ranking can be found."""
+"""Measures as sums over ranks, a form from which the best ranking can be computed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2"]
 
 @dataclass(frozen=True)
 class Flat:
-    """Every rank counts the same."""
+    """The same discount, 1, at each rank."""
 
     def __call__(self, rank: Ints) -> Floats:
         return np.ones(len(rank))
@@ -52,46 +52,47 @@ class Geometric:
 
 
 class Additive(ABC):
-    """A measure that is a sum over ranks of what the document there is worth there."""
+    """A measure that is a sum over ranks; each term depends only on the rank and the document at that rank."""
 
-    #: Whether documents that are worth nothing at any rank may be left out of the ranking.
+    #: Whether documents with the worth 0 at every rank can be omitted from the ranking.
     LEAVES_OUT: ClassVar[bool] = False
 
     @abstractmethod
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
-        """What each document of a query is worth at each rank, shape (n_documents, n_ranks)."""
+        """Return the worth of each document of a query at each rank, shape (n_documents, n_ranks)."""
 
     @abstractmethod
     def values(self, hits: Hits) -> Floats:
-        """The measure of rankings, shape (n_queries,)."""
+        """Return the values of rankings, shape (n_queries,)."""
 
     def contributions(self, hits: Hits) -> Floats | None:
-        """What each document of the ranking adds to the value of its query; None if that is not known.
+        """Return the contribution of each document of the ranking to the value of its query; None if unknown.
 
-        One element per hit, or per retrieved document where unjudged documents add something.
+        One element per hit, or per retrieved document if unjudged documents contribute.
         """
         return None
 
 
 @dataclass(frozen=True, eq=False)
 class Linear(Additive):
-    """Σ_k discount(k) · gain(d_k) / norm, up to a depth.
+    """Σ_k discount(k) · gain(d_k) / norm, down to a depth.
 
     Parameters
     ----------
     target : Target
         The judged documents.
     gain : ndarray of float or bool, shape (n_documents,)
-        At least 0.
+        Non-negative gains of the judged documents.
     discount : callable
-        Takes ranks from 1 up; at least 0 and not increasing. Equal discounts (compared by ``==``, so use a
-        frozen dataclass or a module's function) let documents be sorted, others are assigned to ranks.
+        A function of ranks (from 1), non-negative and non-increasing. Measures with equal discounts are
+        maximised jointly by sorting documents, others by assigning documents to ranks. Discounts are
+        compared with ``==``: use a frozen dataclass or a module-level function.
     norm : ndarray of float, shape (n_queries,), optional
-        What the sum is divided by; queries where it is 0 have the value 0.
+        The denominator; queries with norm 0 have the value 0.
     depth : int or ndarray of shape (n_queries,), optional
         The last rank that counts.
     unjudged : float, default 0
-        The gain of documents that nobody judged.
+        The gain of unjudged documents.
     """
 
     target: Target
@@ -104,23 +105,23 @@ class Linear(Additive):
 
     @cached_property
     def normalised_gain(self) -> Floats:
-        """What each judged document adds at a rank with the discount 1."""
+        """The contribution of each judged document at a rank with discount 1."""
         gain = np.asarray(self.gain, dtype=np.float64)
         return gain if self.norm is None else ratio(gain, self.norm[self.target.query])
 
     def within(self, rank: Ints, query: Ints) -> Bools:
-        """Which ranks count."""
+        """Tell which ranks count."""
         if self.depth is None:
             return np.ones(len(rank), dtype=np.bool_)
         depth = self.depth if isinstance(self.depth, int) else self.depth[query]
         return np.asarray(rank <= depth, dtype=np.bool_)
 
     def discounts(self, rank: Ints, query: Ints) -> Floats:
-        """The discount at ranks of queries, 0 beyond the depth."""
+        """The discount at the given ranks; 0 beyond the depth of the query."""
         return np.where(self.within(rank, query), self.discount(rank), 0.0)
 
     def is_ranked_like(self, other: Linear) -> bool:
-        """Whether both discount ranks alike, so that their sum is linear too."""
+        """Tell whether both forms have the same discounts and depths, so that their sum is linear."""
         if self.discount != other.discount:
             return False
         if isinstance(self.depth, np.ndarray) or isinstance(other.depth, np.ndarray):
@@ -136,7 +137,7 @@ class Linear(Additive):
 
     def values(self, hits: Hits) -> Floats:
         hits = hits.dense() if self.unjudged else hits
-        # The sum is divided, not its terms: a perfect ranking is exactly 1.
+        # Sum, then divide, so that a perfect ranking scores exactly 1.
         total = hits.total(self._gained(hits))
         return total if self.norm is None else ratio(total, self.norm)
 

@@ -1,4 +1,4 @@
-"""Where the judged documents stand in the rankings of all queries."""
+"""The ranks of judged documents in the rankings of all queries."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .._typing import Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The rankings of all queries, as far as measures need them.
+    """The rankings of all queries, in the form measures need.
 
-    The *pool* are the judged (query, document) pairs, the *hits* those that were retrieved.
-    Unjudged documents only take up ranks, so they are counted, not stored.
+    The *pool* is the set of judged (query, document) pairs; *hits* are the retrieved pairs of the pool.
+    Unjudged documents only occupy ranks: they are counted, not stored.
     """
 
     n_queries: int
@@ -25,22 +25,22 @@ class Hits:
     query: Ints
     #: The rank of each hit, from 1, increasing within a query.
     rank: Ints
-    #: The position of each hit in the pool; ``n_pool`` stands for an unjudged document.
+    #: The position of each hit in the pool; ``n_pool`` for an unjudged document.
     row: Ints
-    #: How many documents each query retrieved; shape (n_queries,).
+    #: The number of documents retrieved per query; shape (n_queries,).
     n_ret: Ints
 
     def top(self, cutoff: int) -> Hits:
-        """The first `cutoff` ranks of every query."""
+        """Return the first `cutoff` ranks of each query."""
         kept, n_ret = self.rank <= cutoff, np.minimum(self.n_ret, cutoff)
         return Hits(self.n_queries, self.pool_query, self.query[kept], self.rank[kept], self.row[kept], n_ret)
 
     def select(self, kept: Bools) -> Hits:
-        """Some of the hits."""
+        """Return a subset of the hits."""
         return Hits(self.n_queries, self.pool_query, self.query[kept], self.rank[kept], self.row[kept], self.n_ret)
 
     def dense(self) -> Hits:
-        """The same with every retrieved document a hit, unjudged ones at row ``n_pool``."""
+        """Return the rankings with all retrieved documents as hits; unjudged ones have row ``n_pool``."""
         first = np.concatenate([[0], np.cumsum(self.n_ret)])
         query = np.repeat(np.arange(self.n_queries), self.n_ret)
         rank = np.arange(first[-1]) - first[query] + 1
@@ -49,22 +49,22 @@ class Hits:
         return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
     def total(self, values: NDArray[np.generic], query: Ints | None = None) -> Floats:
-        """Sum `values` of the hits (or of the queries given) per query, in their order."""
+        """Sum `values` of the hits (or of elements with the given queries) per query, in order."""
         return sums(self.query if query is None else query, values, self.n_queries)
 
 
 def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:
-    """Sum `values` per query, one after the other in the order given."""
+    """Sum `values` per query, sequentially in the given order."""
     return np.bincount(query, weights=values, minlength=n_queries).astype(np.float64, copy=False)
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide, with 0 wherever the denominator is 0."""
+    """Divide; the result is 0 where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.zeros(len(denominator)), where=denominator != 0)
 
 
 def firsts(query: Ints) -> Ints:
-    """For each element of a sorted `query`, the position at which its query begins."""
+    """For each element of a sorted `query`, the index of the first element of its query."""
     if not len(query):
         return np.zeros(0, dtype=np.intp)
     begins = np.flatnonzero(np.diff(query, prepend=query[0] - 1))
@@ -77,16 +77,16 @@ def positions(query: Ints) -> Ints:
 
 
 def running_sum(values: Ints, query: Ints) -> Ints:
-    """The sum of the values up to each element within its query, exact for integers."""
+    """Cumulative sum of the values within each query, exact for integers."""
     running = np.cumsum(values)
     begin = firsts(query)
     return running - (running[begin] - values[begin] if len(values) else running)
 
 
 def running_product(factors: Floats, query: Ints) -> Floats:
-    """The product of the factors before each element within its query (1 for the first).
+    """The product of the factors before each element of its query (1 for the first).
 
-    A doubling scan: after step s every element holds the product of up to 2s factors.
+    A doubling scan: after step s, each element holds the product of up to 2s factors.
     """
     position = positions(query)
     product = np.ones(len(factors))
@@ -102,12 +102,12 @@ def running_product(factors: Floats, query: Ints) -> Floats:
 
 
 def descending(query: Ints, values: Floats) -> Ints:
-    """The order that sorts by query, then by value from high to low, ties as they stand."""
+    """Return the stable order by query, then by decreasing value."""
     return np.lexsort((-values, query))
 
 
 def ranked(query: Ints, values: Floats) -> Ints:
-    """The rank of each element within its query, from 1, by value from high to low, ties as they stand."""
+    """Return the rank of each element within its query, from 1, by decreasing value; ties keep their order."""
     order = descending(query, values)
     rank = np.empty(len(query), dtype=np.intp)
     rank[order] = positions(query[order]) + 1

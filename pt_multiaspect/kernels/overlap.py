@@ -12,9 +12,10 @@ from .hits import Hits, positions, ratio
 
 
 def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
-    """RBO of each ranking with the ideal ranking of documents with gain, over that of the ideal with itself.
+    """RBO of each ranking with the ideal ranking, divided by the RBO of the ideal ranking with itself.
 
-    Equal gains stand in the ideal as in the ranking, documents that were not retrieved last.
+    The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain keep their
+    order in the ranking; documents that were not retrieved are last.
     """
     n_pool = len(gain)
     rank = np.full(n_pool, np.iinfo(np.intp).max, dtype=np.intp)
@@ -26,7 +27,7 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
     depth = np.maximum(hits.n_ret, np.bincount(query, minlength=hits.n_queries))
     weights = p ** np.arange(depth.max(initial=0)) / np.arange(1, depth.max(initial=0) + 1)
     agreement = np.concatenate([[0.0], np.cumsum(weights)])
-    # From the depth at which both have it, a document counts in the overlap of every depth.
+    # A document is in the overlap of each depth from its larger rank in the two rankings on.
     retrieved = rank[order] <= depth[query]
     both = np.maximum(ideal, rank[order])[retrieved]
     score = hits.total(agreement[depth[query[retrieved]]] - agreement[both - 1], query[retrieved])

@@ -1,4 +1,4 @@
-"""What measures gain rank by rank, and what they may still gain: what a search for the best ranking asks."""
+"""Measures computed rank by rank, with bounds of the remaining gain, for the search for the best ranking."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ Counts = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Progression:
-    """A measure step by step. It promises that a better document further up never lowers the value."""
+    """A measure computed rank by rank. Moving a better document up must never decrease its value."""
 
     #: The gain of each judged document; documents of equal gain are interchangeable.
     gain: Floats
-    #: Makes the progress from the gain and the number of documents of each type, and the query.
+    #: Creates the progress of a query from the gains and numbers of documents of each type.
     begin: Callable[[Floats, Counts, int], Progress]
 
     @classmethod
     def linear(cls, form: Linear) -> Progression:
-        """The progression of a linear measure."""
+        """Return the progression of a linear measure."""
 
         def begin(gain: Floats, totals: Counts, query: int) -> Progress:
             ranks = np.arange(1, int(totals.sum()) + 1)
@@ -46,28 +46,28 @@ class Progression:
 
 
 class Progress(ABC):
-    """What a measure gains of documents placed one after the other, in one query.
+    """The gain of a measure as the documents of one query are placed one after the other.
 
-    Documents of one type are worth the same to all measures, so that a beginning of a ranking is
-    described by how many documents of each type it has: `counts`, of shape (n_states, n_types).
+    Documents of the same type have equal gains for all measures. A partial ranking is therefore described
+    by its number of documents of each type: `counts`, of shape (n_states, n_types).
     """
 
-    #: The last rank at which anything can be gained.
+    #: The last rank at which the value can change.
     depth: int
 
     @abstractmethod
     def step(self, rank: int, counts: Counts) -> Floats:
-        """The gain of putting each type at `rank`, shape (n_states, n_types)."""
+        """Return the gain of a document of each type at `rank`, shape (n_states, n_types)."""
 
     @abstractmethod
     def rest(self, rank: int, counts: Counts) -> Floats:
-        """The most that documents after `rank` can still gain by this measure alone, shape (n_states,)."""
+        """Return an upper bound of the gain of this measure after `rank`, shape (n_states,)."""
 
 
 class ConvexProgress(Progress):
-    """A measure that is Σ_rank level(documents up to rank) · (factor[rank] - factor[rank + 1]), level convex."""
+    """A measure Σ_rank level(documents up to rank) · (factor[rank] - factor[rank + 1]), level convex."""
 
-    #: The factor at ranks from 1, not increasing, with a last one of 0.
+    #: The factor at each rank from 1, non-increasing; the last one is 0.
     factor: Floats
 
     @abstractmethod
@@ -81,7 +81,7 @@ class LinearProgress(ConvexProgress):
         self.depth = int(np.flatnonzero(discount > 0).max(initial=-1)) + 1
         self._gain, self._discount, self._totals = gain, discount, totals
         levels, of_type = np.unique(-gain, return_inverse=True)
-        self._levels = -levels  # from high to low
+        self._levels = -levels  # decreasing
         self._is_level = (of_type[:, None] == np.arange(len(levels))).astype(np.float64)
         self._cumulated = np.concatenate([[0.0], np.cumsum(discount)])
 
@@ -100,13 +100,13 @@ class LinearProgress(ConvexProgress):
 
 
 def _depth(cutoff: int | None, totals: Counts) -> int:
-    """The last rank that counts, if there are so many documents."""
+    """The last rank that counts, at most the number of documents."""
     length = int(totals.sum())
     return length if cutoff is None else min(cutoff, length)
 
 
 class BinaryProgress(Progress):
-    """A measure of how many positive documents stand where."""
+    """A measure that depends only on the ranks of positive documents."""
 
     def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
         self._positive = positive
@@ -144,7 +144,7 @@ class APProgress(BinaryProgress, ConvexProgress):
         return np.asarray((found + 1) / (rank * self._norm), dtype=np.float64)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
-        # All that are left come next: Σ_j (found + j) / (rank + j).
+        # At best, all remaining positive documents follow: Σ_j (found + j) / (rank + j).
         found = self._found(counts)
         left = np.clip(self._n_positive - found, 0, max(self.depth - rank, 0))
         later = self._harmonic[rank + left] - self._harmonic[rank]
@@ -176,12 +176,12 @@ class ERRProgress(Progress):
         return np.outer(self._stays(counts) / rank, self._stop)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
-        # Whoever is to stop at all cannot do so before the next rank.
+        # A user who has not stopped yet stops at the next rank at the earliest.
         if rank >= self.depth:
             return np.zeros(len(counts))
         stops = 1.0 - self._stays(self._totals - counts)
         return np.asarray(self._stays(counts) * stops / (rank + 1), dtype=np.float64)
 
     def _stays(self, counts: Counts) -> Floats:
-        """The chance of passing all these documents; on long scales the best one stops for certain."""
+        """The probability of passing all these documents; on long scales it can be exactly 0."""
         return np.asarray(np.prod((1.0 - self._stop) ** counts, axis=1), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Rank errors: how far a ranking's neighbours are swapped against the ideal order of each aspect.
+"""Rank errors: adjacent documents in the wrong order with respect to the ideal order of each aspect.
 
 Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
 ICTIR 2017, Eq. 1-9.
@@ -15,11 +15,11 @@ from .hits import Hits, descending, positions, sums
 
 
 def errors(hits: Hits, grade: Ints) -> Floats:
-    """The error ε of each hit against the document one rank above it, 0 where there is none.
+    """Return the error ε of each hit relative to the document one rank above it; 0 if there is none.
 
-    The ideal order sorts the retrieved documents by grade, equal grades in the order of the
-    ranking. A document of the worst grade never stands in error against the one above it,
-    so only better hits are looked at, and unjudged documents are only counted.
+    The ideal order sorts the retrieved documents by grade; documents of equal grade keep their order. A
+    document of the lowest grade is never in error relative to the one above it. Only hits above the lowest
+    grade are therefore considered, and unjudged documents are only counted.
     """
     n_hits = len(hits.query)
     result = np.zeros(n_hits)
@@ -30,7 +30,7 @@ def errors(hits: Hits, grade: Ints) -> Floats:
     ideal[order] = positions(query[order]) + 1
     before = positions(query)
     above = np.empty(len(better), dtype=np.intp)
-    # The document above has the worst grade: it comes after all better ones, in its own order.
+    # The document above has the lowest grade: in the ideal order, it follows all better documents.
     above[:] = sums(query, np.ones(len(query)), hits.n_queries)[query] + (rank - 1 - before)
     adjacent = np.flatnonzero((before[1:] > 0) & (rank[1:] == rank[:-1] + 1)) + 1
     above[adjacent] = ideal[adjacent - 1]
@@ -41,7 +41,7 @@ def errors(hits: Hits, grade: Ints) -> Floats:
 def _greatest_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
     """The errors m = n - 2j - 1 of the worst ranking of n documents, j = 0 … ⌊n/2 - 1⌋.
 
-    Returns them, their weights 1 / (1 + log2(1 + j)), and which element of `n` each is of.
+    Returns the errors, their weights 1 / (1 + log2(1 + j)), and the index in `n` of each error.
     """
     owner = np.repeat(np.arange(len(n)), n // 2)
     j = positions(owner)
@@ -49,14 +49,14 @@ def _greatest_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
 
 
 def _normalised(error: Floats, n_ret: Ints, sizes: Ints, greatest: Floats) -> Floats:
-    """1 - error / greatest error of a ranking that long; 1 for one document, 0 for none."""
+    """1 - error / maximum error of a ranking of that length; 1 for one document, 0 for none."""
     bound = greatest[np.searchsorted(sizes, n_ret)]
     value = 1.0 - np.divide(error, bound, out=np.zeros(len(error)), where=bound > 0)
     return np.where(n_ret > 0, np.clip(value, 0.0, 1.0), 0.0)
 
 
 def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[Ints]) -> Floats:
-    """Π(μ_a + ε_a) - Π μ_a, as a sum of terms of at least 0, so that no digits cancel where some μ is large."""
+    """Π(μ_a + ε_a) - Π μ_a, as a sum of non-negative terms, which avoids cancellation if some μ is large."""
     difference: Floats = np.zeros(len(epsilons[0]))
     product = 1.0
     for constant, epsilon in zip(constants, epsilons, strict=True):
@@ -83,7 +83,7 @@ def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> 
     greatest_sum = sums(owner, m * weight, len(sizes))
     error, greatest = np.zeros(hits.n_queries), np.zeros(len(sizes))
     for constant, epsilon in zip(constants, epsilons, strict=True):
-        # Π(1 + x) - 1, term by term: nothing cancels where the constants are small.
+        # Π(1 + x) - 1, term by term, which avoids cancellation if the constants are small.
         more, most = constant * hits.total(epsilon / pairs), constant * greatest_sum
         error, greatest = error * (1.0 + more) + more, greatest * (1.0 + most) + most
     return _normalised(error, hits.n_ret, sizes, greatest)

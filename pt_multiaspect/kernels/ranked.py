@@ -1,4 +1,4 @@
-"""Single-aspect measures of rankings that are no sums over ranks, as trec_eval computes them (gdeval for ERR)."""
+"""Single-aspect measures that are not sums over ranks, as computed by trec_eval (ERR: gdeval)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["average_precision", "err", "found", "reciprocal_rank", "stop_probabi
 
 
 def average_precision(hits: Hits, relevant: Bools, n_relevant: Floats) -> Floats:
-    """Sum the precision at each relevant document's rank, over all relevant documents there are."""
+    """Sum of the precision at the rank of each relevant document / number of relevant documents."""
     hit = relevant[hits.row]
     query, rank = hits.query[hit], hits.rank[hit]
     return ratio(hits.total((positions(query) + 1) / rank, query), n_relevant)
@@ -23,7 +23,7 @@ def found(hits: Hits, relevant: Bools) -> Floats:
 
 
 def reciprocal_rank(hits: Hits, relevant: Bools) -> Floats:
-    """One over the rank of the first relevant document."""
+    """1 / rank of the first relevant document."""
     hit = relevant[hits.row]
     query, rank = hits.query[hit], hits.rank[hit]
     first = positions(query) == 0
@@ -31,12 +31,12 @@ def reciprocal_rank(hits: Hits, relevant: Bools) -> Floats:
 
 
 def err(hits: Hits, stop: Floats) -> Floats:
-    """Expected reciprocal rank of a user who stops at a document with probability `stop`."""
+    """Expected reciprocal rank, where the user stops at a document with probability `stop`."""
     return hits.total(err_contributions(hits, stop))
 
 
 def err_contributions(hits: Hits, stop: Floats) -> Floats:
-    """The probability of stopping at each hit, over its rank."""
+    """The probability of stopping at each hit / its rank."""
     chance = stop[hits.row]
     return np.asarray(chance / hits.rank * running_product(1.0 - chance, hits.query), dtype=np.float64)
 

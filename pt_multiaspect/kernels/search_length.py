@@ -1,4 +1,4 @@
-"""Expected search length: what a user sees before the documents wanted, over ties."""
+"""Expected search length over tied rankings."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ __all__ = ["expected_search_length"]
 def expected_search_length(
     level: Ints, hits: Hits, positive: Bools, target: Target, n_positive: Floats, wanted: int
 ) -> Floats:
-    """Non-relevant documents a user expects to see before `wanted` relevant ones (Cooper 1968).
+    """Expected number of non-relevant documents seen before `wanted` relevant ones (Cooper 1968).
 
     Parameters
     ----------
     level : ndarray of int
         The level of tied scores of every retrieved document, increasing over all queries.
     hits, target : Hits, Target
-        Where the judged documents stand, and what they are.
+        The ranks of the judged documents, and the target.
     positive : ndarray of bool
-        Which judged documents are relevant.
+        Whether each judged document is relevant.
     n_positive : ndarray of float
-        How many there are per query.
+        Number of relevant documents per query.
     wanted : int
-        How many relevant documents the user wants.
+        Number of relevant documents wanted.
     """
     begins = np.cumsum(hits.n_ret) - hits.n_ret
     hit_level = level[begins[hits.query] + hits.rank - 1]

@@ -1,4 +1,4 @@
-"""What a single-aspect measure takes for relevance: one number per judged document."""
+"""Targets: the gains of the judged documents on which single-aspect measures are evaluated."""
 
 from __future__ import annotations
 
@@ -19,63 +19,63 @@ T = TypeVar("T")
 
 
 class Source(Protocol):
-    """Where the numbers of a target come from; few measures ask, so it answers when asked."""
+    """The origin of the gains of a target. Few measures need it, so it is evaluated lazily."""
 
     @property
     def positive(self) -> Bools:
-        """What binary measures count without an explicit ``rel``."""
+        """The documents that binary measures count as relevant without an explicit ``rel``."""
 
     @property
     def junk(self) -> Floats:
-        """0 for an ordinary judgment, the negative label of a junk document, NaN where nobody judged."""
+        """0 for ordinary judgments, the negative label of junk documents, NaN for unjudged documents."""
 
     def check_threshold(self) -> None:
-        """Called when a measure reads `positive`: warns if the default threshold is doubtful."""
+        """Warn if the default threshold is doubtful; called when a measure uses `positive`."""
 
     def at_least(self, rel: float) -> Bools:
-        """What binary measures count with an explicit ``rel``."""
+        """Return the documents that binary measures count as relevant with an explicit ``rel``."""
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
-        """Gains by raw label (nDCG's ``gains``)."""
+        """Return the gains assigned to raw labels (``gains`` of nDCG)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """One number per judged document: what a single-aspect measure takes for relevance.
+    """The gains of the judged documents on which a single-aspect measure is evaluated.
 
-    Arrays have one element per judged pair, sorted by query.
+    Arrays have one element per judged (query, document) pair, sorted by query.
     """
 
     n_queries: int
     #: The query of each judged document, non-decreasing.
     query: Ints
-    #: The gain of graded measures, at least 0; 0 where the document is not judged.
+    #: The non-negative gain for graded measures; 0 for unjudged documents.
     gain: Floats
-    #: The maximum gain of the scale, whether a document has it or not.
+    #: The maximum gain of the scale, attained by a judged document or not.
     top: float
     source: Source
-    #: The gain of a document that nobody judged.
+    #: The gain of unjudged documents.
     unjudged: float = 0.0
     #: The gain of the lowest grade, which need not be 0.
     bottom: float = 0.0
     _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gives, made once per `key` for all runs."""
+        """Return the result of `make`, computed once per `key` for all runs."""
         if key not in self._cache:
             self._cache[key] = make()
         result: T = self._cache[key]
         return result
 
     def with_gain(self, gain: Floats, top: float | None = None) -> Target:
-        """The same documents with other gains."""
+        """Return a target with the same documents and other gains."""
         highest = float(gain.max(initial=0.0)) if top is None else top
         return replace(self, gain=gain, top=highest, unjudged=0.0, bottom=0.0, _cache={})
 
     def exponentiated(self) -> Target:
-        """The gains 2^g - 1, scaled per query by 2^-(its maximum g) so that none overflows.
+        """The gains 2^g - 1, scaled per query by 2^-(maximum g) to avoid overflow.
 
-        A ratio of gains within a query, as in nDCG, is not changed by the scaling.
+        Scaling does not change ratios of gains within a query, as in nDCG.
         """
 
         def make() -> Target:
@@ -86,30 +86,30 @@ class Target:
 
     @property
     def judged(self) -> Bools:
-        """Which documents have a label; the others have rows, but none of the aspects is judged."""
+        """Whether each document is judged on some aspect; documents in the qrels can lack all labels."""
         return ~np.isnan(self.source.junk)
 
     @cached_property
     def highest(self) -> Floats:
-        """The maximum gain of each query's judged documents, 0 where there is none."""
+        """The maximum gain of the judged documents per query; 0 if there are none."""
         highest = np.zeros(self.n_queries)
         np.maximum.at(highest, self.query, self.gain)
         return highest
 
     @property
     def positive(self) -> Bools:
-        """What binary measures count without an explicit ``rel``."""
+        """The documents that binary measures count as relevant without an explicit ``rel``."""
         return self.source.positive
 
     def relevant(self, rel: float | None) -> Bools:
-        """What binary measures count: documents that reach `rel`, or the positive ones."""
+        """Return the documents that binary measures count as relevant: with label ≥ `rel`, or the positive ones."""
         if rel is not None:
             return self.cached(("rel", rel), lambda: self.source.at_least(rel))
         self.source.check_threshold()
         return self.positive
 
     def n_relevant(self, rel: float | None) -> Floats:
-        """How many documents of each query binary measures count."""
+        """Return the number of documents per query that binary measures count as relevant."""
         return self.cached(("number", rel), lambda: self.total(self.relevant(rel)))
 
     def total(self, values: NDArray[np.generic]) -> Floats:
@@ -119,14 +119,14 @@ class Target:
     def best_sum(
         self, gain: Floats, discount: Callable[[Ints], Floats], depth: int | Floats | None = None
     ) -> Floats:
-        """Sum discount times gain over the ideal ranking: the documents in decreasing `gain`.
+        """Sum discount times gain over the ideal ranking, which sorts documents by decreasing `gain`.
 
         Parameters
         ----------
         gain : ndarray of float, shape (n_documents,)
-            At least 0.
+            Non-negative gains.
         discount : callable
-            Takes ranks from 1 up; does not increase.
+            A non-increasing function of ranks (from 1).
         depth : int or ndarray of shape (n_queries,), optional
             The last rank that counts.
 

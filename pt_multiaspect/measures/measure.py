@@ -259,7 +259,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             declared = self._declared(Aspects({view.name: view.other_reading or view.aspect for view in views}))
             warn_once(
                 f"{self.NAME} depends on the label scales, which were inferred from these qrels: {scales}. "
-                f"Declare them to get comparable values on other qrels, batches or folds: {declared}"
+                f"Declare them to get comparable values on other qrels, batches or folds, as in {declared}"
                 + "".join(
                     f". No label of {view.name} is 0: this declares {view.other_reading!r}, which changes values; "
                     f"if 0 is a grade, declare {view.aspect!r}"

@@ -188,7 +188,7 @@ class _TOMA(JointMeasure, BasedMeasure):
             embedding = ("distance", "axes", "weights", "gate")
             given = [name for name in embedding if self[name] != self.SUPPORTED_PARAMS[name].default]
             if given:
-                raise MultiAspectError(f"TOMA: order replaces {choices(embedding)}; omit {choices(given)}")
+                raise MultiAspectError(f"TOMA: an Order replaces {choices(embedding)}; omit {choices(given)}")
             named = self["aspects"]
             if named is not None and sorted(named) != sorted(order.names):
                 raise MultiAspectError(

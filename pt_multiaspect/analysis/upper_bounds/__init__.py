@@ -1,4 +1,4 @@
-"""The best values that rankings of the judged documents can reach."""
+"""The maximum attainable values of measures, given the judgments."""
 
 from .attainable import attainable
 from .ideal_values import ideal_values

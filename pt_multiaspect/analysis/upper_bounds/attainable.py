@@ -1,4 +1,4 @@
-"""On how many topics the value 1 can be attained."""
+"""The fraction of topics on which 1 is attainable."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ def attainable(
     width: int = 1000,
     rounds: int = 20,
 ) -> pd.DataFrame:
-    """Tell for which share of the topics some ranking scores 1.
+    """Fraction of topics with a ranking of value 1.
 
     Parameters
     ----------
     qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels, a numeric column per aspect.
+        Wide qrels, with one numeric column per aspect.
     measures : measure, str, sequence of these or mapping
-        As of `upper_bound`; a mapping is ``{label: measure}``.
+        As in `upper_bound`; a mapping is ``{label: measure}``.
     width, rounds : int
-        As of `upper_bound`.
+        As in `upper_bound`.
 
     Returns
     -------
     DataFrame
-        A row per measure: ``measure``; ``n_queries``, how many are judged; the fractions of them in [0, 1]
-        on which 1 is ``attainable``, ``unattainable``, and ``undecided`` as the search left a gap; and
-        ``minimum``, the smallest of the best values found.
+        One row per measure, with columns ``measure``; ``n_queries``, the number of judged queries; the
+        fractions of queries, in [0, 1], on which 1 is ``attainable``, ``unattainable`` or ``undecided``
+        (the search left a gap); and ``minimum``, the minimum over queries of the best value found.
 
     Raises
     ------
     MultiAspectError
-        If the qrels have no query, no measure is given, or `upper_bound` raises it.
+        If the qrels are empty, no measure is given, or `upper_bound` raises an error.
 
     Notes
     -----
-    A topic without a positive label on some aspect counts like any other: its best CAM is below 1 and
-    its best MM 0, unless ``empty='drop'``.
+    Topics without positive labels on some aspect are included: their maximum CAM is below 1 and their
+    maximum MM is 0, unless ``empty='drop'``.
 
     References
     ----------

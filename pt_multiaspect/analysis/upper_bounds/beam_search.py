@@ -1,4 +1,4 @@
-"""The best ranking by a weighted sum of measures, of which some are not linear: a beam search with a bound."""
+"""Maximisation of a weighted sum of measures that are not all linear: a beam search with an upper bound."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
 
 __all__ = ["Found", "Mean", "search"]
 
-#: Values this close are equal: what rounding makes of the same sum in another order.
+#: Tolerance for equal values, which differ by the rounding of sums in different orders.
 _TOLERANCE = 1e-12
 
-#: Numbers in the choices of `_later` (80 MB), beyond which it is left out: some 12 types of 500 documents.
+#: Maximum number of elements of the choices in `_later` (80 MB; about 12 types of 500 documents).
 _MOST_CHOICES = 20_000_000
 
-#: Numbers in the states of a rank, roughly, which limits the width where documents are of many types.
+#: Approximate number of elements in the states of a rank; limits the width if there are many types.
 _MOST_CELLS, _LEAST_WIDTH = 500_000, 10
 
-#: Types to the power 1.5, times ranks, beyond which means are not searched for (seconds per query).
+#: Limit of types^1.5 · ranks, beyond which the search for means is skipped (seconds per query).
 _MOST_EFFORT = 250_000
 
-#: How many states before one are tried for surpassing it.
+#: Number of preceding states that are compared with each state.
 _NEIGHBOURS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best ranking of the judged documents a search has found."""
+    """The best ranking found by a search, and an upper bound."""
 
     #: The rank of each judged document, from 1.
     rank: Ints
-    #: What no ranking can exceed, shape (n_queries,).
+    #: Upper bound for all rankings, shape (n_queries,).
     bound: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Mean:
-    """A mean of measures that is no weighted sum."""
+    """A mean of measures that is not a weighted sum."""
 
-    #: The mean of values and weights, both of shape (n_terms, n); it does not fall when a value rises.
+    #: The mean as a function of values and weights, both of shape (n_terms, n); non-decreasing in each value.
     combine: Callable[[Floats, Floats], Floats]
-    #: Weights whose sum is nowhere less than the mean, shape (n_terms, n_queries).
+    #: Weights of a weighted sum that is an upper bound of the mean, shape (n_terms, n_queries).
     slope: Floats
-    #: What no ranking can exceed, as far as is known, shape (n_queries,).
+    #: The best known upper bound, shape (n_queries,).
     bound: Floats
 
 
 def _progression(term: Term) -> Progression:
-    """What a term gains rank by rank."""
+    """Return the progression of a term."""
     progression = term.base.progression(term.target)
     if progression is None:
-        raise MultiAspectError(f"the base {term.base.text} does not say what it gains rank by rank")
+        raise MultiAspectError(f"the base {term.base.text} must define `progression` to be searched")
     return progression
 
 
@@ -72,11 +72,11 @@ def search(
 ) -> Found:
     """Maximise Σ weight · measure, or another mean, over the rankings of the judged documents, query by query.
 
-    Rankings are built from the top. Of beginnings with the same documents those are kept that no
-    other one surpasses, and a document waits for those that are worth as much to all measures and more
-    to one; neither loses the best ranking. When more than `width` beginnings are left, those with the
-    least hope are dropped: a bound of what they may come to. The greatest hope ever dropped is the
-    bound of all, so the search is exact where none was dropped.
+    Rankings are built from rank 1 down. Among partial rankings of the same documents, dominated ones are
+    removed, and a document is placed only after all documents that dominate it; neither removes all best
+    rankings. Each partial ranking has an upper bound of the values of its completions. If more than `width`
+    partial rankings remain, those with the lowest bounds are dropped. The maximum bound of the dropped ones
+    gives the upper bound of the search, which is therefore exact if none was dropped.
 
     Parameters
     ----------
@@ -85,17 +85,16 @@ def search(
     query : ndarray of int, shape (n_pool,)
         The query of each judged document, non-decreasing.
     floor : ndarray of float, shape (n_queries,)
-        What is known to be reached; what cannot exceed it is not followed.
+        Known attainable values; partial rankings that cannot exceed them are dropped.
     width : int
-        How many beginnings are kept at each rank; fewer where documents are of many types.
+        Number of partial rankings kept per rank; fewer if there are many types of documents.
     mean : Mean, optional
-        What is maximised, if it is no weighted sum. Queries whose documents are of many types, of which
-        sums leave little to be found, are left out.
+        The mean to maximise, if it is not a weighted sum. Queries with many types of documents are skipped.
     """
     progressions = [_progression(term) for term in terms]
     worths = np.stack([progression.gain for progression in progressions])
     weights = np.stack([term.weight for term in terms])
-    # In an order of their own, useful documents first, so that nothing depends on the order of the qrels.
+    # Sorted by usefulness, so that the result does not depend on the order of the qrels.
     order = np.lexsort((*-worths, ~worths.any(axis=0), query))
     rank = np.empty(len(query), dtype=np.intp)
     bound = floor.copy()
@@ -133,34 +132,34 @@ def search(
 class _Pool:
     """The judged documents of a query."""
 
-    #: What each type is worth to each measure, shape (n_terms, n_types).
+    #: The gain of each type for each measure, shape (n_terms, n_types).
     types: Floats
-    #: How many documents there are of each type.
+    #: The number of documents of each type.
     totals: Counts
 
     @property
     def length(self) -> int:
-        """How many documents there are."""
+        """The number of documents."""
         return int(self.totals.sum())
 
 
 class _Aim(ABC):
-    """What is maximised, over states with `values` of shape (n_terms, n_states)."""
+    """The function to maximise, for states with `values` of shape (n_terms, n_states)."""
 
     def __init__(self, parts: list[Progress], pool: _Pool) -> None:
         self.parts, self._totals = parts, pool.totals
 
     @abstractmethod
     def value(self, values: Floats) -> Floats:
-        """What states are worth as they are."""
+        """Return the values of states without further documents."""
 
     @abstractmethod
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
-        """A bound of what they may come to."""
+        """Return upper bounds of the values of their completions."""
 
     @abstractmethod
     def unsurpassed(self, values: Floats, counts: Counts) -> Ints:
-        """The states that no other one with the same documents makes superfluous."""
+        """Return the states that are not dominated by a state with the same documents."""
 
 
 class _WeightedSum(_Aim):
@@ -182,7 +181,7 @@ class _WeightedSum(_Aim):
 
 
 class _Mean(_Aim):
-    """A mean that a weighted sum bounds."""
+    """A mean that is bounded by a weighted sum."""
 
     def __init__(
         self,
@@ -208,7 +207,7 @@ class _Mean(_Aim):
         order = np.lexsort((*-values[::-1], key))
         key, sorted_values = key[order], values[:, order]
         surpassed = np.zeros(len(order), dtype=np.bool_)
-        # What surpasses a state comes before it. Most of what comes just before is looked at.
+        # Dominating states precede the states they dominate; only the nearest predecessors are compared.
         for step in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
             same = key[step:] == key[:-step]
             surpassed[step:] |= same & (sorted_values[:, :-step] >= sorted_values[:, step:]).all(axis=0)
@@ -216,7 +215,7 @@ class _Mean(_Aim):
 
 
 def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None, float]:
-    """The best sequence of types if it exceeds `floor`, and the bound."""
+    """Return the best sequence of types, if its value exceeds `floor`, and the upper bound."""
     n_types, length = len(pool.totals), pool.length
     width = min(width, max(_LEAST_WIDTH, int(_MOST_CELLS / n_types**1.5)))
     dominates = _dominates(pool.types)
@@ -255,7 +254,7 @@ def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None
 
 
 class _Outlook:
-    """The most that documents still to be placed can add to a weighted sum."""
+    """Upper bounds of what the remaining documents can add to a weighted sum."""
 
     def __init__(self, parts: list[Progress], weights: Floats, pool: _Pool) -> None:
         weighted = list(zip(weights.tolist(), parts, strict=True))
@@ -264,7 +263,7 @@ class _Outlook:
         self._later = _later(self._convex, pool.totals) if len(self._convex) > 1 else None
 
     def rest(self, rank: int, counts: Counts) -> Floats:
-        """The bound for beginnings of `rank` documents, shape (n_states,)."""
+        """Return the bound for partial rankings of `rank` documents, shape (n_states,)."""
         rest = _sum(((weight, part.rest(rank, counts)) for weight, part in self._convex), len(counts))
         if self._later is not None:
             had = ((weight * part.factor[rank], part.level(counts)) for weight, part in self._convex)
@@ -280,11 +279,11 @@ def _sum(weighted: Iterable[tuple[float, Floats]], length: int) -> Floats:
 
 
 def _later(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats | None:
-    """What the documents up to each later rank are worth at most, cumulated from the end.
+    """Return the maximum worth of the documents down to each later rank, cumulated from the end.
 
-    Every rank may choose its documents anew, which is what makes this a bound. A convex function of
-    how many documents of each type there are, with their sum given, is greatest where all
-    types but one are taken whole or not at all: these choices are tried.
+    The documents are chosen independently at each rank, which gives an upper bound. A convex function of the
+    numbers of documents of each type, with a given sum, has its maximum where all types but one are taken
+    completely or not at all; only these choices are evaluated.
     """
     n_types, length = len(totals), int(totals.sum())
     if n_types * length * 2.0 ** (n_types - 1) > _MOST_CHOICES:
@@ -306,13 +305,13 @@ def _later(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats 
 
 
 def _dominates(types: Floats) -> Floats:
-    """1 where a type (row) is worth at least as much to all measures as another (column), and more to one."""
+    """1 where a type (row) dominates another (column): no lower gain for any measure, a higher one for some."""
     at_least = (types[:, :, None] >= types[:, None, :]).all(axis=0)
     return np.asarray(at_least & ~at_least.T, dtype=np.float64)
 
 
 def _key(counts: Counts, totals: Counts) -> npt.NDArray[np.int64]:
-    """A number for each row of counts, the same for equal rows only."""
+    """Return a key for each row of counts; only equal rows have equal keys."""
     radix, size = [], 1
     for total in totals.tolist():
         radix.append(size)

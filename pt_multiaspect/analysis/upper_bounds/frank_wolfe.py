@@ -1,4 +1,4 @@
-"""The best ranking by a concave mean of measures: the Frank-Wolfe method over weighted sums that touch it."""
+"""Maximisation of a concave mean of measures by the Frank-Wolfe method."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Candidates", "best_of_mean", "forms_of"]
 
 
 def forms_of(terms: Sequence[Term]) -> list[Additive] | None:
-    """The terms as sums over ranks; None if one of them is none."""
+    """Return the terms as sums over ranks; None if a term has no such form."""
     forms = [term.base.additive(term.target) for term in terms]
     known = [form for form in forms if form is not None]
     return known if len(known) == len(forms) else None
 
 
 class Candidates:
-    """The values of the rankings tried so far, and the best of each query."""
+    """The values of the rankings evaluated so far, and the best ranking of each query."""
 
     def __init__(self, measure: Measure, judgments: Judgments, terms: list[Term]) -> None:
         self._measure, self._judgments, self._terms = measure, judgments, terms
@@ -36,14 +36,14 @@ class Candidates:
         self.value = np.full(judgments.n_queries, -np.inf)
 
     def add(self, rank: Ints) -> None:
-        """Take in a ranking."""
+        """Add a ranking."""
         rankings = rankings_at(self._judgments, rank)
         values = np.stack([term.base.values(rankings, term.target) for term in self._terms])
         self.value = np.maximum(self.value, self._measure.combine(values, self._weights))
         self.values.append(values)
 
     def best_by(self, weights: Floats) -> tuple[Floats, Floats]:
-        """The values of the terms that have the greatest weighted sum, and that sum."""
+        """Return the values of the terms with the maximum weighted sum, and that sum."""
         sums = np.array([(weights * values).sum(axis=0) for values in self.values])
         best = sums.argmax(axis=0)
         queries = np.arange(len(best))
@@ -61,30 +61,30 @@ def best_of_mean(
     rounds: int,
     tolerance: float,
 ) -> Floats:
-    """Look for better candidates, and return what no ranking can exceed.
+    """Search for better rankings, and return an upper bound.
 
     Parameters
     ----------
     measure : Measure
-        It has a `slope`: weighted sums of its terms that are nowhere less than it.
+        A measure with a `slope`, which gives weighted sums of its terms that are upper bounds.
     judgments : Judgments
         The judged documents.
     candidates : Candidates
-        The rankings known so far; better ones are added.
+        The rankings evaluated so far; new ones are added.
     bound : ndarray of float, shape (n_queries,)
-        What no ranking can exceed, as far as is known.
+        The best known upper bound.
     point : ndarray of float, shape (n_terms, n_queries)
-        Values of the terms to start from, in the convex hull of what rankings reach.
+        Initial values of the terms, in the convex hull of the attainable values.
     width, rounds : int
-        As of `upper_bound`.
+        As in `upper_bound`.
     tolerance : float
-        A gap of less is none.
+        Gaps below the tolerance are closed.
     """
     terms = measure.terms(judgments)
     weights = np.stack([term.weight for term in terms])
 
     def slope() -> Floats:
-        """That at the point; where no ranking scores above 0, nothing is to be found."""
+        """Return the slope at the point; queries whose bound is 0 need no search."""
         at_point = measure.slope(np.where(point > 0, point, 1.0), weights)
         return np.where(bound > 0, np.asarray(at_point, dtype=np.float64), 0.0)
 
@@ -105,7 +105,7 @@ def best_of_mean(
 def _best_weighted(
     terms: list[Term], slope: Floats, judgments: Judgments, candidates: Candidates, width: int
 ) -> tuple[Floats, Floats]:
-    """Maximise Σ slope · term: the values of the terms there, and what no ranking can exceed."""
+    """Maximise Σ slope · term; return the values of the terms at the maximum, and an upper bound."""
     query, n_queries = judgments.pool_query, judgments.n_queries
     forms = forms_of(terms)
     if forms is not None:
@@ -121,7 +121,7 @@ def _best_weighted(
 
 
 def _towards(measure: Measure, point: Floats, values: Floats, weights: Floats) -> Floats:
-    """The best point on the way from one to the other."""
+    """Return the best point on the line segment between two points."""
     steps = np.linspace(0.0, 1.0, 65)
     ways = [(1 - step) * point + step * values for step in steps]
     best = np.argmax([measure.combine(way, weights) for way in ways], axis=0)

@@ -12,21 +12,21 @@ __all__ = ["ideal_values"]
 
 
 def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
-    """Evaluate the rankings that the paper takes for ideal, to show how far they are from 1 and apart.
+    """Values of the rankings that Maistro et al. consider ideal.
 
     Parameters
     ----------
     qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels, a numeric column per aspect.
+        Wide qrels, with one numeric column per aspect.
     measure : measure or str
-        Any measure of this package, of at most six aspects; one of ir-measures is taken on relevance.
+        A measure of this package, with at most six aspects. ir-measures measures evaluate relevance.
 
     Returns
     -------
     DataFrame
-        Columns ``qid strategy value``, for each judged query a row per order of preference among
-        the aspects, such as ``relevance > credibility``, and one each for 'sum', 'squares' and 'max';
-        see `upper_bound`.
+        Columns ``qid strategy value``. For each judged query, there is one row for each order of
+        preference of the aspects, such as ``relevance > credibility``, and one row each for 'sum',
+        'squares' and 'max' (see `upper_bound`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Rankings of all judged documents, and the paper's ideal ones."""
+"""Rankings of all judged documents, and the ideal rankings of Maistro et al."""
 
 from __future__ import annotations
 
@@ -19,36 +19,38 @@ from ...measures import Measure
 
 __all__ = ["evaluate_at", "ideal_rankings", "judgments_of", "measure_of", "rankings_at", "sorted_by"]
 
-#: Of the paper: sort documents by one number of their labels.
+#: Strategies of the paper that sort documents by a score of their gains.
 SCORES: dict[str, Callable[[Floats], Floats]] = {
     "sum": lambda values: values.sum(axis=0),
     "squares": lambda values: (values**2).sum(axis=0),
     "max": lambda values: values.max(axis=0),
 }
 
-#: With more aspects, the recursive strategy has too many orders of preference (720 of six).
+#: Maximum number of aspects for the recursive strategy: six have 720 orders of preference.
 MOST_ASPECTS = 6
 
 
 def judgments_of(qrels: object) -> Judgments:
-    """Judgments in an order of their own, so that of equally good rankings the same one is found."""
+    """Return sorted judgments, so that the choice among equally good rankings is independent of row order."""
     return Judgments.of(qrels).in_order()
 
 
 def measure_of(measure: ir_measures.Measure | str) -> Measure:
-    """One measure of this package."""
+    """Return one measure of this package."""
     members = parsing.parse(measure)
     if len(members) != 1:
-        raise MultiAspectError(f"{measure!r} stands for several measures: {choices(members)}; give one")
+        raise MultiAspectError(
+            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
+        )
     one = parsing.as_measure(members[0])
     one.validate_params()
     if one.lower_is_better:
-        raise MultiAspectError(f"small values of {one} are good, so there is no use in its upper bound")
+        raise MultiAspectError(f"upper_bound is undefined for lower-is-better measures such as {one}")
     return one
 
 
 def sorted_by(judgments: Judgments, keys: Floats) -> Ints:
-    """The rank of each judged document when they are sorted by keys (rows), the first foremost, downwards."""
+    """Return the rank of each judged document, sorted by decreasing keys (rows), the first key first."""
     query = judgments.pool_query
     order = np.lexsort((*-keys[::-1], query))
     rank = np.empty(len(query), dtype=np.intp)
@@ -57,23 +59,23 @@ def sorted_by(judgments: Judgments, keys: Floats) -> Ints:
 
 
 def rankings_at(judgments: Judgments, rank: Ints) -> Rankings:
-    """The run that ranks judged documents so."""
+    """Return the run with each judged document at the given rank."""
     run = {"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos, "score": -rank}
     return Rankings(pd.DataFrame(run), judgments)
 
 
 def evaluate_at(measure: Measure, judgments: Judgments, rank: Ints) -> Floats:
-    """The values of a measure when judged documents are ranked so."""
+    """Return the values of a measure for the given ranks of the judged documents."""
     return measure.evaluate(rankings_at(judgments, rank))
 
 
 def ideal_rankings(measure: Measure, judgments: Judgments) -> list[tuple[str, Ints]]:
-    """The paper's strategies: names, and the rank each gives the judged documents."""
+    """Return the names of the paper's strategies, with the ranks they assign to the judged documents."""
     views = measure.views(judgments)
     if len(views) > MOST_ASPECTS:
         raise MultiAspectError(
-            f"the recursive strategy tries all orders of preference among aspects, which is done for up to "
-            f"{MOST_ASPECTS}; {measure.NAME} has {len(views)}: {choices(view.name for view in views)}"
+            f"strategy='recursive' tries all orders of the aspects: expected at most {MOST_ASPECTS} aspects, "
+            f"got {len(views)} for {measure.NAME}: {choices(view.name for view in views)}"
         )
     values = np.stack([view.scale.gains[view.grade] for view in views])
     rankings = [

@@ -1,4 +1,4 @@
-"""The best value any ranking of the judged documents can reach."""
+"""The maximum attainable value of a measure per query."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["upper_bound"]
 
 STRATEGIES = ("auto", "exact", "search", "recursive", "sum", "squares", "max")
 
-#: Values and bounds this close are equal.
+#: Tolerance for equal values and bounds.
 TOLERANCE = 1e-9
 
 
@@ -42,59 +42,58 @@ def upper_bound(
     width: int = 1000,
     rounds: int = 20,
 ) -> pd.DataFrame:
-    """Find the best value that any ranking of the judged documents can reach.
+    """Compute the maximum attainable value of a measure for each query.
 
-    For CAM and MM it is often below 1, and different from topic to topic, because no ranking is the
-    best by all aspects at once.
+    For CAM and MM, it is often below 1 and differs between topics, because no ranking is ideal for all
+    aspects at once.
 
     Parameters
     ----------
     qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels, a numeric column per aspect.
+        Wide qrels, with one numeric column per aspect.
     measure : measure or str
-        CAM, MM, WHAM or GAM over nDCG, RBP, P, R, SetR, Rprec, AP, RR, ERR and Success, each with its
-        cutoff; On or TOMA over one of them; uRBP, uRBPgr, unDCG or uERR. A measure of
-        ir-measures is taken on the aspect relevance.
+        CAM, MM, WHAM or GAM over nDCG, RBP, P, R, SetR, Rprec, AP, RR, ERR and Success, with or without
+        cutoffs; On or TOMA over one of these; uRBP, uRBPgr, unDCG or uERR. ir-measures measures evaluate
+        relevance.
     strategy : {'auto', 'exact', 'search', 'recursive', 'sum', 'squares', 'max'}, default 'auto'
-        How rankings are chosen; see Notes. 'auto' is 'exact' where that is possible, else 'search'.
+        How rankings are chosen (see Notes). 'auto' is 'exact' if possible, else 'search'.
     width : int, default 1000
-        Of the search: how many beginnings of rankings are kept at each rank, fewer where documents are
-        of very many kinds. More take longer and leave smaller gaps.
+        Beam width of the search: number of partial rankings kept per rank (fewer for topics with many
+        distinct label tuples). Larger values take longer and tighten the bound.
     rounds : int, default 20
-        Of the search for MM, WHAM and GAM: how often weights are adapted.
+        Maximum number of Frank-Wolfe iterations in the search for MM, WHAM and GAM.
 
     Returns
     -------
     DataFrame
-        A row per judged query, columns ``qid strategy value bound gap``: how the ranking was
-        found ('exact', 'search', 'recursive', …); the value of the best ranking found, which is
-        really reached by it; what no ranking can exceed; and the difference of both, which is 0 where
-        the value is proven to be the best.
+        One row per judged query, with columns ``qid strategy value bound gap``: the strategy that found
+        the ranking ('exact', 'search', 'recursive', …); the value of the best ranking found; an upper
+        bound for all rankings; and bound - value, which is 0 if the value is proven to be the maximum.
 
     Raises
     ------
     MultiAspectError
-        If the strategy is unknown or not possible for the measure, small values of the measure are
-        good, or the measure cannot have an upper bound found.
+        If the strategy is unknown or does not apply to the measure, lower is better for the measure, or
+        no upper bound is known for it.
 
     Notes
     -----
-    Rankings are of judged documents; with these measures, more documents never score less.
+    Rankings contain all judged documents: these measures never decrease if documents are appended.
 
-    - 'exact': measures of one number a document (On, TOMA, uRBP and its kind) are best when
-      documents are sorted by it. CAM over linear bases (nDCG, RBP, P, R, SetR, Rprec), which are sums over
-      ranks of a discount times a gain, is best when documents are sorted by the weighted sum of
-      their normalised gains, if discounts are the same, and else by assigning documents to ranks.
-    - 'search': rankings are built from the top, `width` beginnings at a time, those first that could
-      still come to most; the bound is the most that a beginning left aside could have come to. MM, WHAM
-      and GAM, moreover, are nowhere above weighted sums that touch them: the best ranking by such a sum is
-      found, then by the sum that touches at a better place, and so on (the Frank-Wolfe method). With two
-      aspects, or few documents, the search mostly leaves no gap.
-    - 'recursive' sorts by one aspect, ties by the next and so on; the best of all orders of
-      preference counts. 'sum', 'squares' and 'max' sort by the sum of a document's values, of their
-      squares, or by the greatest. These are the paper's estimates, and no bounds. Ties,
-      on which the paper is silent, are broken by the aspects in their order. `bound` then is what
-      comes of the best value on each aspect by itself.
+    - 'exact': measures with one gain per document (On, TOMA, uRBP, uRBPgr, unDCG, uERR) are maximised by
+      sorting documents by that gain. CAM over linear bases (nDCG, RBP, P, R, SetR, Rprec), which are
+      discounted sums of gains, is maximised by sorting documents by the weighted sum of their normalised
+      gains if all discounts are equal, else by solving an assignment problem.
+    - 'search': a beam search builds rankings from rank 1 down and keeps the `width` partial rankings with
+      the highest upper bounds; the maximum bound of the others bounds the result. MM, WHAM and GAM are
+      concave and bounded by their tangents, which are weighted sums: the search repeatedly maximises a
+      tangent and moves to a better point (the Frank-Wolfe method). With two aspects, or few documents, it
+      usually leaves no gap.
+    - 'recursive' sorts by one aspect, ties by the next aspect and so on; the best of all orders of
+      preference is returned. 'sum', 'squares' and 'max' sort by the sum of a document's gains, the sum
+      of their squares, or their maximum. These are the paper's estimates of the maximum, not bounds. Ties,
+      which the paper does not specify, are broken by the aspects in their order. `bound` is then the value
+      of the measure if each aspect had its own best ranking.
 
     References
     ----------
@@ -143,7 +142,7 @@ def upper_bound(
 
 
 def _best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
-    """The rank each judged document has in a best ranking; None if that is not known."""
+    """Return the rank of each judged document in a best ranking; None if unknown."""
     terms = measure.terms(judgments)
     if len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL and measure.IS_INCREASING:
         return _best_alone(terms[0], judgments)
@@ -155,20 +154,19 @@ def _best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
 
 
 def _exact(measure: Measure, judgments: Judgments) -> Floats:
-    """The value of the best ranking."""
+    """Return the value of the best ranking."""
     rank = _best_rank(measure, judgments)
     if rank is None:
         _check_known(measure, measure.terms(judgments))
         raise MultiAspectError(
-            f"the best ranking by {measure} is not known exactly: it is for weighted sums of bases that are sums "
-            "over ranks (nDCG, DCG, RBP, P, R, SetR, Rprec, CRP) and for measures of one number a document; take "
-            "strategy='search'"
+            f"strategy='exact' requires a weighted sum of bases that are sums over ranks (nDCG, DCG, RBP, P, R, "
+            f"SetR, Rprec, CRP) or a measure with one gain per document, got {measure}; use strategy='search'"
         )
     return evaluate_at(measure, judgments, rank)
 
 
 def _check_known(measure: Measure, terms: list[Term]) -> None:
-    """Refuse a measure of which no bound is known."""
+    """Raise an error if no bound is known for a measure."""
     unknown = dict.fromkeys(term.base.text for term in terms if term.base.progression(term.target) is None)
     if unknown or not terms:
         raise _unknown(choices(unknown) if unknown else str(measure))
@@ -176,14 +174,14 @@ def _check_known(measure: Measure, terms: list[Term]) -> None:
 
 def _unknown(measures: str) -> MultiAspectError:
     return MultiAspectError(
-        f"it is not known which ranking is the best by {measures}; bounds are known for CAM, MM, WHAM and GAM over "
-        "nDCG, DCG, CG, RBP, P, R, SetR, Rprec, AP, RR, ERR and Success, for CAM over CRP, and for measures of one "
-        "number a document, such as On, TOMA, uRBP, uRBPgr, unDCG and uERR, over these"
+        f"no upper bound is known for {measures}; expected CAM, MM, WHAM or GAM over nDCG, DCG, CG, RBP, P, R, "
+        "SetR, Rprec, AP, RR, ERR or Success, CAM over CRP, or a measure with one gain per document (On, TOMA, "
+        "uRBP, uRBPgr, unDCG, uERR) over these"
     )
 
 
 def _best_alone(term: Term, judgments: Judgments) -> Ints:
-    """The best ranking by one term."""
+    """Return the best ranking for a single term."""
     if term.base.SORTING_IS_OPTIMAL:
         return sorted_by(judgments, term.base.gain(term.target)[None])
     form = term.base.additive(term.target)
@@ -193,7 +191,7 @@ def _best_alone(term: Term, judgments: Judgments) -> Ints:
 
 
 def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
-    """What the measure would be if every term had its best value at once."""
+    """Return the value of the measure if each term had its own best ranking."""
     terms = measure.terms(judgments)
     if len(terms) <= 1 or not measure.IS_INCREASING:
         return _exact(measure, judgments)
@@ -204,12 +202,14 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
 
 
 def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> tuple[Floats, Floats]:
-    """The best value found, and what no ranking can exceed."""
+    """Return the best value found, and an upper bound."""
     terms = measure.terms(judgments)
     if not measure.IS_INCREASING:
         raise _unknown(str(measure))
     if measure.params.get("normalized"):
-        raise MultiAspectError(f"the best ranking by {measure} is known; take strategy='exact'")
+        raise MultiAspectError(
+            f"strategy='search' does not apply to {measure}, whose best ranking is known; use strategy='exact'"
+        )
     _check_known(measure, terms)
     candidates = Candidates(measure, judgments, terms)
     for term in terms:
