@@ -1,4 +1,4 @@
-"""The one base error of the package, and warnings that are given once."""
+"""The base error class of the package, and warnings issued once per cause."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ __all__ = [
 
 
 class MultiAspectError(ValueError):
-    """What was given cannot be evaluated; the message says what was expected.
+    """Invalid input. The message says what was expected.
 
-    Every error this package raises on its input is one of these, so that
-    ``except MultiAspectError`` (or ``except ValueError``) catches them all.
+    All errors that this package raises for invalid input are of this class, so
+    ``except MultiAspectError`` (or ``except ValueError``) catches all of them.
     """
 
 
 class MultiAspectWarning(UserWarning):
-    """Something was assumed that may change the numbers; the message names the remedy."""
+    """An assumption may affect the results. The message says how to make it explicit."""
 
 
 _given: set[str | tuple[str, str]] = set()
-#: How many causes of one group are reported, before a last warning says that there are more.
+#: Number of causes per group that are reported before a final warning says that there are more.
 _PER_GROUP = 3
 
 
 def warn_once(message: str, *, key: str | None = None, group: str | None = None) -> None:
-    """Warn with `message` the first time it, or its `key`, is given in this process.
+    """Issue a warning once per process for each `message`, or each `key` if given.
 
-    PyTerrier evaluates batches, folds and systems one by one: without this, one
-    cause would be reported dozens of times. Where batches give many keys for one cause, a
-    `group` limits them: after three the next one is the last.
+    PyTerrier evaluates batches, folds and systems one by one, so one cause would otherwise be
+    reported dozens of times. If batches produce many keys for one cause, `group` limits them:
+    three are reported, and the fourth says that further ones are not.
     """
     cause = key or message
     entry = cause if group is None else (group, cause)
@@ -54,14 +54,14 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         if earlier > _PER_GROUP:
             return
         if earlier == _PER_GROUP:
-            message += ". Parts of the qrels (batches, folds) differ in this; further ones are not reported"
+            message += ". This differs between parts of the qrels (batches, folds); further cases are not reported"
     _given.add(entry)
     warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
 
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Give none of the package's warnings inside, and leave them to be given later."""
+    """Suppress the warnings of this package, without marking them as given."""
     given = set(_given)
     try:
         with warnings.catch_warnings():
@@ -72,12 +72,12 @@ def unheard() -> Iterator[None]:
         _given.update(given)
 
 
-#: Whose frames a warning is not shown at: they call each other on behalf of the user.
+#: Packages whose frames are skipped when locating the user's code for a warning.
 _TOOLS = ("pt_multiaspect", "ir_measures", "pyterrier", "joblib", "tqdm", "sklearn", "lightgbm", "xgboost")
 
 
 def callers_level() -> int:
-    """The stack level, for the caller of this, of the first frame outside the tools that call each other here."""
+    """Return the ``stacklevel`` for the caller that points to the first frame outside `_TOOLS`."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
@@ -92,7 +92,7 @@ _Result = TypeVar("_Result")
 
 
 def renamed(**arguments: str) -> Callable[[Callable[_Params, _Result]], Callable[_Params, _Result]]:
-    """Let a function raise TypeError with the new name for arguments that have been renamed, ``old="new"``."""
+    """Make a function raise TypeError with the new name for renamed arguments, given as ``old="new"``."""
 
     def decorate(function: Callable[_Params, _Result]) -> Callable[_Params, _Result]:
         @wraps(function)
@@ -108,10 +108,10 @@ def renamed(**arguments: str) -> Callable[[Callable[_Params, _Result]], Callable
 
 
 def counted(number: int, noun: str) -> str:
-    """Say how many of something there are in all, for an error that shows the first."""
+    """Return the total count in parentheses, for an error message that shows only the first case."""
     return f"({number} such {noun}{'' if number == 1 else 's'} in all)"
 
 
 def choices(names: Iterable[object]) -> str:
-    """Write `names` out for an error message, in the order given."""
+    """Join `names` for an error message, in the given order."""
     return ", ".join(str(name) for name in names) or "none"

@@ -455,16 +455,23 @@ def test_weights(measure: Any, name: str) -> None:
     refusal(lambda: measure(weights={}), name, "mapping of aspect names to numbers", "{}")
     refusal(lambda: measure(weights={"label": 1, "relevance": 1}), name, "twice", "label, relevance")
     misspelt = measure(weights={"relevance": 1, "credibilty": 1})
-    refusal(lambda: evaluate(misspelt), name, "no aspect credibilty", "evaluated are relevance, credibility")
-    refusal(lambda: misspelt(aspects=BOTH), name, "no aspect credibilty", "evaluated are relevance, credibility")
+    refusal(
+        lambda: evaluate(misspelt), name, "unknown aspect: credibilty", "evaluated aspect (relevance, credibility)"
+    )
+    refusal(
+        lambda: misspelt(aspects=BOTH),
+        name,
+        "unknown aspect: credibilty",
+        "evaluated aspect (relevance, credibility)",
+    )
     refusal(
         lambda: measure(weights={"relevance": 1}, aspects=BOTH),
-        "weights are given for relevance",
-        "give credibility a weight too",
+        "got weights for relevance",
+        "add a weight for credibility",
     )
     refusal(
         lambda: measure(weights={"relevance": 0, "credibility": 1}, aspects={"relevance": 2}),
-        *(["two aspects"] if measure is WHAM else ["no aspect credibility"]),
+        *(["two aspects"] if measure is WHAM else ["unknown aspect: credibility"]),
         "relevance",
     )
 
@@ -673,7 +680,7 @@ def wide(n: int, m: int) -> Aspects:
 def test_a_million_classes_are_the_most() -> None:
     assert DistanceOrder(wide(1000, 1000), "manhattan", axes="gains").n_classes == 10**6
     too_many = wide(1000, 1001)
-    shown = ["more than 1000000 classes", "weighting='normalized'", "positives='nonzero'"]
+    shown = ["at most 1000000 classes", "weighting='normalized'", "positives='nonzero'"]
     refusal(lambda: DistanceOrder(too_many, "manhattan", axes="gains").n_classes, *shown)
     refusal(lambda: evaluate(TOMA(distance="manhattan", axes="gains", aspects=too_many)), *shown)
     for base in ("nDCG", "AP"):
@@ -710,28 +717,28 @@ NAMES = ["relevance", "credibility"]
 
 
 @cases(
-    ("violations", lambda: Order(VIOLATING, NAMES), ["partial order", "(1, 0) weighs 3 but (1, 1)", "2;", "(1, 0) weighs 3 but (2, 0)", "1.", "allow_violations=True"]),
-    ("many violations", lambda: Order({(i,): 10 - i for i in range(10)}, ["relevance"]), ["(0,) weighs 10 but (1,)", "9;", "and 40 more"]),
+    ("violations", lambda: Order(VIOLATING, NAMES), ["partial order", "(1, 0) has weight 3, but (1, 1)", "2;", "(1, 0) has weight 3, but (2, 0)", "1.", "allow_violations=True"]),
+    ("many violations", lambda: Order({(i,): 10 - i for i in range(10)}, ["relevance"]), ["(0,) has weight 10, but (1,)", "9;", "and 40 more"]),
     ("negative weights", lambda: Order({(0, 0): 0, (1, 0): -1}, NAMES), ["negative weights", "allow_violations=True"]),
-    ("too short tuples", lambda: Order({(0, 0): 0, (1,): 1}, NAMES), ["1, 2 labels", "2 aspects relevance, credibility"]),
-    ("a tuple twice", lambda: Order([((0, 0), 0), ((0, 0), 1)], NAMES), ["twice", "(0, 0)"]),
+    ("too short tuples", lambda: Order({(0, 0): 0, (1,): 1}, NAMES), ["tuples of 1, 2 labels", "tuples of 2 labels (relevance, credibility)"]),
+    ("a tuple twice", lambda: Order([((0, 0), 0), ((0, 0), 1)], NAMES), ["one weight per tuple", "more than one for (0, 0)"]),
     ("no tuples", lambda: Order({}, NAMES), ["at least one label tuple"]),
     ("weight NaN", lambda: Order({(0,): math.nan}, ["relevance"]), ["weight of (0,)", "finite number", "nan"]),
-    ("a label that is no grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["relevance has no grade 3", "0, 1, 2"]),
+    ("a label that is no grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["expected a grade of relevance (0, 1, 2", "got 3"]),
     ("a string for aspects", lambda: Order({(0,): 0}, "relevance"), ["aspects with their scales", "'relevance'"]),
     ("with weights", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), weights={"relevance": 1}), ["Order", "leave out weights"]),
     ("with a gate", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), gate="relevance"), ["Order", "leave out gate"]),
     ("with other aspects", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), aspects="credibility"), ["relevance", "credibility"]),
     ("broken JSON", lambda: TOMA(order='{"weights": []}'), ["TOMA", '"aspects"', '"weights"']),
-    ("a distance that decreases", lambda: Order.from_distance(BOTH, lambda gaps: abs(gaps[0] - 1) + gaps[1]), ["decreases although a gap grows", "at least as good in every aspect"]),
+    ("a distance that decreases", lambda: Order.from_distance(BOTH, lambda gaps: abs(gaps[0] - 1) + gaps[1]), ["decreases when a gap increases", "at least as good on every aspect"]),
     ("a negative distance", lambda: Order.from_distance(BOTH, lambda gaps: -gaps[0]), ["negative", "-1"]),
     ("axes of an order", lambda: DistanceOrder(BOTH, axes="same"), ["axes", "equal, gains", "'same'"]),
     ("axes of a measure", lambda: TOMA(axes="same"), ["TOMA", "axes", "equal", "gains", "'same'"]),
     ("a distance that is none", lambda: Order.from_distance(BOTH, lambda gaps: math.nan), ["distance at the gaps", "nan"]),
-    ("a tuple that a distance order lacks", lambda: DistanceOrder(BOTH).classes([(3, 0)]), ["relevance has no grade 3", "0, 1, 2"]),
-    ("too long a tuple", lambda: DistanceOrder(BOTH).classes([(1, 0, 1)]), ["3 labels", "2 aspects relevance, credibility"]),
+    ("a tuple that a distance order lacks", lambda: DistanceOrder(BOTH).classes([(3, 0)]), ["expected a grade of relevance (0, 1, 2", "got 3"]),
+    ("too long a tuple", lambda: DistanceOrder(BOTH).classes([(1, 0, 1)]), ["expected 2 labels per tuple (relevance, credibility)", "got 3"]),
     ("no grades", lambda: DistanceOrder({"relevance": None}), ["grades"]),
-    ("weights", lambda: DistanceOrder(BOTH, weights={"trust": 1}), ["no aspect trust", "relevance, credibility"]),
+    ("weights", lambda: DistanceOrder(BOTH, weights={"trust": 1}), ["unknown aspect: trust", "relevance, credibility"]),
 )  # fmt: skip
 def test_wrong_order(call: Callable[[], object], parts: list[str]) -> None:
     refusal(call, *parts)

@@ -146,9 +146,7 @@ def _changed(aspect: Aspect, what: str) -> list[Aspect]:
         )
     longer = np.append(grades, grades[-1] + (1.0 if upwards else -1.0))
     if probabilities is not None:
-        on_line = np.allclose(
-            probabilities, Aspect(grades.tolist(), greater_is_better=upwards).scale.probabilities
-        )
+        on_line = np.allclose(probabilities, Aspect(grades.tolist(), greater_is_better=upwards).scale.probabilities)
         linear = Aspect(longer.tolist(), greater_is_better=upwards).scale.probabilities
         probabilities = linear if on_line else np.append(probabilities, probabilities[-1])
     return [_aspect(longer, np.append(gains, gains[-1] + 1.0), probabilities, threshold, upwards)]

@@ -1,4 +1,4 @@
-"""Total orders of label tuples: by distance, given outright, and those of published tracks."""
+"""Orders of label tuples: by distance, by explicit weights, and those of published tracks."""
 
 from .distance import DistanceOrder, register_distance
 from .explicit import Order

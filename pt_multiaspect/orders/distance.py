@@ -1,4 +1,4 @@
-"""Orders of label tuples by their distance to the best tuple (TOMA, steps 1-3), and the distances."""
+"""Orders of label tuples by their distance from the best tuple (TOMA, steps 1-3), and the distances."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from .order import (
 
 __all__ = ["DistanceOrder", "register_distance"]
 
-#: More classes than this cannot be told apart by any judgment set; see `DistanceOrder.n_classes`.
+#: Maximum number of classes; see `DistanceOrder.n_classes`.
 MAX_CLASSES = 10**6
 
 _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 _EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
 
 Distance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
+"""Maps gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
 
 _FUNCTIONS: dict[str, Distance] = {}
 
 
 def is_distance(name: str) -> bool:
-    """Tell whether there is a distance of this name."""
+    """Return whether a distance of this name exists."""
     return name in _EXPONENTS or name in _FUNCTIONS
 
 
@@ -56,36 +56,36 @@ def exponent_of(distance: str | float) -> float | None:
 
 
 def function_of(distance: str | float) -> Distance | None:
-    """Return the function registered under a name; None for the built-in distances."""
+    """Return the function registered under a name, or None for a built-in distance."""
     return _FUNCTIONS.get(distance) if isinstance(distance, str) else None
 
 
 def register_distance(name: str) -> Callable[[Distance], Distance]:
-    """Register a distance of your own, for ``TOMA(distance=name)``; use it as a decorator.
+    """Register a user-defined distance for ``TOMA(distance=name)``. Used as a decorator.
 
     Parameters
     ----------
     name : str
-        An identifier. A name that is registered already follows the new function; the built-in
-        names are taken.
+        Name of the distance: letters, digits, ``_`` and ``-``. Registering a name again replaces
+        the function. The names of built-in distances cannot be used.
 
     Returns
     -------
     callable
-        A decorator of a function that takes the gaps to the best tuple, a float array of shape
-        (n_tuples, n_aspects) with values at least 0 (from 0 to 1 on equal axes, times the weights), and
-        returns the distances, a float array of shape (n_tuples,). A distance must not decrease when a
-        gap grows: this is checked on all tuples (a million at most) when the scales are known.
-        Distances within 1e-13 of the maximum are equal.
+        A decorator for a function that takes the gaps to the best tuple, a float array of shape
+        (n_tuples, n_aspects) with values ≥ 0 (in [0, 1] on equal axes, multiplied by the weights), and
+        returns the distances, a float array of shape (n_tuples,). The distance must be non-decreasing
+        in every gap. This is checked on all tuples (at most a million) when the scales are known.
+        Distances that differ by at most 1e-13 times the maximum count as equal.
 
     Raises
     ------
     MultiAspectError
-        If the name is no identifier or that of a built-in distance.
+        If the name is not an identifier or is the name of a built-in distance.
 
     References
     ----------
-    Maistro et al., CIKM 2021, Eq. 1 (respecting the partial order).
+    Maistro et al., CIKM 2021, Eq. 1 (consistency with the partial order).
 
     Examples
     --------
@@ -100,9 +100,9 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
     array([3, 2])
     """
     if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
-        raise MultiAspectError(f"name of a distance: expected letters, digits, _ and -, got {name!r}")
+        raise MultiAspectError(f"expected a name of letters, digits, _ and - for the distance, got {name!r}")
     if name in _EXPONENTS:
-        raise MultiAspectError(f"{name!r} is a built-in distance; take another name")
+        raise MultiAspectError(f"{name!r} is the name of a built-in distance; use another name")
 
     def register(function: Distance) -> Distance:
         if not callable(function):
@@ -116,41 +116,41 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
 def _distances(
     function: Distance, name: object, gaps: Sequence[Sequence[Fraction]], names: Sequence[str]
 ) -> NDArray[np.float64]:
-    """The distance of every tuple, with one axis per aspect, after checking that none decreases with a gap."""
+    """Return the distance of every tuple, one axis per aspect, after checking that it is monotone in the gaps."""
     shape = tuple(map(len, gaps))
     if math.prod(shape) > MAX_TUPLES:
         raise MultiAspectError(
-            f"distance {name!r}, a function: expected at most {MAX_TUPLES} label tuples, got {math.prod(shape)}"
+            f"distance {name!r} (user-defined): expected at most {MAX_TUPLES} label tuples, got {math.prod(shape)}"
         )
     axes = [np.array([float(gap) for gap in per_grade]) for per_grade in gaps]
     rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
     found = np.asarray(function(rows.copy()), dtype=np.float64)
     if found.shape != (len(rows),):
         raise MultiAspectError(
-            f"distance {name!r}: expected one number per tuple, of shape ({len(rows)},), got {found.shape}"
+            f"distance {name!r}: expected one number per tuple, shape ({len(rows)},), got shape {found.shape}"
         )
     wrong = np.flatnonzero(~np.isfinite(found) | (found < 0))
     if len(wrong):
         raise MultiAspectError(
-            f"distance {name!r}: expected numbers from 0 up, got {found[wrong[0]]} for the gaps {rows[wrong[0]]}"
+            f"distance {name!r}: expected finite numbers ≥ 0, got {found[wrong[0]]} for the gaps {rows[wrong[0]]}"
         )
     table = found.reshape(shape)
     for axis, aspect in enumerate(names):
-        # A higher grade has a smaller gap, so that distances must not grow along the grades.
+        # A higher grade has a smaller gap, so distances must not increase along the grades.
         grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * found.max())
         if len(grows):
             near = tuple(grows[0].tolist())
             far = tuple(at + (position == axis) for position, at in enumerate(near))
             raise MultiAspectError(
-                f"distance {name!r} decreases although the gap of {aspect} grows: {table[far]:g} for the gaps "
+                f"distance {name!r} decreases when the gap of {aspect} increases: {table[far]:g} for the gaps "
                 f"{rows[np.ravel_multi_index(far, shape)]}, {table[near]:g} for "
-                f"{rows[np.ravel_multi_index(near, shape)]}; such an order puts worse documents above better ones"
+                f"{rows[np.ravel_multi_index(near, shape)]}. Such an order ranks worse documents above better ones"
             )
     return table
 
 
 def check_distance(distance: object) -> str | float:
-    """Return the canonical form of a distance: a name, or the exponent of any other Minkowski distance."""
+    """Return the canonical form of a distance: a name, or the exponent of an unnamed Minkowski distance."""
     if isinstance(distance, str):
         if is_distance(distance):
             return distance
@@ -161,35 +161,35 @@ def check_distance(distance: object) -> str | float:
                 return _NAMED_DISTANCES[exponent]
             return int(exponent) if exponent.is_integer() else exponent
     raise MultiAspectError(
-        f"unknown distance {distance!r}; choose {choices([*sorted(_EXPONENTS), *_FUNCTIONS])}, or a number p > 0 "
-        "(Minkowski); an Order, or the name of one, is given as order="
+        f"unknown distance {distance!r}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number p > 0 "
+        "(Minkowski); pass an Order, or the name of an Order, as order="
     )
 
 
 class DistanceOrder(TupleOrder):
-    """The weak order of label tuples by their distance to the best tuple.
+    """Weak order of label tuples by their distance from the best tuple.
 
-    A tuple is embedded at the gains of its grades; tuples at the same distance from the tuple of
-    all top grades form a class. Classes are found over *all* tuples of the scales and numbered
-    from 0, the farthest. Equal distances are recognised exactly.
+    The coordinates of a tuple are the gains of its grades. Tuples at the same distance from the
+    tuple of all top grades form a class. Classes are computed over *all* tuples of the scales and
+    numbered from 0 (the farthest class). Equality of distances is decided exactly.
 
     Parameters
     ----------
     aspects : Aspects, mapping, str or path
-        Scales with declared grades; a str is the name of declared aspects or of a file (.json).
+        Aspects with declared grades; a str is the name of declared aspects or of a file (.json).
     distance : {'euclidean', 'manhattan', 'chebyshev'}, float > 0 or str
-        A number is the exponent of a Minkowski distance; another name is that of a distance
-        registered by `register_distance`.
+        A number is the exponent of a Minkowski distance. Any other name must have been registered
+        with `register_distance`.
     axes : {'equal', 'gains'}, default 'equal'
-        With ``'equal'`` the gains of each aspect are first stretched to the span 0 to 1: the
-        aspects are equally important whatever the lengths of their scales. With ``'gains'``
-        they are used as they are: an aspect with a longer scale is more important.
+        With ``'equal'``, the gains of each aspect are rescaled to [0, 1], so aspects are equally
+        important, regardless of the length of their scales. With ``'gains'``, gains are not
+        rescaled, so aspects with longer scales are more important.
     weights : mapping of str to float, optional
-        Stretches the axis of each aspect; 1 by default.
+        Factor by which the axis of each aspect is stretched. 1 by default.
     gate : str, optional
-        An aspect without which the others cannot be: tuples with its worst grade but a
-        better one elsewhere are impossible, and a document labelled so counts as the worst
-        tuple.
+        An aspect that is a precondition for the other aspects (for example, a non-relevant document
+        cannot be correct). Tuples with its lowest grade and a higher grade elsewhere are impossible;
+        documents with such labels are assigned to the lowest class.
 
     References
     ----------
@@ -239,8 +239,8 @@ class DistanceOrder(TupleOrder):
             self._worst = self._table.flat[0]
             return
         self._exponent = cast(float, exponent_of(self.distance))
-        # Per aspect, what each grade adds to a tuple's key: exact integers, but for
-        # exponents that leave the rationals. Keys order and equate tuples as distances do.
+        # Per aspect, the contribution of each grade to a tuple's key: exact integers, except for
+        # exponents with irrational results. Keys order tuples exactly as distances do.
         self._parts: list[NDArray[Any]]
         widest = max(gap for per_grade in gaps for gap in per_grade)
         if self._chebyshev or self._exponent.is_integer():
@@ -270,7 +270,7 @@ class DistanceOrder(TupleOrder):
         return result
 
     def _keys(self, grades: Grades) -> NDArray[Any]:
-        """The key of each row of grade indices; a greater key is farther from the best."""
+        """Return the key of each row of grade indices. A larger key is farther from the best tuple."""
         if self._function is not None:
             keys: NDArray[Any] = self._table[tuple(grades.T)]
         else:
@@ -284,15 +284,17 @@ class DistanceOrder(TupleOrder):
         if self._tolerance:
             keys = keys[np.diff(keys, prepend=-1.0) > self._tolerance]
         if len(keys) > MAX_CLASSES:
-            in_units = "" if self.axes == "gains" else "; axes='gains' makes fewer on scales of different lengths"
+            in_units = (
+                "" if self.axes == "gains" else ", or axes='gains' (fewer classes for scales of unequal length)"
+            )
             raise MultiAspectError(
-                f"the {len(self.names)} scales make more than {MAX_CLASSES} classes of equal distance; "
-                f"weighting='normalized' with positives='nonzero' needs no classes{in_units}"
+                f"expected at most {MAX_CLASSES} classes of equal distance, got more for the {len(self.names)} "
+                f"scales; use weighting='normalized' with positives='nonzero', which needs no classes{in_units}"
             )
         return keys
 
     def _sums(self, keys: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
-        """The distinct sums of an element of each, laid out a block at a time."""
+        """Return the distinct sums of one element of each array, computed in blocks to limit memory."""
         block = max(1, 4 * MAX_CLASSES // len(keys))
         sums = self._distinct(np.add.outer(keys, part[:block]).ravel())
         for start in range(block, len(part), block):
@@ -302,7 +304,7 @@ class DistanceOrder(TupleOrder):
 
     @cached_property
     def _class_keys(self) -> NDArray[Any]:
-        """The attainable keys, nearest first, built aspect by aspect and never tuple by tuple."""
+        """The attainable keys, nearest first, computed aspect by aspect rather than tuple by tuple."""
         if self._function is not None:
             return self._distinct(np.unique(self._keys(self._all_tuples())))
         parts = list(self._parts)
@@ -310,7 +312,7 @@ class DistanceOrder(TupleOrder):
             parts[self._gate] = parts[self._gate][1:]
         worst = np.array([self._worst], dtype=parts[0].dtype)
         if not all(map(len, parts)):
-            return worst  # a gate that never opens
+            return worst  # the gate has only one grade, so no other tuple is possible
         if self._chebyshev:
             keys = np.concatenate(parts)
         else:
@@ -321,7 +323,7 @@ class DistanceOrder(TupleOrder):
 
     @property
     def n_classes(self) -> int:
-        """How many classes of equally distant tuples there are.
+        """Number of classes of equally distant tuples.
 
         Raises
         ------
@@ -331,7 +333,7 @@ class DistanceOrder(TupleOrder):
         return len(self._class_keys)
 
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
-        """Return the class of each row of grade indices, 0 the farthest from the best."""
+        """Return the class of each row of grade indices. 0 is the farthest from the best tuple."""
         keys = self._keys(grades)
         if self._tolerance:
             keys = keys + self._tolerance
@@ -344,17 +346,17 @@ class DistanceOrder(TupleOrder):
 
     @property
     def top_weight(self) -> float:
-        """The number of the best class."""
+        """The index of the best class."""
         return float(self.n_classes - 1)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Tell which rows of grade indices the gate admits."""
+        """Return which rows of grade indices are possible under the gate."""
         if self._gate is None:
             return np.ones(len(grades), dtype=np.bool_)
         return np.asarray((grades[:, self._gate] > 0) | ~grades.any(axis=1), dtype=np.bool_)
 
     def coordinates(self) -> list[NDArray[np.float64]]:
-        """Return the position of each grade on its (stretched) axis; 0 is the lowest grade."""
+        """Return the coordinate of each grade on its (stretched) axis. The lowest grade is at 0."""
         return [np.array([float(gaps[0] - gap) for gap in gaps]) for gaps in self._gaps]
 
     @property
@@ -369,7 +371,7 @@ class DistanceOrder(TupleOrder):
         }
 
     def rescaled(self, constants: Sequence[float]) -> DistanceOrder:
-        """Return the order of the same kind with the labels of each aspect multiplied by its constant."""
+        """Return an order with the same parameters and the labels of each aspect multiplied by its constant."""
         return DistanceOrder(
             scaled_aspects(self.aspects, constants),
             self.distance,
@@ -379,7 +381,7 @@ class DistanceOrder(TupleOrder):
         )
 
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
-        """Return 1 - distance / greatest distance of each row of grade indices, in [0, 1]."""
+        """Return 1 - distance / maximum distance for each row of grade indices, in [0, 1]."""
         if not self._worst:
             return np.zeros(len(grades))
         shares = (self._keys(grades) / self._worst).astype(np.float64)
@@ -387,7 +389,7 @@ class DistanceOrder(TupleOrder):
         return np.asarray(1.0 - distances, dtype=np.float64)
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Tell which rows are in a class above the farthest, without building the classes."""
+        """Return which rows are in a class above the farthest, without computing the classes."""
         return np.asarray(self._keys(grades) < self._worst - self._tolerance, dtype=np.bool_)
 
     def classes(self, labels: object) -> NDArray[np.intp]:
@@ -396,12 +398,12 @@ class DistanceOrder(TupleOrder):
         Parameters
         ----------
         labels : array-like of shape (n_tuples, n_aspects)
-            Grades in the order of the aspects.
+            Labels in the order of the aspects.
 
         Returns
         -------
         ndarray of int, shape (n_tuples,)
-            0 for the farthest class up to ``n_classes - 1`` for the best tuple.
+            From 0 for the farthest class to ``n_classes - 1`` for the best tuple.
         """
         return self.class_index(self._grades(labels))
 

@@ -1,4 +1,4 @@
-"""Orders of label tuples given outright, a weight per tuple."""
+"""Orders of label tuples given by explicit weights."""
 
 from __future__ import annotations
 
@@ -35,44 +35,44 @@ from .order import (
 
 __all__ = ["Order"]
 
-_ALLOWING = " allow_violations=True accepts that"
+_ALLOWING = ". Pass allow_violations=True to accept this"
 
 
 def _column_of(qrels: pd.DataFrame, name: str) -> str:
     found = [column for column in ((name, "label") if name == "relevance" else (name,)) if column in qrels.columns]
     if not found:
-        raise MultiAspectError(f"expected a column for the aspect {name}, got {choices(qrels.columns)}")
+        raise MultiAspectError(f"expected a column {name!r} in the qrels, got {choices(qrels.columns)}")
     if len(found) > 1:
-        raise MultiAspectError("qrels have both a column label and a column relevance; drop or rename one")
+        raise MultiAspectError("the qrels have both a column 'label' and a column 'relevance'; drop or rename one")
     return found[0]
 
 
 class Order(TupleOrder):
-    """An order of label tuples given outright, a weight per tuple.
+    """An order of label tuples given by one explicit weight per tuple.
 
     Parameters
     ----------
     weights : mapping of tuple to number, or iterable of (tuple, number)
-        The weight of each label tuple. Tuples that are left out are impossible: a document
-        labelled so is an error.
+        The weight of each label tuple. Tuples without a weight are impossible: a document with
+        such labels raises an error.
     aspects : Aspects, mapping or sequence of str
-        The aspects in the order of the tuples. Names alone take the labels that occur in
-        the tuples as grades, in increasing order.
+        The aspects, in the order of the labels in the tuples. If only names are given, the grades
+        of an aspect are the labels that occur in the tuples, in increasing order.
     name : str, optional
-        A name for measure strings, ``TOMA(order='my-order')``.
+        Name to refer to the order in measure strings, ``TOMA(order='my-order')``.
     allow_violations : bool, default False
-        Accept negative weights, and weights that put a tuple above one that is at least as
-        good in every aspect, as preference orders that punish harmful documents do.
+        Whether to accept negative weights, and weights that rank a tuple above another that is at
+        least as good on every aspect, as in preference orders that penalise harmful documents.
 
     Raises
     ------
     MultiAspectError
         If the order violates the partial order of tuples (the violations are listed), a
-        tuple has the wrong length or an unknown grade, or a weight is no number.
+        tuple has the wrong length or an unknown grade, or a weight is not a number.
 
     References
     ----------
-    Maistro et al., CIKM 2021, Eq. 1 (respecting the partial order) and Eq. 4 (weights).
+    Maistro et al., CIKM 2021, Eq. 1 (consistency with the partial order) and Eq. 4 (weights).
 
     Examples
     --------
@@ -93,21 +93,22 @@ class Order(TupleOrder):
     ) -> None:
         pairs = list(weights.items() if isinstance(weights, Mapping) else weights)
         if not pairs:
-            raise MultiAspectError("an order needs at least one label tuple")
+            raise MultiAspectError("expected at least one label tuple for the order, got none")
         tuples = [
             tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
             for key, _ in pairs
         ]
         if len(set(tuples)) < len(tuples):
             twice = sorted({key for key in tuples if tuples.count(key) > 1})
-            raise MultiAspectError(f"an order weighs every tuple once; given twice: {choices(twice)}")
+            raise MultiAspectError(f"expected one weight per tuple, got more than one for {choices(twice)}")
         lengths = {len(key) for key in tuples}
         if isinstance(aspects, str | PathLike):
             aspects = declared_aspects(aspects)
         n_aspects = len(aspects)
         if lengths != {n_aspects}:
             raise MultiAspectError(
-                f"tuples of {choices(sorted(lengths))} labels for {n_aspects} aspects {choices(aspects)}"
+                f"expected tuples of {n_aspects} labels ({choices(aspects)}), got tuples of "
+                f"{choices(sorted(lengths))} labels"
             )
         if isinstance(aspects, Mapping):
             self.aspects = aspects if isinstance(aspects, Aspects) else Aspects(aspects)
@@ -132,7 +133,7 @@ class Order(TupleOrder):
         if not self.allow_violations:
             self._refuse_violations(grades[by_code])
         if name is not None and is_distance(name):
-            raise MultiAspectError(f"the name {name!r} is that of a distance; take another name for the order")
+            raise MultiAspectError(f"{name!r} is the name of a distance; use another name for the order")
         self._json = json.dumps(
             {
                 "aspects": json.loads(self.aspects.to_json()),
@@ -156,32 +157,32 @@ class Order(TupleOrder):
         axes: str = "equal",
         name: str | None = None,
     ) -> Order:
-        """Make an order from a distance of one's own.
+        """Make an order from a user-defined distance.
 
         Parameters
         ----------
         aspects : Aspects or mapping
-            Scales with declared grades, a million tuples in all at the most.
+            Aspects with declared grades, with at most a million label tuples.
         distance : callable
-            Takes the tuple of gaps, per aspect the value of the top grade less that of the
-            tuple's grade, all at least 0, and returns the distance to the best tuple. It
-            must not decrease when a gap grows: that, not being a metric, is what makes
-            the order respect the partial order.
+            Takes the tuple of gaps (per aspect, the value of the top grade minus the value of the
+            tuple's grade, at least 0) and returns the distance from the best tuple. It must be
+            non-decreasing in every gap. It need not be a metric; monotonicity alone makes the order
+            consistent with the partial order.
         axes : {'equal', 'gains'}, default 'equal'
-            Whether gaps are on axes of the same length (0 to 1), or in the units of the gains.
+            Whether gaps are measured on axes of equal length (0 to 1) or in the units of the gains.
         name : str, optional
-            A name for measure strings.
+            Name to refer to the order in measure strings.
 
         Returns
         -------
         Order
-            Tuples weighted by the index of their class, 0 the farthest; distances within
-            1e-13 of the greatest are equal.
+            The weight of a tuple is the index of its class, 0 for the farthest. Distances that differ
+            by at most 1e-13 times the maximum count as equal.
 
         Raises
         ------
         MultiAspectError
-            If the distance is negative, no number, or decreases when a gap grows.
+            If the distance is negative, is not a number, or decreases when a gap increases.
 
         Examples
         --------
@@ -194,7 +195,7 @@ class Order(TupleOrder):
         n_tuples = math.prod(map(len, scales))
         if n_tuples > MAX_TUPLES:
             raise MultiAspectError(
-                f"{n_tuples} label tuples are too many for a distance given as a function (at most {MAX_TUPLES})"
+                f"expected at most {MAX_TUPLES} label tuples for a user-defined distance, got {n_tuples}"
             )
         gaps = [[float(gap) for gap in per_grade] for per_grade in gaps_to_best(scales, check_axes(axes))]
         distances = np.array(
@@ -202,7 +203,7 @@ class Order(TupleOrder):
             dtype=np.float64,
         )
         if distances.min() < 0:
-            raise MultiAspectError(f"a distance must not be negative, as {distances.min()} is")
+            raise MultiAspectError(f"distances must be non-negative, got {distances.min()}")
         tolerance = TOLERANCE * distances.max()
         ordered = np.unique(distances)
         firsts = ordered[np.diff(ordered, prepend=-np.inf) > tolerance]
@@ -212,7 +213,7 @@ class Order(TupleOrder):
             return cls(zip(labels, index.tolist(), strict=True), declared, name=name)
         except MultiAspectError as error:
             reason = str(error).removesuffix(_ALLOWING)
-            raise MultiAspectError(f"the distance decreases although a gap grows: {reason}") from None
+            raise MultiAspectError(f"the distance decreases when a gap increases: {reason}") from None
 
     def _code(self, grades: Grades) -> NDArray[np.intp]:
         codes = np.ravel_multi_index(tuple(grades.T), tuple(map(len, self.scales)))
@@ -222,7 +223,7 @@ class Order(TupleOrder):
         if self._values.min() < 0:
             negative = [key for key, weight in zip(self._tuples, self._values.tolist(), strict=True) if weight < 0]
             raise MultiAspectError(
-                f"negative weights put documents below worthless ones: those of {choices(negative)}.{_ALLOWING}"
+                f"weights must be non-negative, got negative weights for {choices(negative)}{_ALLOWING}"
             )
         found: list[str] = []
         total = 0
@@ -230,14 +231,14 @@ class Order(TupleOrder):
             better = np.flatnonzero((grades >= grade).all(axis=1) & (self._values < self._values[worse])).tolist()
             total += len(better)
             found += [
-                f"{self._tuples[worse]} weighs {spell(self._values[worse].item())} but {self._tuples[other]}, "
-                f"at least as good in every aspect, {spell(self._values[other].item())}"
+                f"{self._tuples[worse]} has weight {spell(self._values[worse].item())}, but {self._tuples[other]}, "
+                f"at least as good on every aspect, has weight {spell(self._values[other].item())}"
                 for other in better[: max(0, 5 - len(found))]
             ]
         if total:
             more = f"; and {total - len(found)} more" if total > len(found) else ""
             raise MultiAspectError(
-                f"the order violates the partial order of tuples (Eq. 1): {'; '.join(found)}{more}.{_ALLOWING}"
+                f"the weights violate the partial order of tuples (Eq. 1): {'; '.join(found)}{more}{_ALLOWING}"
             )
 
     def _found(self, grades: Grades) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
@@ -246,7 +247,7 @@ class Order(TupleOrder):
         return found, np.asarray(self._codes[found] == codes, dtype=np.bool_)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Tell which rows of grade indices have a weight."""
+        """Return which rows of grade indices have a weight."""
         return self._found(grades)[1]
 
     def weights(self, grades: Grades) -> NDArray[np.float64]:
@@ -259,14 +260,14 @@ class Order(TupleOrder):
                 for scale, grade in zip(self.scales, grades[missing[0]], strict=True)
             )
             raise MultiAspectError(
-                f"the order gives no weight to the labels {labels} of {choices(self.names)}; "
-                f"it has {choices(self._tuples)}"
+                f"the order has no weight for the labels {labels} of {choices(self.names)}: expected one of "
+                f"{choices(self._tuples)}"
             )
         return self._values[found]
 
     @property
     def worst_weight(self) -> float:
-        """The weight of a document that has every worst grade, 0 where the order leaves that out."""
+        """The weight of the tuple of all lowest grades, 0 if the order does not contain it."""
         has_bottom = self._codes[0] == 0
         return float(self._values[0]) if has_bottom else 0.0
 
@@ -277,20 +278,20 @@ class Order(TupleOrder):
 
     @property
     def n_classes(self) -> int:
-        """How many distinct weights there are from that of the worst tuple (or 0) up."""
+        """Number of distinct weights from the weight of the worst tuple (or 0) upwards."""
         return len(self._levels)
 
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
-        """Return the index among the distinct weights, 0 for that of the worst tuple and below."""
+        """Return the index among the distinct weights, 0 for the weight of the worst tuple or lower."""
         return np.maximum(np.searchsorted(self._levels, self.weights(grades), side="right") - 1, 0)
 
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
-        """Return the weight over the highest one; harmful tuples have negative values."""
+        """Return the weight divided by the maximum weight. Harmful tuples have negative values."""
         weights = self.weights(grades)
         return weights / self.top_weight if self.top_weight > 0 else weights
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Tell which rows are in a class above that of the worst tuple."""
+        """Return which rows are in a class above the class of the worst tuple."""
         return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
 
     def rescaled(self, constants: Sequence[float]) -> Order:
@@ -308,7 +309,7 @@ class Order(TupleOrder):
 
     @property
     def top_weight(self) -> float:
-        """The greatest weight."""
+        """The maximum weight."""
         return float(self._values.max())
 
     def weigh(self, labels: object) -> NDArray[np.float64]:
@@ -317,7 +318,7 @@ class Order(TupleOrder):
         Parameters
         ----------
         labels : array-like of shape (n_tuples, n_aspects)
-            Grades in the order of the aspects.
+            Labels in the order of the aspects.
 
         Returns
         -------
@@ -326,27 +327,27 @@ class Order(TupleOrder):
         return self.weights(self._grades(labels))
 
     def apply(self, qrels: pd.DataFrame, column: str = "code") -> pd.DataFrame:
-        """Return the qrels with one more column, the weight of each row's labels.
+        """Return the qrels with an additional column, the weight of the labels of each row.
 
         Parameters
         ----------
         qrels : DataFrame
-            One numeric column per aspect of the order; ``label`` is read for the aspect ``relevance``. As
-            in evaluation, NaN and labels below the lowest grade count as the lowest grade.
+            One numeric column per aspect of the order. The column ``label`` may stand for the aspect
+            ``relevance``. As in evaluation, NaN and labels below the lowest grade count as the lowest grade.
         column : str, default 'code'
-            The name of the new column.
+            Name of the new column.
 
         Returns
         -------
         DataFrame
-            A copy with the same rows, order and index. The weights are integers if all weights of
-            the order are whole numbers.
+            A copy with the same rows and index. The weights are integers if all weights of the order
+            are whole numbers.
 
         Raises
         ------
         MultiAspectError
-            If a column is missing or exists already, or labels are no grades of an aspect, or the
-            order gives no weight to them; the message names them.
+            If a column is missing or already exists, labels are not grades of an aspect, or the order
+            has no weight for them. The message names them.
 
         Examples
         --------
@@ -358,7 +359,7 @@ class Order(TupleOrder):
         [2, -1]
         """
         if column in qrels.columns:
-            raise MultiAspectError(f"qrels have a column {column!r} already; pass another name as column=")
+            raise MultiAspectError(f"the qrels already have a column {column!r}; pass another name as column=")
         columns = [_column_of(qrels, name) for name in self.names]
         grades = []
         for name, source, scale in zip(self.names, columns, self.scales, strict=True):
@@ -375,7 +376,7 @@ class Order(TupleOrder):
         return qrels.assign(**{column: weights.astype(np.int64) if whole else weights})
 
     def to_dict(self) -> dict[tuple[float, ...], float]:
-        """Return the label tuples with their weights, worst grades first.
+        """Return the label tuples with their weights, lowest grades first.
 
         Returns
         -------
@@ -389,25 +390,25 @@ class Order(TupleOrder):
         return dict(zip(self._tuples, self._values.tolist(), strict=True))
 
     def to_json(self) -> str:
-        """Return the content as one compact JSON object."""
+        """Return the order as a compact JSON object."""
         return self._json
 
     @classmethod
     def from_json(cls, text: str, *, name: str | None = None) -> Order:
-        """Build an order from what `to_json` gives."""
+        """Build an order from the output of `to_json`."""
         try:
             content = read_json(text, "an order")
             pairs = [(tuple(row[:-1]), row[-1]) for row in content["weights"]]
             aspects, allowed = content["aspects"], content.get("allow_violations", False)
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise MultiAspectError(
-                'an order in JSON is {"aspects": {name: scale, …}, "weights": [[label, …, weight], …]}; '
-                f"{text!r} is not: {error!r}"
+                'expected JSON of the form {"aspects": {name: scale, …}, "weights": [[label, …, weight], …]}, '
+                f"got {text!r} ({error!r})"
             ) from None
         return cls(pairs, aspects, name=name, allow_violations=allowed)
 
     def spelled(self) -> str:
-        """What stands in a measure's printed form: the name, or JSON."""
+        """The text of the order in the string form of a measure: its name, or JSON."""
         return self._json if self.name is None else self.name
 
     def __repr__(self) -> str:

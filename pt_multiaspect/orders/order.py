@@ -1,4 +1,4 @@
-"""What every order of label tuples answers, and what orders and measures check alike."""
+"""The interface of orders of label tuples, and checks shared by orders and measures."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ from ..errors import MultiAspectError, choices
 __all__ = ["TupleOrder"]
 
 AXES = ("equal", "gains")
-#: Tables and user-given distances go through all tuples, up to so many.
+#: Maximum number of tuples that tables and user-defined distances enumerate.
 MAX_TUPLES = 10**6
-#: Distances this close, relative to the greatest, are equal where they cannot be exact.
+#: Relative tolerance (of the maximum) for equality of distances that cannot be computed exactly.
 TOLERANCE = 1e-13
 
 Grades = NDArray[np.intp]
-"""Grade indices, 0 the lowest, of shape (documents, aspects)."""
+"""Grade indices of shape (n_documents, n_aspects). 0 is the lowest grade."""
 
 
 def check_weights(weights: object, what: str = "weights") -> dict[str, float] | None:
-    """Return weights in a fixed order as plain numbers, after checking that they are weights."""
+    """Validate weights and return them as floats, sorted by aspect name."""
     if weights is None:
         return None
     if not isinstance(weights, Mapping) or not weights:
-        raise MultiAspectError(f"{what} are a mapping of aspect names to numbers, not {weights!r}")
+        raise MultiAspectError(f"{what}: expected a mapping of aspect names to numbers, got {weights!r}")
     named = [(aspect_name(key), number(value, f"the weight of {key}")) for key, value in weights.items()]
     checked = dict(sorted(named))
     if len(checked) < len(named):
-        raise MultiAspectError(f"{what} name an aspect twice: {choices(weights)}")
+        raise MultiAspectError(f"{what}: expected each aspect once, got one twice in {choices(weights)}")
     negative = {key: value for key, value in checked.items() if value < 0}
     if negative:
-        raise MultiAspectError(f"{what} must not be negative: {negative}")
+        raise MultiAspectError(f"{what} must be non-negative, got {negative}")
     if not any(checked.values()):
-        raise MultiAspectError(f"at least one of the {what} must be positive: {checked}")
+        raise MultiAspectError(f"{what}: expected at least one positive number, got {checked}")
     return checked
 
 
 def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
-    """Return a weight per aspect of `names`; without weights every aspect has 1."""
+    """Return one weight per aspect in `names`, or 1 for every aspect if `weights` is None."""
     if weights is None:
         return [1.0] * len(names)
     unknown, missing = sorted(set(weights) - set(names)), [name for name in names if name not in weights]
     if unknown or missing:
         raise MultiAspectError(
-            f"weights are given for {choices(weights)}, but the aspects evaluated are {choices(names)}"
-            + (f"; there is no aspect {choices(unknown)}" if unknown else "")
-            + (f"; give {choices(missing)} a weight too (0 leaves it out)" if missing else "")
+            f"weights: expected one per evaluated aspect ({choices(names)}), got weights for {choices(weights)}"
+            + (f"; unknown aspect: {choices(unknown)}" if unknown else "")
+            + (f"; add a weight for {choices(missing)} (0 excludes an aspect)" if missing else "")
         )
     if not any(weights[name] for name in names):
-        raise MultiAspectError(f"at least one weight must be positive: {dict(weights)}")
+        raise MultiAspectError(f"weights: expected at least one positive number, got {dict(weights)}")
     return [weights[name] for name in names]
 
 
@@ -67,22 +67,22 @@ def check_gate(gate: str, names: Sequence[str]) -> int:
     """Return the position of the aspect `gate` among `names`."""
     name = aspect_name(gate)
     if name not in names:
-        raise MultiAspectError(f"unknown gate {gate!r}; the aspects evaluated are {choices(names)}")
+        raise MultiAspectError(f"unknown gate {gate!r}: expected one of the evaluated aspects ({choices(names)})")
     return list(names).index(name)
 
 
 def check_axes(axes: object) -> str:
-    """Return how the axes of the embedding are scaled, after checking that it is a known way."""
+    """Validate the scaling of the axes and return it."""
     if axes not in AXES:
         raise MultiAspectError(f"axes: expected {choices(AXES)}, got {axes!r}")
     return str(axes)
 
 
 def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
-    """Return per aspect and grade how far the grade is below the top one on the aspect's axis.
+    """Return, per aspect and grade, the gap between the grade and the top grade on the aspect's axis.
 
-    Exact, so that equal distances are recognised. With equal axes the lowest grade of every
-    aspect is at 1, unless all its grades have the same gain.
+    Gaps are exact, so equal distances are recognised. With equal axes, the gap of the lowest grade
+    is 1 for every aspect, unless all its grades have the same gain.
     """
     result = []
     for scale in scales:
@@ -102,12 +102,12 @@ def numeric(labels: pd.Series[Any], column: str) -> NDArray[np.float64]:
 
 
 def times(label: float, constant: float) -> float:
-    """Return a product as the decimals say: 0.3 times 3 is 0.9."""
+    """Return the product in decimal arithmetic: 0.3 times 3 is 0.9."""
     return number(float(exact(label) * Fraction(constant)), "a label")
 
 
 def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
-    """Return aspects with the grades, gains and threshold of each multiplied by its constant."""
+    """Return aspects with grades, gains and threshold multiplied by one constant per aspect."""
     scaled = {}
     for (name, aspect), constant in zip(aspects.items(), constants, strict=True):
         scale = aspect.scale
@@ -123,15 +123,15 @@ def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
 
 
 class TupleOrder(ABC):
-    """An order of label tuples: what TOMA, plots and axiom checks ask of one.
+    """The interface of orders of label tuples, used by TOMA, plots and axiom checks.
 
-    Tuples are rows of grade indices, 0 the lowest grade, of shape (n_tuples, n_aspects).
+    Tuples are rows of grade indices (0 for the lowest grade) of shape (n_tuples, n_aspects).
     """
 
     aspects: Aspects
     names: tuple[str, ...]
     scales: tuple[Scale, ...]
-    #: What stretches the axis of each aspect, where there are axes.
+    #: Factor by which the axis of each aspect is stretched, for orders that have axes.
     aspect_weights: dict[str, float] | None = None
 
     @property
@@ -142,7 +142,7 @@ class TupleOrder(ABC):
     @property
     @abstractmethod
     def n_classes(self) -> int:
-        """How many classes of equally good tuples there are."""
+        """Number of classes of equally good tuples."""
 
     @property
     @abstractmethod
@@ -156,23 +156,23 @@ class TupleOrder(ABC):
 
     @abstractmethod
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
-        """Return the class of each tuple, 0 for the lowest."""
+        """Return the class of each tuple. 0 is the lowest class."""
 
     @abstractmethod
     def weights(self, grades: Grades) -> NDArray[np.float64]:
-        """Return the gain of each tuple for graded measures; negative for harmful tuples."""
+        """Return the gain of each tuple for graded measures. Harmful tuples have negative gains."""
 
     @abstractmethod
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
-        """Return how close each tuple is to the best one, which has 1, without numbering classes."""
+        """Return the closeness of each tuple to the best tuple (at most 1), without computing classes."""
 
     @abstractmethod
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Tell which tuples are in a class above the lowest, without numbering classes."""
+        """Return which tuples are in a class above the lowest, without computing classes."""
 
     @abstractmethod
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Tell which tuples the order has a place for."""
+        """Return which tuples are possible under the order."""
 
     @abstractmethod
     def rescaled(self, constants: Sequence[float]) -> TupleOrder:
@@ -183,12 +183,12 @@ class TupleOrder(ABC):
         return [scale.gains - scale.gains[0] for scale in self.scales]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per possible tuple, best first.
+        """Return the possible tuples as a frame with one row per tuple, best first.
 
         Returns
         -------
         DataFrame
-            A column of labels per aspect, ``class`` (0 the lowest) and ``weight``.
+            One column of labels per aspect, ``class`` (0 is the lowest) and ``weight``.
 
         Raises
         ------
@@ -206,28 +206,28 @@ class TupleOrder(ABC):
 
     @property
     def n_tuples(self) -> int:
-        """How many label tuples the scales make."""
+        """Number of label tuples, the product of the numbers of grades."""
         return math.prod(map(len, self.scales))
 
     def _grades(self, labels: object) -> Grades:
         rows = np.atleast_2d(np.asarray(labels, dtype=np.float64))
         if rows.shape[1] != len(self.names):
             raise MultiAspectError(
-                f"{rows.shape[1]} labels a tuple were given for the {len(self.names)} aspects {choices(self.names)}"
+                f"expected {len(self.names)} labels per tuple ({choices(self.names)}), got {rows.shape[1]}"
             )
         columns = []
         for column, name, scale in zip(rows.T, self.names, self.scales, strict=True):
             positions = {grade: index for index, grade in enumerate(scale.grades.tolist())}
             unknown = [label for label in column.tolist() if label not in positions]
             if unknown:
-                raise MultiAspectError(f"{name} has no grade {spell(unknown[0])}; its grades, worst first: {scale}")
+                raise MultiAspectError(
+                    f"expected a grade of {name} ({scale}, lowest first), got {spell(unknown[0])}"
+                )
             columns.append([positions[label] for label in column.tolist()])
         return np.array(columns, dtype=np.intp).T
 
     def _all_tuples(self) -> Grades:
         if self.n_tuples > MAX_TUPLES:
-            raise MultiAspectError(
-                f"{self.n_tuples} label tuples are too many to go through one by one (at most {MAX_TUPLES})"
-            )
+            raise MultiAspectError(f"expected at most {MAX_TUPLES} label tuples to enumerate, got {self.n_tuples}")
         shape = tuple(map(len, self.scales))
         return np.indices(shape, dtype=np.intp).reshape(len(shape), -1).T

@@ -1,4 +1,4 @@
-"""The parameters `distance=` and `order=` of measures: read and printed."""
+"""Parsing and printing of the measure parameters `distance=` and `order=`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ __all__ = ["parse_distance", "parse_order", "spell_order"]
 
 
 def parse_distance(distance: object) -> str | float:
-    """Read a distance: a name, or the exponent of a Minkowski distance."""
+    """Parse a distance: a name, or the exponent of a Minkowski distance."""
     if hasattr(distance, "parameters"):  # an order
         raise MultiAspectError(f"distance: expected a distance, got {distance!r}; pass it as order=")
     if isinstance(distance, str) and (distance in Order.registry or distance.lstrip().startswith("{")):
         raise MultiAspectError(f"distance: expected a distance, got the order {distance!r}; pass it as order=")
     if callable(distance):
         raise MultiAspectError(
-            "distance: expected a name or a number, got a function; register it by register_distance(name), or "
-            "make an order of it: order=Order.from_distance(aspects, function)"
+            "distance: expected a name or a number, got a function; register it with register_distance(name), or "
+            "convert it to an order: order=Order.from_distance(aspects, function)"
         )
     return check_distance(distance)
 
 
 def parse_order(order: object) -> Order | None:
-    """Read an order: an `Order`, its name or its JSON; None stays None."""
+    """Parse an order: an `Order`, its name or its JSON. None is returned unchanged."""
     if order is None or isinstance(order, Order):
         return order
     remedy = ""
@@ -36,12 +36,12 @@ def parse_order(order: object) -> Order | None:
             return registered
         remedy = "; pass a distance as distance=" if is_distance(order) else ""
     elif hasattr(order, "parameters"):
-        remedy = "; pass its distance, axes, weights and gate to TOMA"
+        remedy = "; pass its distance, axes, weights and gate to TOMA instead"
     raise MultiAspectError(
-        f"order: expected an Order or the name of one ({choices(Order.registry)}), got {order!r}{remedy}"
+        f"order: expected an Order or the name of an Order ({choices(Order.registry)}), got {order!r}{remedy}"
     )
 
 
 def spell_order(order: Order | None) -> str | None:
-    """Return what stands in a measure's printed form."""
+    """Return the text of an order in the string form of a measure."""
     return None if order is None else order.spelled()

@@ -1,43 +1,43 @@
-"""Preference orders of published tracks, ready-made and named.
+"""Predefined preference orders of published tracks.
 
-The TREC Health Misinformation tracks turn the labels of a document into one preference code:
-positive codes are helpful, negative ones harmful, and compatibility is reported with either side
-(`HelpfulCompat`, `HarmfulCompat`). The functions here give those codes as an `Order`, whose names
-can stand in measure strings: ``HelpfulMinusHarmful(order='trec-misinfo-2022')``.
+The TREC Health Misinformation tracks map the labels of a document to one preference code. Positive
+codes are helpful, negative codes harmful, and compatibility is reported for each side
+(`HelpfulCompat`, `HarmfulCompat`). The functions of this module return these codes as an `Order`, whose
+name can be used in measure strings: ``HelpfulMinusHarmful(order='trec-misinfo-2022')``.
 
-**Labels.** All orders take the same columns, as numbers:
+**Labels.** All orders use the same numeric columns:
 
 ``relevance`` (or ``label``)
-    The tracks' usefulness, as in their qrels: 0 not useful, 1 useful, and since 2021 2 very useful.
+    Usefulness, as in the qrels of the tracks: 0 not useful, 1 useful and, since 2021, 2 very useful.
 ``correctness``
-    Not a column of the qrels, which tell what a document *answers*. With the answer of the topic:
-    -1 not judged, 0 incorrect, 1 neither (no answer, unclear, neutral), 2 correct.
+    Not a column of the qrels, which contain the *answer* of a document. Compared with the answer of
+    the topic: -1 not judged, 0 incorrect, 1 neither (no answer, unclear, neutral), 2 correct.
 ``credibility`` (2020 and 2021)
-    As in the qrels: -1 not judged, 0 not credible or low, 1 credible or good, and in 2021
+    As in the qrels: -1 not judged, 0 not credible or low, 1 credible or good and, in 2021,
     2 excellent.
 
 =====  =====================================  ====================================================
-Track  Column in the qrels                    Correctness by it
+Track  Column in the qrels                    Correctness
 =====  =====================================  ====================================================
-2020   answer: 0 none, 1 yes, 2 no            0 → 1; 1 and 2 → 2 where the topic has the same
+2020   answer: 0 none, 1 yes, 2 no            0 → 1; 1 and 2 → 2 if the topic has the same
                                               answer, else 0
-2021   supportiveness: 0 dissuades,           topics of stance helpful: as it is; unhelpful: 0 → 2,
-       1 neutral, 2 supportive                1 → 1, 2 → 0
-2022   answer: 0 no, 1 yes, 2 unclear         2 → 1; 0 and 1 → 2 where the topic has the same
+2021   supportiveness: 0 dissuades,           topics of stance helpful: unchanged; unhelpful:
+       1 neutral, 2 supportive                0 → 2, 1 → 1, 2 → 0
+2022   answer: 0 no, 1 yes, 2 unclear         2 → 1; 0 and 1 → 2 if the topic has the same
                                               answer, else 0
 =====  =====================================  ====================================================
 
-`correctness` makes that column; -1 and missing answers stay -1. The codes of the 2019 track (Decision)
-are published in no package: pass their meaning as ``codes={code: answer}``. In qrels a label below
-the lowest grade counts as the lowest, so the -2 of 2021 (left out by mistake) is as good as -1, and so
-is NaN. Since the lowest grade means *not judged* and not *incorrect*, a useful document nobody judged
-for correctness is not taken for a harmful one. A document that is not useful, or not judged at all,
-weighs 0 whatever its other labels.
+`correctness` computes this column; -1 and missing answers become -1. The codes of the 2019 track
+(Decision) are not documented in any package: pass their meaning as ``codes={code: answer}``. In qrels,
+a label below the lowest grade counts as the lowest grade, so the -2 of 2021 (omitted by mistake) is
+equivalent to -1, and so is NaN. As the lowest grade means *not judged* rather than *incorrect*, useful
+documents without a judgment of correctness do not count as harmful. A document that is not useful, or
+unjudged, has weight 0, whatever its other labels.
 
 Examples
 --------
-The qrels of 2022 hold answers, which `correctness` compares with the answer of the topic; the order
-can then be applied to the labels, or be given to a measure:
+The qrels of 2022 contain answers, which `correctness` compares with the answer of the topic. The order
+can then be applied to the labels or passed to a measure:
 
 >>> import pandas as pd
 >>> from pt_multiaspect import HelpfulMinusHarmful
@@ -77,13 +77,13 @@ INCORRECT, CORRECT = 0, 2
 NOT_JUDGED, NEITHER = -1, 1
 _CORRECTNESS = Aspect([NOT_JUDGED, INCORRECT, NEITHER, CORRECT], threshold=CORRECT)
 
-#: Per track, the column of its qrels and what each code in it answers (None: neither answer).
+#: Per track, the column of its qrels and the answer that each code stands for (None: neither answer).
 _TRACK_ANSWERS: dict[int, tuple[str, dict[float, str | None]]] = {
     2020: ("answer", {0: None, 1: "yes", 2: "no"}),
     2021: ("supportiveness", {0: "unhelpful", 1: None, 2: "helpful"}),
     2022: ("answer", {0: "no", 1: "yes", 2: None}),
 }
-#: Codes for documents that nobody judged; -2 stands in the qrels of 2021.
+#: Codes of unjudged documents; -2 occurs in the qrels of 2021.
 _NOT_JUDGED_CODES = (-1.0, -2.0)
 
 
@@ -93,32 +93,33 @@ def correctness(
     codes: int | Mapping[float, str | None],
     column: str | None = None,
 ) -> pd.Series[int]:
-    """Return whether each document gives the answer of its topic.
+    """Compare the answers of documents with the answers of their topics.
 
     Parameters
     ----------
     qrels : DataFrame
-        One row per judged document, with the query (``qid`` or ``query_id``) and `column`.
+        One row per judged document, with the query id (``qid`` or ``query_id``) and `column`.
     answers : mapping or Series of str to str
-        The answer, or stance, of each topic by query id, such as ``{"101": "yes"}``; for 2021
-        ``'helpful'`` or ``'unhelpful'``. Upper and lower case are the same.
+        The answer, or stance, of each topic by query id, such as ``{"101": "yes"}``. For 2021,
+        ``'helpful'`` or ``'unhelpful'``. Case is ignored.
     codes : {2020, 2021, 2022} or mapping of number to (str or None)
-        The track, or what each code of the column answers; None for documents that give neither
-        answer. The codes -1 and -2 mean *not judged* unless the mapping says otherwise.
+        The track, or the answer that each code of the column stands for (None if neither answer).
+        The codes -1 and -2 mean *not judged* unless the mapping contains them.
     column : str, optional
-        The column with the codes: that of the track, or ``'answer'`` for codes of your own.
+        The column that contains the codes. By default the column of the track, or ``'answer'`` if
+        `codes` is a mapping.
 
     Returns
     -------
     Series of int
-        Named ``correctness``, with the index of the qrels: 2 correct, 0 incorrect, 1 neither,
+        Named ``correctness``, with the index of the qrels: 2 correct, 1 neither, 0 incorrect,
         -1 not judged.
 
     Raises
     ------
     MultiAspectError
-        If a code has no meaning, or a topic has no answer, or one that no code stands for; the
-        message names them.
+        If a code has no meaning, a topic has no answer, or the answer of a topic is not among the
+        answers of the codes. The message names them.
 
     Examples
     --------
@@ -146,12 +147,12 @@ def correctness(
     missing = sorted(set(qids) - set(right))
     if missing:
         raise MultiAspectError(
-            f"no answer is given for the topics {choices(missing[:10])} ({len(missing)} of the qrels' topics); "
-            "add their answers or drop their rows"
+            f"expected an answer for every topic of the qrels, got none for {choices(missing[:10])} "
+            f"({len(missing)} topics); add their answers or drop their rows"
         )
     other = sorted({answer for qid, answer in right.items() if qid in set(qids)} - set(possible))
     if other:
-        raise MultiAspectError(f"answers of topics: expected {choices(possible)}, got {choices(other)}")
+        raise MultiAspectError(f"answers: expected {choices(possible)}, got {choices(other)}")
     given = numeric(qrels[column], column)
     known = {**dict.fromkeys(_NOT_JUDGED_CODES, NOT_JUDGED), **dict.fromkeys(said, NEITHER)}
     unknown = np.unique(given[~np.isnan(given) & ~np.isin(given, list(known))])
@@ -169,7 +170,7 @@ def correctness(
 
 
 def _order(name: str, aspects: Mapping[str, Aspect], weigh: Callable[..., int]) -> Order:
-    """Weigh every tuple of the scales."""
+    """Build an order with a weight for every tuple of the scales."""
     declared = Aspects(aspects)
     tuples = product(*(aspect.scale.grades.tolist() for aspect in declared.values()))
     return Order([(labels, weigh(*labels)) for labels in tuples], declared, name=name, allow_violations=True)
@@ -195,13 +196,13 @@ def trec_misinfo_2020() -> Order:
     Returns
     -------
     Order
-        Named ``trec-misinfo-2020``, of ``relevance`` (0, 1), ``correctness`` (-1, 0, 1, 2) and
-        ``credibility`` (-1, 0, 1), coded as the module says.
+        Named ``trec-misinfo-2020``, with the aspects ``relevance`` (0, 1), ``correctness``
+        (-1, 0, 1, 2) and ``credibility`` (-1, 0, 1); see the module for the meaning of the labels.
 
     Notes
     -----
-    The order departs from the partial order of tuples on purpose: an incorrect document is worse
-    than one that is not useful, and the worse the more it can be believed.
+    The order deliberately violates the partial order of tuples: an incorrect document is worse
+    than a document that is not useful, and worst if it is credible.
 
     References
     ----------
@@ -242,8 +243,8 @@ def trec_misinfo_2021() -> Order:
             useful (11)
     10, 9   likewise     correct          good
     8, 7    likewise     correct          low or not judged
-    6, 5    likewise     neutral or not   excellent
-                         judged
+    6, 5    likewise     neutral or       excellent
+                         not judged
     4, 3    likewise     likewise         good
     2, 1    likewise     likewise         low or not judged
     0       not useful   any              any
@@ -255,13 +256,13 @@ def trec_misinfo_2021() -> Order:
     Returns
     -------
     Order
-        Named ``trec-misinfo-2021``, of ``relevance`` (0, 1, 2), ``correctness`` (-1, 0, 1, 2) and
-        ``credibility`` (-1, 0, 1, 2), coded as the module says.
+        Named ``trec-misinfo-2021``, with the aspects ``relevance`` (0, 1, 2), ``correctness``
+        (-1, 0, 1, 2) and ``credibility`` (-1, 0, 1, 2); see the module for the meaning of the labels.
 
     Notes
     -----
-    The order departs from the partial order of tuples on purpose: an incorrect document is worse
-    than one that is not useful, and the worse the more it can be believed.
+    The order deliberately violates the partial order of tuples: an incorrect document is worse
+    than a document that is not useful, and the more credible it is, the worse.
 
     References
     ----------
@@ -310,19 +311,20 @@ def trec_misinfo_2022() -> Order:
     Returns
     -------
     Order
-        Named ``trec-misinfo-2022``, of ``relevance`` (0, 1, 2) and ``correctness`` (-1, 0, 1, 2),
-        coded as the module says.
+        Named ``trec-misinfo-2022``, with the aspects ``relevance`` (0, 1, 2) and ``correctness``
+        (-1, 0, 1, 2); see the module for the meaning of the labels.
 
     Notes
     -----
-    The track went on to compare the best documents of most topics with each other and put them,
-    in the order found, above code 4. Labels cannot tell that, so helpful compatibility by this
-    order is not the official one for those topics: for that, take the track's own graded qrels as
-    the label and ``HelpfulCompat`` without an order. The harmful side is not affected. The track
-    averaged the difference of the two over topics that have both helpful and harmful documents.
+    For most topics, the track also compared the best documents with each other and ranked them, in the
+    resulting order, above code 4. The labels do not contain this information, so helpful
+    compatibility with this order differs from the official values for those topics. For the official
+    values, use the track's graded qrels as the label and ``HelpfulCompat`` without an order. Harmful
+    compatibility is not affected. The track averaged the difference of the two over topics with both
+    helpful and harmful documents.
 
-    The order departs from the partial order of tuples on purpose: an incorrect document is worse
-    than one that is not useful, and the worse the more useful it seems.
+    The order deliberately violates the partial order of tuples: an incorrect document is worse
+    than a document that is not useful, and the more useful it seems, the worse.
 
     References
     ----------
@@ -347,6 +349,6 @@ def trec_misinfo_2022() -> Order:
     return _order("trec-misinfo-2022", {"relevance": Aspect(2), "correctness": _CORRECTNESS}, weigh)
 
 
-# Measure strings know an order by its name once it is made.
+# Creating an order registers its name for measure strings.
 for _make in (trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022):
     _make()
