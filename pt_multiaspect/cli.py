@@ -1,4 +1,4 @@
-"""The command line: evaluate run files, list the measures, show a demonstration."""
+"""Command-line interface: evaluate run files, list the measures, show a demonstration."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ example:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="pt-multiaspect", description="Evaluate rankings by several aspects of their documents."
+        prog="pt-multiaspect", description="Evaluate rankings on several aspects of their documents."
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -44,39 +44,40 @@ def _parser() -> argparse.ArgumentParser:
         action="extend",
         required=True,
         metavar="ASPECT=FILE",
-        help="a TREC qrels file per aspect (plain or .gz); a single FILE judges the relevance",
+        help="one TREC qrels file per aspect (plain or .gz); a single FILE without ASPECT contains relevance",
     )
     run.add_argument(
         "--measure",
         action="append",
         required=True,
         metavar="MEASURE",
-        help="an ir-measures or trec_eval name, may be repeated; 'pt-multiaspect measures' lists ours",
+        help="an ir-measures or trec_eval name; may be repeated ('pt-multiaspect measures' lists the measures "
+        "of this package)",
     )
-    run.add_argument("--perquery", action="store_true", help="print a line per query instead of the means")
+    run.add_argument("--perquery", action="store_true", help="print one line per query instead of the means")
     run.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
-    run.add_argument("--jobs", type=int, default=1, metavar="N", help="how many processes evaluate runs")
+    run.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes (default: 1)")
     run.add_argument("runs", nargs="+", metavar="RUN", help="a TREC run file, plain or .gz")
     commands.add_parser("measures", help="list the measures and their parameters")
-    commands.add_parser("demo", help="show what the package is for on a small test collection")
+    commands.add_parser("demo", help="demonstrate the package on a small test collection")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command-line interface.
 
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments; those of the process by default.
+        The arguments. By default, the arguments of the process.
 
     Returns
     -------
     int
-        The exit code: 0, or 2 for faulty input.
+        The exit code: 0, or 2 if the input is invalid.
     """
     arguments = _parser().parse_args(argv)
-    # A cp1252 console cannot show τ: print a question mark instead of failing (stderr never fails).
+    # A cp1252 console cannot show τ: print a question mark instead of raising (stderr never raises).
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -94,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MultiAspectError as error:
         print(f"pt-multiaspect: error: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
         sys.stderr.close()
     return 0
 
@@ -112,11 +113,13 @@ def _qrels_files(given: Sequence[str]) -> dict[str, str]:
         aspect, separator, path = item.partition("=")
         if not (separator and aspect and path):
             raise MultiAspectError(
-                f"--qrels takes ASPECT=FILE for every aspect, not {item!r}; if that is a run, put the runs after "
-                "another option or after --"
+                f"--qrels: expected ASPECT=FILE for every aspect, got {item!r}; if this is a run, put the runs "
+                "after another option or after --"
             )
         if aspect in files:
-            raise MultiAspectError(f"--qrels gives two files for the aspect {aspect}: {files[aspect]} and {path}")
+            raise MultiAspectError(
+                f"--qrels: expected one file for the aspect {aspect}, got two: {files[aspect]} and {path}"
+            )
         files[aspect] = path
     return files
 
@@ -149,7 +152,7 @@ def _describe(name: str, param: Param) -> str:
 
 
 def list_measures() -> str:
-    """Return the measures with what they compute, their source and parameters, as text."""
+    """Return a text that lists the measures with a description, their source and their parameters."""
     entries = []
     for measure in ALL:
         parameters = [
@@ -164,4 +167,4 @@ def list_measures() -> str:
         entries.append(
             "\n".join([f"{measure.NAME}  {measure.SHORT_DESC}", f"    ({measure.CITATION})", *parameters])
         )
-    return "\n\n".join([*entries, "Every measure of ir-measures works beside these, and as their base."])
+    return "\n\n".join([*entries, "All measures of ir-measures can be used as well, also as a base."])

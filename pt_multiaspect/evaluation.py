@@ -1,4 +1,4 @@
-"""Many runs against one set of judgments, in one long frame."""
+"""Evaluation of several runs against the same qrels."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ def evaluate(
     n_jobs: int = 1,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Evaluate runs by any measures, those of this package and of ir-measures side by side.
+    """Evaluate runs with measures of this package and of ir-measures.
 
     Parameters
     ----------
     runs : mapping of str to run, sequence of runs, or run
-        A run is a DataFrame with ``qid docno score``, a path of a TREC run file, or a dict
-        ``{qid: {docno: score}}``. Runs in a sequence are named by their file, or "run 1", "run 2" etc.
+        A run is a DataFrame with columns ``qid docno score``, the path of a TREC run file, or a dict
+        ``{qid: {docno: score}}``. Runs in a sequence are named after their file, or "run 1", "run 2" etc.
     qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels, a numeric column per aspect; see `Judgments`. Read files with
-        `read_qrels`.
+        Wide qrels with one numeric column per aspect; see `Judgments`. Use `read_qrels` to read
+        files.
     measures : measure, str, sequence of these or mapping
         Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
-        of ir-measures are computed on the aspect relevance. A mapping is ``{label: measure}``; the labels
-        are used in the column `measure`.
+        of ir-measures are computed on the aspect relevance. A mapping is ``{label: measure}``; its labels
+        appear in the column `measure`.
     n_jobs : int, default 1
-        How many processes evaluate runs side by side, as in joblib.
+        Number of processes that evaluate runs in parallel, as in joblib.
     progress : bool, default True
         Whether to show a progress bar over the runs.
 
     Returns
     -------
     DataFrame
-        Columns ``name qid measure value``, a row per run, measure and judged query. Queries that
-        a run misses count as empty rankings. `aggregate` makes the table of means. ``attrs["measures"]``
-        has the measures by their labels, for `aggregate`.
+        Columns ``name qid measure value`` with one row per run, measure and judged query. Queries
+        missing from a run count as empty rankings. Use `aggregate` for mean values. ``attrs["measures"]``
+        contains the measures by label, for `aggregate`.
 
     Raises
     ------
     MultiAspectError
-        If a run shares no query with the qrels, or input is faulty.
+        If a run has no query in common with the qrels, or the input is invalid.
 
     Examples
     --------
@@ -78,7 +78,9 @@ def evaluate(
     from tqdm.auto import tqdm
 
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise MultiAspectError(f"n_jobs is a number of processes, or negative as in joblib, not {n_jobs!r}")
+        raise MultiAspectError(
+            f"n_jobs: expected a number of processes, or a negative integer as in joblib, got {n_jobs!r}"
+        )
     labelled = list(parse_all(measures).items())
     named = named_runs(runs)
     judgments = Judgments.of(qrels)
@@ -97,22 +99,22 @@ def aggregate(
     perquery: pd.DataFrame,
     measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str] | None = None,
 ) -> pd.DataFrame:
-    """Aggregate a long frame over queries: a row per run, a column per measure.
+    """Aggregate a long frame over queries, with one row per run and one column per measure.
 
     Parameters
     ----------
     perquery : DataFrame
-        What `evaluate`, or ``pt.Experiment(perquery=True)``, returns.
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``.
     measures : measure, str, sequence of these or mapping, optional
-        The measures of the frame, as for `evaluate`. By default those that `evaluate` has recorded in
+        The measures of the frame, as for `evaluate`. By default, the measures recorded by `evaluate` in
         ``perquery.attrs["measures"]``; see Notes.
 
     Returns
     -------
     DataFrame
-        Columns ``name`` and the labels of the measures, both in the order they come in. Each measure is
-        aggregated its own way: the mean for most, the sum for counts such as NumRet, the geometric mean
-        for GMAP.
+        Columns ``name`` and the labels of the measures, with runs and measures in the order of the frame.
+        Each measure defines its aggregation: the mean for most, the sum for counts such as NumRet, the
+        geometric mean for GMAP.
 
     Raises
     ------
@@ -122,14 +124,15 @@ def aggregate(
     Warns
     -----
     MultiAspectWarning
-        If a recorded measure cannot be read any more, so that the mean is taken.
+        If a recorded measure can no longer be parsed, so its values are averaged.
 
     Notes
     -----
-    The record stays with the frame when pandas selects, sorts, copies or pickles it, and when frames with
-    equal records are concatenated. From Parquet files it comes back as text. CSV files, ``DataFrame.merge`` and
-    concatenating frames of different measures lose it. Without a record, a label that is a measure's
-    name is aggregated as that measure, and any other by the mean: give `measures` if that is not what you want.
+    The record is kept when pandas selects, sorts, copies or pickles the frame, and when frames with equal
+    records are concatenated. Parquet files restore it as text. It is lost in CSV files, by
+    ``DataFrame.merge`` and when frames with different measures are concatenated. Without a record, a label
+    that is the name of a measure is aggregated as that measure, and the values of any other label are averaged:
+    pass `measures` if this is not intended.
 
     Examples
     --------
@@ -147,8 +150,8 @@ def aggregate(
     missing = [column for column in COLUMNS if column not in perquery.columns]
     if missing:
         raise MultiAspectError(
-            f"a long frame has the columns {choices(COLUMNS)}; {choices(missing)} is missing among "
-            f"{choices(perquery.columns)}"
+            f"expected a long frame with the columns {choices(COLUMNS)}, got {choices(perquery.columns)} "
+            f"({choices(missing)} is missing)"
         )
     check_distinct_columns(perquery, "a long frame")
     known = recorded(perquery, measures)
@@ -165,7 +168,7 @@ def aggregate(
 def _evaluate(
     name: str, run: object, judgments: Judgments, labelled: list[tuple[str, AnyMeasure]]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The long frame of one run, and the warnings, which other processes cannot give."""
+    """Return the long frame of one run, and the warnings, which worker processes cannot show."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         table = _table(name, run, judgments, labelled)
@@ -176,7 +179,7 @@ def _evaluate(
 
 
 def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, AnyMeasure]]) -> pd.DataFrame:
-    """The long frame of one run."""
+    """Return the long frame of one run."""
     run, rankings = join(name, run, judgments)
     foreign = {measure for _, measure in labelled if not supports(measure)}
     elsewhere = _standard(foreign, run, judgments) if foreign else {}
@@ -197,7 +200,7 @@ def _standard(measures: set[AnyMeasure], run: object, judgments: Judgments) -> d
     fraction = first_fraction(labels)
     if fraction is not None:
         raise MultiAspectError(
-            f"ir-measures takes whole relevance labels only, but there is {fraction:g}; "
-            f"On(base=...) computes {choices(sorted(map(str, measures)))} on such labels where it can"
+            f"ir-measures supports integer relevance labels only, got {fraction:g}; use On(base=...) to compute "
+            f"{choices(sorted(map(str, measures)))} on such labels, where possible"
         )
     return by_ir_measures(measures, judgments, labels, run_frame(run))

@@ -313,7 +313,7 @@ def test_no_query_in_common_warns_once() -> None:
     measures = (TOMA(aspects=BOTH), CAM(aspects=BOTH), TOMA(aspects=BOTH) @ 10)
     found, message = warned(lambda: [values(measure, run=other) for measure in measures])
     assert found == [{"q1": 0.0, "q2": 0.0}] * 3
-    for part in ("no query of the run has judgments", "empty ranking", "spell their query ids"):
+    for part in ("the run and the qrels have no query in common", "empty ranking", "the same query ids"):
         assert part in message
 
 

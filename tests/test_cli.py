@@ -98,7 +98,8 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, change, parts):
 
 
 @pytest.mark.parametrize(
-    ("qrels", "part"), [(["relevance=a", "b.run"], "b.run"), (["relevance=a", "relevance=b"], "two files")]
+    ("qrels", "part"),
+    [(["relevance=a", "b.run"], "b.run"), (["relevance=a", "relevance=b"], "one file for the aspect relevance")],
 )
 def test_bad_qrels_option(files, capsys, qrels, part):
     assert main(["evaluate", "--qrels", *qrels, "--measure", "map", str(files / "a.run")]) == 2

@@ -444,7 +444,7 @@ def test_combinations_are_those_of_their_parts() -> None:
         assert values[qid, str(parts["relevance"])] == pytest.approx(plain[qid, "nDCG@10"], abs=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:lower values")
+@pytest.mark.filterwarnings("ignore:.* is lower-is-better")
 @pytest.mark.parametrize("measure", [*ALL, *DECLARED], ids=str)
 def test_measures_parse_from_what_they_print(measure: Measure) -> None:
     for parsed in (ir_measures.parse_measure(str(measure)), *ir_measures.parse_trec_measure(str(measure))):

@@ -100,7 +100,7 @@ def test_counts_are_summed_and_names_keep_their_order(collection):
     ("runs", "measures", "parts"),
     [
         ({}, "map", ["no run"]),
-        ({"a": {"q0": {"d0": 1.0}}}, [], ["no measure"]),
+        ({"a": {"q0": {"d0": 1.0}}}, [], ["at least one measure", "got none"]),
         ({"a": {"zz": {"d0": 1.0}}}, "map", ["run a", "no query in common", "q0", "zz"]),
         ({"a": {"q0": {"d0": float("nan")}}}, "map", ["run a", "d0", "q0", "nan"]),
         ({"a": {"d0": 1.0}}, "map", ["run 1", "no query in common", "a"]),
@@ -120,7 +120,7 @@ def test_bad_input(collection, runs, measures, parts):
 
 def test_standard_measures_on_fractional_relevance_say_what_to_do(collection):
     qrels = collection[0].assign(label=lambda f: f["label"] / 2)
-    with pytest.raises(MultiAspectError, match=r"whole relevance labels only.*On\(base"):
+    with pytest.raises(MultiAspectError, match=r"integer relevance labels only.*On\(base"):
         evaluate(collection[1], qrels, [nDCG @ 5], progress=False)
 
 

@@ -128,9 +128,7 @@ def _parse(base: object) -> Base:
     reason = getattr(base, "NOT_A_BASE", None)
     if reason is not None:
         raise MultiAspectError(f"{base} cannot be a base: {reason}")
-    if isinstance(base, Base):
-        return base
-    if not isinstance(base, Measure):
+    if not hasattr(base, "SUPPORTED_PARAMS"):
         raise MultiAspectError(f"expected an ir-measures measure or its name as base, got {base!r}")
     check_params(base, "the base ")
     return as_base(base)

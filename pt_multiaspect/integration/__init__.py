@@ -1,1 +1,1 @@
-"""The doors to ir-measures and PyTerrier: measure strings, the provider, names in experiments."""
+"""Integration with ir-measures and PyTerrier: measure strings, the provider, names in experiments."""

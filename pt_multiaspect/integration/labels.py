@@ -1,4 +1,4 @@
-"""Which measures the labels of a long frame stand for, recorded in its ``attrs``."""
+"""The measures that the labels of a long frame refer to, recorded in its ``attrs``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .parsing import parse, parse_all
 
 __all__ = ["lower_is_better", "record", "recorded"]
 
-#: Where a frame has the record.
+#: Key of the record in ``DataFrame.attrs``.
 _KEY = "measures"
 
 
 class _Recorded(str):
-    """What a measure prints, so that files take it, and the measure itself."""
+    """The string form of a measure, which can be written to files, with the measure itself."""
 
     measure: ir_measures.Measure
 
@@ -38,7 +38,7 @@ class _Recorded(str):
 
 
 def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure]) -> None:
-    """Write into the frame which measures its labels stand for."""
+    """Record in the frame which measures its labels refer to."""
     perquery.attrs[_KEY] = {label: _Recorded(measure) for label, measure in labelled.items()}
 
 
@@ -48,19 +48,19 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
     Parameters
     ----------
     perquery : DataFrame
-        With a column ``measure``.
+        A frame with a column ``measure``.
     measures : optional
-        The measures in any form `parse_all` takes, instead of those recorded.
+        Measures in any form accepted by `parse_all`, used instead of the recorded measures.
 
     Returns
     -------
     dict of str to Measure or None
-        By label, for every label of the frame; None if nothing is known of it.
+        The measure of every label of the frame, or None if unknown.
 
     Raises
     ------
     MultiAspectError
-        If `measures` lacks a label of the frame.
+        If `measures` does not contain all labels of the frame.
     """
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
@@ -68,8 +68,8 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
         missing = [label for label in labels if label not in given]
         if missing:
             raise MultiAspectError(
-                f"the long frame has the measures {choices(labels)}, but measures= lacks {choices(missing)}; "
-                f"it has {choices(given)}"
+                f"measures= lacks {choices(missing)}: expected all measures of the long frame ({choices(labels)}), "
+                f"got {choices(given)}"
             )
         return {label: given[label] for label in labels}
     written = perquery.attrs.get(_KEY)
@@ -81,15 +81,16 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
         measure = text.measure if isinstance(text, _Recorded) else _read(label if text is None else text)
         if measure is None and text is not None:
             warn_once(
-                f"{label} is recorded as the measure {text}, which cannot be read here, so its mean is taken and "
-                "higher values count as better; give measures={label: measure}, or import or declare what it needs"
+                f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "
+                "and higher values count as better; pass measures={label: measure}, or import or declare what the "
+                "measure requires"
             )
         known[label] = measure
     return known
 
 
 def _read(text: object) -> ir_measures.Measure | None:
-    """The measure of a name, or None."""
+    """Return the measure that a name refers to, or None."""
     try:
         members = parse(str(text))
     except MultiAspectError:
@@ -98,5 +99,5 @@ def _read(text: object) -> ir_measures.Measure | None:
 
 
 def lower_is_better(measure: ir_measures.Measure | None) -> bool:
-    """Tell whether lower values of a measure are better; of measures nobody knows, higher values are."""
+    """Return whether lower values of a measure are better (False if the measure is unknown)."""
     return bool(getattr(measure, "lower_is_better", False))

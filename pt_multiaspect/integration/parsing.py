@@ -1,4 +1,4 @@
-"""Measures as users give them: objects, names of ir-measures or trec_eval, several of these, and labels."""
+"""Parsing of measures given as objects, ir-measures or trec_eval names, sequences or labelled mappings."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .provider import supports
 
 __all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all", "trec_names"]
 
-#: Marks a function that reads ir-measures names too, and holds the one that does not.
+#: Attribute of a patched parser that also reads ir-measures names; its value is the original parser.
 TREC_NAMES_ONLY = "trec_names_only"
 
-#: The names of the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval.
+#: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval.
 TRACK_NAMES: dict[str, ir_measures.Measure] = {
     "nlre": NLRE,
     "cam": CAM(base="nDCG"),
@@ -27,19 +27,19 @@ TRACK_NAMES: dict[str, ir_measures.Measure] = {
     "nwcs": NWCS(ideal="judged"),
 }
 
-#: Reads the names of trec_eval, and no others.
+#: The parser for trec_eval names only.
 trec_names: Callable[[str], list[ir_measures.Measure]] = getattr(
     ir_measures.parse_trec_measure, TREC_NAMES_ONLY, ir_measures.parse_trec_measure
 )
 
 
 def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
-    """Read a measure given as an object, a trec_eval name or an ir-measures name.
+    """Parse a measure given as an object, a trec_eval name or an ir-measures name.
 
     Parameters
     ----------
     measure : ir_measures.Measure or str
-        Such as ``nDCG @ 10``, ``"map"``, ``"nDCG@10"`` or ``"TOMA(distance='manhattan')@10"``.
+        For example ``nDCG @ 10``, ``"map"``, ``"nDCG@10"`` or ``"TOMA(distance='manhattan')@10"``.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     Raises
     ------
     MultiAspectError
-        If there is no such measure, or its parameters are not possible.
+        If the measure is unknown or its parameters are invalid.
 
     Examples
     --------
@@ -80,26 +80,27 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
 
 
 def _check_trec_name(text: str) -> None:
-    """Refuse a trec_eval name with something after it, such as ``ndcg_cut_10@5``, which ir-measures ignores."""
+    """Reject a trec_eval name followed by other text, such as ``ndcg_cut_10@5``, which ir-measures ignores."""
     import pytrec_eval
 
     known = sorted(pytrec_eval.supported_measures, key=len, reverse=True)
     start = re.match(rf"(?:{'|'.join(map(re.escape, known))})[._]\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*", text)
     if start is not None and start.end() < len(text):
         raise MultiAspectError(
-            f"cannot read the measure {text[:80]!r}: {text[start.end() :][:20]!r} follows trec_eval's name "
-            f"{start.group()[:80]!r}"
+            f"cannot read the measure {text[:80]!r}: unexpected {text[start.end() :][:20]!r} after the trec_eval "
+            f"name {start.group()[:80]!r}"
         )
 
 
 def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
-    """Read one measure or several, by the labels they go by.
+    """Parse one or more measures and label them.
 
     Parameters
     ----------
     measures : measure, str, iterable of these, or mapping of str to measure or str
-        Measures as `parse` takes them; one that is there twice counts once. A mapping is
-        ``{label: measure}``. Otherwise strings are their own labels, and objects go by what they print.
+        Measures in any form accepted by `parse`. Duplicates are dropped. A mapping is
+        ``{label: measure}``. Otherwise strings are their own labels, and objects are labelled with
+        their string form.
 
     Returns
     -------
@@ -108,7 +109,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     Raises
     ------
     MultiAspectError
-        If no measure is given, one cannot be read, or a label stands for several measures.
+        If no measure is given, a measure cannot be parsed, or a label refers to several measures.
 
     Examples
     --------
@@ -123,13 +124,13 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
         for label, measure in measures.items():
             if not isinstance(label, str):
                 raise MultiAspectError(
-                    f"a mapping of measures is {{label: measure}} with strings as labels, got {label!r} as a label"
+                    f"measures: expected a mapping {{label: measure}} with string labels, got the label {label!r}"
                 )
             members = parse(measure)
             if len(members) > 1:
                 raise MultiAspectError(
-                    f"{label!r} is the label of one measure, but {measure!r} stands for {len(members)}: "
-                    f"{choices(members[:3])}, …; give each a label of its own"
+                    f"expected one measure for the label {label!r}, but {measure!r} expands to {len(members)}: "
+                    f"{choices(members[:3])}, …; label each of them"
                 )
             labelled[label] = members[0]
     else:
@@ -142,31 +143,32 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
                 other = labelled.setdefault(label, member)
                 if other != member or type(other) is not type(member):
                     raise MultiAspectError(
-                        f"two different measures go by {label!r}; give labels, {{'one': ..., 'other': ...}}"
+                        f"two different measures have the label {label!r}; pass a mapping with distinct labels, "
+                        "{'one': ..., 'other': ...}"
                     )
     if not labelled:
-        raise MultiAspectError("no measure was given")
+        raise MultiAspectError("expected at least one measure, got none")
     return labelled
 
 
 def as_measure(measure: ir_measures.Measure) -> Measure:
-    """Give any measure the methods of this package's measures.
+    """Convert any measure to a measure of this package.
 
     Parameters
     ----------
     measure : ir_measures.Measure
-        A measure of this package, which is returned as it is, or any other.
+        Any measure. Measures of this package are returned unchanged.
 
     Returns
     -------
     Measure
-        `On` relevance of another measure, with the same values as by ir-measures. Those that count documents
-        from relevance 1 on do so whatever threshold the aspect declares.
+        For other measures, `On` relevance, with the same values as in ir-measures. Binary measures that
+        count documents with relevance 1 or higher do so whatever threshold the aspect declares.
 
     Raises
     ------
     MultiAspectError
-        If `On` has other values than ir-measures: RBP without ``rel``, and ERR.
+        If the values of `On` differ from ir-measures: RBP without ``rel``, and ERR.
 
     Examples
     --------
@@ -179,13 +181,13 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
         return measure
     if isinstance(measure, type(ERR)):
         raise MultiAspectError(
-            f"{measure} takes 4 as the highest grade in ir-measures, but the highest grade of "
-            f"the aspect as a base; give On(base={str(measure)!r}) for the latter"
+            f"{measure} uses 4 as the highest grade in ir-measures, but the highest grade of the aspect "
+            f"as a base; pass On(base={str(measure)!r}) for the latter"
         )
     if isinstance(measure, type(RBP)) and "rel" not in measure.params:
         raise MultiAspectError(
-            f"{measure} is graded in ir-measures, but binary as a base; say from which relevance on documents "
-            "count, as in RBP(rel=1)"
+            f"{measure} is graded in ir-measures, but binary as a base; specify the lowest grade that counts as "
+            "relevant, as in RBP(rel=1)"
         )
     rel = measure.SUPPORTED_PARAMS.get("rel")
     if rel is not None and "rel" not in measure.params and rel.default == 1:

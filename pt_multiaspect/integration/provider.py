@@ -1,4 +1,4 @@
-"""The door to ir-measures: a provider that knows no single measure by name."""
+"""The provider that makes the measures available in ir-measures."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def supports(measure: object) -> TypeGuard[Measure]:
 
 
 class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
-    """Evaluates any number of runs against qrels that are prepared once."""
+    """Evaluates any number of runs against the same qrels, which are prepared once."""
 
     def __init__(self, measures: Iterable[Measure], qrels: object) -> None:
-        # ir-measures hands over a set, whose order changes from process to process.
+        # ir-measures passes a set, whose order differs between processes.
         ordered = sorted(set(measures), key=str)
         self.judgments = Judgments.of(qrels)
         super().__init__(ordered, self.judgments.qids.tolist())
 
     def iter_calc(self, run: object) -> Iterator[Metric]:
-        """Yield a value for every measure and every judged query, also those the run lacks."""
+        """Yield a value for every measure and every judged query, including queries missing from the run."""
         return self._iter_calc(run)
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
         rankings = Rankings(run, self.judgments)
         if rankings.n_rows and not rankings.n_common:
             warn_once(
-                "no query of the run has judgments, so every judged query counts as an empty ranking; check "
-                "that run and qrels are of the same collection and spell their query ids alike",
+                "the run and the qrels have no query in common; all judged queries are scored as empty rankings. "
+                "Check that both are for the same collection and use the same query ids",
                 key="no query in common",
             )
         for measure in self.measures:
@@ -50,12 +50,12 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
 
 
 class MultiAspectProvider(Provider):  # type: ignore[misc]
-    """Serves the measures of this package to ir-measures."""
+    """Provides the measures of this package to ir-measures."""
 
     NAME = "multiaspect"
 
     def supports(self, measure: object) -> bool:
-        """Tell whether `measure` is one of this package, by its class."""
+        """Return whether `measure` is a measure of this package (an instance of its base class)."""
         if not supports(measure):
             return False
         measure.validate_params()
@@ -65,7 +65,7 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
         return MultiAspectEvaluator(measures, qrels)
 
     def qrel_inputs(self, measures: Iterable[Measure]) -> list[str]:
-        """The qrels columns needed beside the identifiers: the aspects that measures name."""
+        """Return the required qrels columns: the identifiers and the aspects of the measures."""
         columns: dict[str, None] = {"query_id": None, "doc_id": None}
         for measure in sorted(measures, key=str):
             columns.update(dict.fromkeys(measure.spec or ("relevance",)))
@@ -73,10 +73,10 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Make the measures known to ir-measures; doing so again changes nothing.
+    """Register the measures with ir-measures. Repeated calls have no effect.
 
-    A name that another package has registered stays that package's: a warning says so, as
-    this runs when PyTerrier is imported and must not fail.
+    Names already registered by another package are not replaced. This issues a warning rather than an
+    error, because the function runs when PyTerrier is imported and must not fail.
     """
     registry = ir_measures.measures.registry
     for measure in ALL:
@@ -85,8 +85,8 @@ def register() -> None:
             ir_measures.measures.register(measure)
         elif taken is not measure:
             warn_once(
-                f"another package has registered the measure {measure.NAME} with ir-measures and keeps it; "
-                f"use the object pt_multiaspect.{measure.NAME} rather than the name"
+                f"another package has already registered a measure {measure.NAME} with ir-measures, which is not "
+                f"replaced; use the object pt_multiaspect.{measure.NAME} instead of the name"
             )
     providers = ir_measures.DefaultPipeline.providers
     if not any(isinstance(provider, MultiAspectProvider) for provider in providers):

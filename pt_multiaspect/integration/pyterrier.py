@@ -1,8 +1,8 @@
-"""String names where PyTerrier reads them.
+"""Measure names as strings in PyTerrier.
 
-`pt.Experiment`, `pt.GridScan` and `pt.GridSearch` read strings by
-`ir_measures.parse_trec_measure`, which knows the names of trec_eval only. Here it learns to fall
-back on the names of ir-measures, so that ``"nDCG@10"`` and ``"TOMA@10"`` work beside ``"map"``.
+`pt.Experiment`, `pt.GridScan` and `pt.GridSearch` parse strings with
+`ir_measures.parse_trec_measure`, which accepts trec_eval names only. This module patches that function
+to accept ir-measures names as well, so ``"nDCG@10"`` and ``"TOMA@10"`` work like ``"map"``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def _parse_any_name(measure: str) -> list[ir_measures.Measure]:
     for member in parsed:
         if lower_is_better(member):
             warn_once(
-                f"lower values of {member} are better, but PyTerrier assumes the opposite: pt.GridSearch and "
+                f"{member} is lower-is-better, but PyTerrier assumes that higher is better: pt.GridSearch and "
                 "pt.KFoldGridSearch select the highest value, and highlight= of pt.Experiment marks it; select the "
-                "lowest value yourself, as from the table of pt.GridScan"
+                "lowest value yourself, for example from the table of pt.GridScan"
             )
     return parsed
 
@@ -38,11 +38,11 @@ setattr(_parse_any_name, TREC_NAMES_ONLY, trec_names)
 
 
 def install() -> None:
-    """Let PyTerrier read ir-measures names; doing so again changes nothing.
+    """Patch PyTerrier's parser to accept ir-measures names. Repeated calls have no effect.
 
     Examples
     --------
-    Importing the package does this:
+    This is called when the package is imported:
 
     >>> from pt_multiaspect.integration import pyterrier
     >>> pyterrier.install()
@@ -57,7 +57,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Take `install` back, unless another package has wrapped the function since.
+    """Undo `install`, unless another package has wrapped the function since.
 
     Examples
     --------
