@@ -422,7 +422,7 @@ def test_a_metric_of_other_rows_is_noticed(health: Collection, retrieve: Any, fe
     learner = lightgbm.LGBMRanker(n_estimators=3, verbose=-1, n_jobs=1)
     pipeline = retrieve >> features
     pipeline >>= pt.ltr.apply_learned_model(learner, form="ltr", fit_kwargs={"eval_metric": metric})
-    with pytest.raises(MultiAspectError, match=f"a validation set of {len(judged)} rows but is asked about"):
+    with pytest.raises(MultiAspectError, match=f"validation set of {len(judged)} rows, got"):
         pipeline.fit(train, labels, valid, labels)
 
 

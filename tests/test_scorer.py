@@ -466,21 +466,30 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "too few columns": ({"y": np.zeros(4)}, "y has 1 columns, but there are 2 aspects: relevance, credibility"),
     "columns of another name": (
         {"y": FRAME4.rename(columns={"credibility": "mood"})},
-        "y has no column for the aspect credibility; it has relevance, mood",
+        "y has no column for the aspect credibility; its columns are relevance, mood",
     ),
-    "three dimensions": ({"y": np.zeros((4, 2, 1))}, "y has 3 dimensions"),
-    "complex labels": ({"y": Y4 + 0j}, "Complex data not supported: y has the type complex128"),
+    "three dimensions": (
+        {"y": np.zeros((4, 2, 1))},
+        "y: expected one column of labels per aspect, got 3 dimensions",
+    ),
+    "complex labels": ({"y": Y4 + 0j}, "Complex data not supported: expected real labels in y, got complex128"),
     "label above the scale": ({"y": Y4 * 2}, "has the relevance label 4, which is above the top grade"),
-    "short qid": ({"qid": ["a", "a", "b"]}, "qid has the shape (3,), but there are 4 rows of y"),
-    "long qid": ({"qid": list("aabbc")}, "qid has the shape (5,), but there are 4 rows of y"),
-    "qid of two columns": ({"qid": np.zeros((4, 2))}, "qid has the shape (4, 2), but there are 4 rows of y"),
+    "short qid": ({"qid": ["a", "a", "b"]}, "qid: expected one value for each of 4 rows of y, got shape (3,)"),
+    "long qid": ({"qid": list("aabbc")}, "qid: expected one value for each of 4 rows of y, got shape (5,)"),
+    "qid of two columns": (
+        {"qid": np.zeros((4, 2))},
+        "qid: expected one value for each of 4 rows of y, got shape (4, 2)",
+    ),
     "missing qid": ({"qid": ["a", "a", None, "b"]}, "row 2"),
     "no qid": ({"qid": None}, "needs the query of every row"),
     "NaN predictions": ({"estimator": _answer([1, NAN, NAN, 2])}, "2 of 4 predictions are NaN"),
-    "two columns of predictions": ({"estimator": _answer(Y4)}, "predictions have the shape (4, 2)"),
-    "too few predictions": ({"estimator": _answer([1, 2])}, "2 predictions for 4 rows of y"),
-    "no rows": ({"X": X4[:0], "y": Y4[:0], "qid": []}, "there are 0 rows"),
-    "no such response": ({"response_method": "predict_proba"}, "FirstFeature has no predict_proba"),
+    "two columns of predictions": (
+        {"estimator": _answer(Y4)},
+        "predictions: expected one score for each of 4 rows, got shape (4, 2)",
+    ),
+    "too few predictions": ({"estimator": _answer([1, 2])}, "expected 4 predictions, one per row of y, got 2"),
+    "no rows": ({"X": X4[:0], "y": Y4[:0], "qid": []}, "expected at least one row to evaluate"),
+    "no such response": ({"response_method": "predict_proba"}, "FirstFeature has no method predict_proba"),
 }
 
 
@@ -498,18 +507,21 @@ def test_bad_input_fails_with_its_numbers(case: str) -> None:
 
 
 def test_unnamed_columns_are_refused() -> None:
-    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; give aspects=\[...\] with 2 names"):
+    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; pass aspects=\[...\] with 2 names"):
         ma.ranking_scorer(CAM @ 5)(FirstFeature(), X4, Y4, qid=QID4)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ma.ranking_scorer("P"), "a scorer has one measure; 'P' names"),
+        (lambda: ma.ranking_scorer("P"), "expected one measure, but 'P' expands to"),
         (lambda: ma.ranking_scorer("nix@3"), "unknown measure 'nix'; the nearest names are"),
         (lambda: ma.ranking_scorer(P), "P"),
         (lambda: ma.ranking_scorer(3), "expected a measure or a string such as 'nDCG@10' or 'map', got 3 (int)"),
-        (lambda: ma.ranking_scorer(TOMA, response_method="nix"), "unknown response_method 'nix'; choose predict"),
+        (
+            lambda: ma.ranking_scorer(TOMA, response_method="nix"),
+            "response_method: expected predict, decision_function, predict_proba, got 'nix'",
+        ),
     ],
 )
 def test_scorers_that_cannot_be(make: Callable[[], Any], message: str) -> None:
@@ -565,9 +577,11 @@ def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: An
 def test_a_failing_fold_is_raised_or_scored_as_asked(table: Table) -> None:
     _, Y = _as_level_of_y(table)
     given_ = {"groups": table.qid, "scoring": SCORERS["toma"], "cv": CV}
-    with pytest.raises(MultiAspectError, match=r"predictions have the shape \(\d+, 2\)"):
+    with pytest.raises(
+        MultiAspectError, match=r"predictions: expected one score for each of \d+ rows, got shape \(\d+, 2\)"
+    ):
         cross_validate(Ridge(), table.X, Y, error_score="raise", **given_)
-    with pytest.warns(UserWarning, match="predictions have the shape"):
+    with pytest.warns(UserWarning, match="predictions: expected one score for each of"):
         result = cross_validate(Ridge(), table.X, Y, error_score=-1.0, **given_)
     assert (result["test_score"] == -1.0).all()
 
@@ -656,7 +670,7 @@ def test_searches_take_frames_of_polars(table: Table) -> None:
 
 def test_several_columns_without_names_need_aspects(table: Table) -> None:
     # The order of the columns of an array is not known to be that of the measure's aspects.
-    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; give aspects="):
+    with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; pass aspects="):
         ma.ranking_scorer(CAM(aspects=ASPECTS))(FirstFeature(), table.X, table.Y.to_numpy(), qid=table.qid)
 
 

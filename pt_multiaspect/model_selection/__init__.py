@@ -1,6 +1,6 @@
-"""Choosing and training models by multi-aspect measures: scikit-learn, boosters, PyTerrier's learning to rank.
+"""Model selection and learning to rank with multi-aspect measures: scikit-learn, gradient boosting, PyTerrier.
 
-The names are imported when they are used, so that the package does not import scikit-learn.
+Names are imported on first use, so importing the package does not import scikit-learn.
 """
 
 from __future__ import annotations

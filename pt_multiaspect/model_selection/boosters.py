@@ -1,4 +1,4 @@
-"""Measures as evaluation metrics of gradient boosting, for early stopping."""
+"""Measures as evaluation metrics of gradient boosting libraries, for early stopping."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ class _Metric:
         self._measure = scorer.measure_on(self._rows)
         self._check_labels = check_labels
         self._checked: NDArray[np.float64] | None = None
-        # Early stopping looks metrics up by name, in LightGBM < 4.6 by what follows the last blank.
+        # Early stopping looks metrics up by name; LightGBM < 4.6 uses the part after the last blank.
         self.__name__ = "".join((name or str(scorer.measure)).split())
 
     def _value(self, scores: Any, labels: Any = None, group: Any = None) -> float:
         scores = np.asarray(scores)
         if len(scores) != len(self._rows):
             raise MultiAspectError(
-                f"the metric {self.__name__} was made for a validation set of {len(self._rows)} rows but is asked "
-                f"about {len(scores)}: evaluate on that set only, not on the training set too"
+                f"metric {self.__name__}: expected predictions for its validation set of {len(self._rows)} rows, "
+                f"got {len(scores)}; evaluate on that set only, not on the training set"
             )
         sizes = self._rows.group_sizes
         if group is not None and list(group) != sizes:
             raise MultiAspectError(
-                f"the metric {self.__name__} was made for {len(sizes)} queries of {_shown(sizes)} rows but is "
-                f"asked about {len(group)} of {_shown(list(group))}: make it of the rows of the evaluation set, in "
-                "their order"
+                f"metric {self.__name__}: expected {len(sizes)} queries with {_shown(sizes)} rows, got "
+                f"{len(group)} with {_shown(list(group))}; create the metric from the rows of the evaluation set, "
+                "in the same order"
             )
         if self._check_labels and labels is not None:
             self._check(np.asarray(labels, dtype=np.float64))
         return self._rows.evaluate(self._measure, scores)
 
     def _check(self, labels: NDArray[np.float64]) -> None:
-        """Refuse labels of the evaluation set that show that its rows are in another order."""
+        """Raise an error if the labels of the evaluation set show that its rows are in another order."""
         if self._checked is not None and np.array_equal(labels, self._checked):
             return
         if not self._rows.agree_with(labels, self._measure):
             raise MultiAspectError(
-                f"the labels of the evaluation set do not match those of the metric {self.__name__}: make the "
-                "metric of the rows of the evaluation set, in their order. If they are the same rows, and the "
-                "model learns from labels of other aspects, pass check_labels=False"
+                f"the labels of the evaluation set do not match those of the metric {self.__name__}: create the "
+                "metric from the rows of the evaluation set, in the same order. If the rows are the same and the "
+                "model is trained on labels of other aspects, pass check_labels=False"
             )
         self._checked = labels
 
@@ -91,8 +91,8 @@ class _XGBoostMetric(_Metric):
     def __call__(self, predictions: Any, data: Any) -> tuple[str, float]:
         if not hasattr(data, "get_label"):
             raise MultiAspectError(
-                "XGBoost's scikit-learn wrapper calls a metric of rankers once a query, with its labels and "
-                "predictions only, so no measure over all queries can be computed there: use "
+                "XGBoost's scikit-learn wrapper calls a ranking metric once per query, with the labels and "
+                "predictions of that query only, so a measure over all queries cannot be computed; use "
                 "xgboost.train(..., custom_metric=...)"
             )
         ends = data.get_uint_info("group_ptr") if hasattr(data, "get_uint_info") else ()
@@ -114,33 +114,34 @@ def lightgbm_metric(
     Parameters
     ----------
     measure : ir_measures.Measure or str
-        The measure; a single-aspect one is computed on the column ``relevance`` (or ``label``), or on the
-        only column.
+        The measure. A single-aspect measure is computed on the column ``relevance`` (or ``label``), or on
+        the only column.
     Y_valid : DataFrame or array-like of shape (n_rows, n_aspects)
-        The labels of the validation rows, in the order in which LightGBM gets them.
+        The labels of the validation rows, in the order in which they are passed to LightGBM.
     qid_valid : array-like of shape (n_rows,)
-        Their queries.
+        The query ids of the validation rows.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Names, and declares, the columns of an array; selects those of a frame.
+        Names (and declared scales) of the columns of an array, or the columns to select from a frame.
     name : str, optional
-        The metric's name in LightGBM's logs; the measure's by default. It is spelt without blanks.
+        Name of the metric in LightGBM's logs. By default the string form of the measure. Blanks are
+        removed.
     check_labels : bool, default True
-        Whether to compare the labels of the evaluation set with `Y_valid`, to find rows in another
-        order. Switch it off if the model learns from labels that are no function of `Y_valid`.
+        Whether to compare the labels of the evaluation set with `Y_valid` to detect rows in a different
+        order. Set to False if the model is trained on labels that are not a function of `Y_valid`.
 
     Returns
     -------
     callable
-        Serves both ``LGBMRanker.fit(eval_metric=...)`` and ``lgb.train(feval=...)``, and tells LightGBM
-        whether greater is better. Predictions are compared as 64-bit floats. Evaluate on the
-        validation set alone, and switch LightGBM's own metric off (``metric="None"``), else early
-        stopping looks at that too.
+        A metric for both ``LGBMRanker.fit(eval_metric=...)`` and ``lgb.train(feval=...)``. It tells
+        LightGBM whether higher is better. Predictions are compared as 64-bit floats. Evaluate on the
+        validation set only, and disable LightGBM's own metric (``metric="None"``), which early stopping
+        would otherwise monitor as well.
 
     Raises
     ------
     MultiAspectError
-        When called for a set with other rows or sizes of queries, such as the training set, or whose
-        labels show that its rows are in another order.
+        When called for a set with different rows or query sizes, such as the training set, or for a set
+        whose labels show that its rows are in a different order.
 
     Examples
     --------
@@ -168,21 +169,21 @@ def xgboost_metric(
     Parameters
     ----------
     measure, Y_valid, qid_valid, aspects, name, check_labels : as in lightgbm_metric
-        See `lightgbm_metric`. Colons, at which XGBoost splits its logs, become equals signs in
-        the name.
+        See `lightgbm_metric`. Colons in the name are replaced with equals signs, as XGBoost splits its
+        logs at colons.
 
     Returns
     -------
     callable
-        Pass it with ``maximize=True`` (False for measures of which lower is better, such as ESL), the
-        validation set alone in ``evals``, and ``disable_default_eval_metric=True`` among the
-        parameters. XGBoost rounds its values to six decimals.
+        Pass it with ``maximize=True`` (False for lower-is-better measures such as ESL), only the
+        validation set in ``evals``, and the parameter ``disable_default_eval_metric=True``. XGBoost
+        rounds the values to six decimals.
 
     Raises
     ------
     MultiAspectError
-        When called by XGBoost's scikit-learn wrapper, which shows a metric one query at a time,
-        for a set with another number of rows, or whose labels show that its rows are in another order.
+        When called by XGBoost's scikit-learn wrapper, which passes one query at a time, for a set with a
+        different number of rows, or for a set whose labels show that its rows are in a different order.
 
     Examples
     --------

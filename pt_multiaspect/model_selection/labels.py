@@ -1,4 +1,4 @@
-"""From several labels of a document to one, and from arrays of rows to judgments and runs."""
+"""Aggregation of the labels of a document into one label, and conversion of arrays to judgments and runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Target = Measure | Order | DistanceOrder | str
 
 
 def read_target(target: object) -> Measure:
-    """Return the measure a training target is given by: a measure, its name, an order or an aspect."""
+    """Return the measure that defines a training target given as a measure, its name, an order or an aspect."""
     parameters = getattr(target, "parameters", None)  # of an order
     if parameters is not None:
         return TOMA(**parameters)
@@ -36,7 +36,7 @@ def read_target(target: object) -> Measure:
         return On(aspect=target)
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
     measure = parsed[0]
-    # Every measure but those that define no gain of a document, which only their class can tell here.
+    # All measures except those without a gain per document, which only their class tells at this point.
     gain = getattr(type(measure), "document_gain", Measure.document_gain)
     if len(parsed) == 1 and gain is not Measure.document_gain:
         return cast(Measure, measure)
@@ -45,13 +45,13 @@ def read_target(target: object) -> Measure:
 
 def _no_labels(target: object) -> MultiAspectError:
     return MultiAspectError(
-        "labels are aggregated by TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, On or the name of one "
-        f"aspect, or by an Order; not by {target!r}"
+        "expected TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, On, the name of an aspect or an Order "
+        f"to aggregate labels, got {target!r}"
     )
 
 
 def gains(judgments: Judgments, measure: Measure) -> Floats:
-    """Return the gain of each judged document under `measure`: what it sums over the ranks."""
+    """Return the gain of each judged document that `measure` sums over the ranks."""
     gain = measure.document_gain(judgments)
     if gain is None:
         raise _no_labels(measure)
@@ -59,40 +59,40 @@ def gains(judgments: Judgments, measure: Measure) -> Floats:
 
 
 def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
-    """Return qrels with one label, aggregated from all aspects, to train any ranker on.
+    """Aggregate the labels of all aspects into one label per document, for training any ranker.
 
     Parameters
     ----------
     qrels : DataFrame, dict, iterable of namedtuples or Judgments
-        Wide qrels, a numeric column per aspect. A missing label (NaN) is the lowest grade, as when
-        measures evaluate.
+        Wide qrels with one numeric column per aspect. As in evaluation, a missing label (NaN) counts as
+        the lowest grade.
     measure_or_order : measure, Order, DistanceOrder or str
-        TOMA gives the weight of a document's class (the class index, unless its `weighting` says
-        otherwise), On or the name of an aspect that aspect's gains, an Order its weights; uRBP,
-        uRBPgr, unDCG, uERR and NWCS the gain they sum. CAM gives its linear form
-        Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG at k of nDCG@k, the number of positive
-        documents of R, and 1 of DCG, P and RBP.
+        Defines the label. For TOMA, the weight of the document's class (the class index by default, see
+        `weighting`). For On or the name of an aspect, the gains of that aspect. For an Order, its
+        weights. For uRBP, uRBPgr, unDCG, uERR and NWCS, the gain that they sum. For CAM, its linear form
+        Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG@k for nDCG@k, the number of relevant
+        documents for R, and 1 for DCG, P and RBP.
 
     Returns
     -------
     DataFrame
-        Columns ``qid docno label``, with the rows of the qrels in their order, and their index if they
-        are a DataFrame. A pair that is judged twice with equal labels keeps both rows. Labels are
-        integers if all are whole numbers. Negative weights of an Order become 0. The attribute
-        ``attrs`` tells the ``measure``, and whether the label is a ``surrogate``: sorting by it gives
-        the best CAM if every aspect has the same linear base at the same cutoff, but not for other
-        bases, nor the best MM, GAM, WHAM or uERR.
+        Columns ``qid docno label`` with the rows of the qrels in the same order, and with their index if
+        the qrels are a DataFrame. A pair judged twice with equal labels keeps both rows. Labels are
+        integers if all are whole numbers. Negative weights of an Order are replaced with 0. ``attrs``
+        contains the ``measure`` and whether the label is a ``surrogate``: sorting by it maximises CAM
+        if all aspects have the same linear base with the same cutoff, but in general not CAM with other
+        bases, MM, GAM, WHAM or uERR.
 
     Raises
     ------
     MultiAspectError
-        If the argument aggregates no labels, the qrels do not have its aspects, or a pair is judged
-        twice with different labels.
+        If `measure_or_order` does not define a label, the qrels lack one of its aspects, or a pair is
+        judged twice with different labels.
 
     Notes
     -----
-    Labels of CAM are fractions whose differences matter. Give them to LightGBM as codes with a
-    ``label_gain``, and to XGBoost with ``ndcg_exp_gain=False``, as `AspectRanker` does.
+    The labels of CAM are fractions. Pass them to LightGBM as codes with a ``label_gain``, and to XGBoost
+    with ``ndcg_exp_gain=False``, as `AspectRanker` does.
 
     References
     ----------
@@ -130,25 +130,25 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
 
 
 class LabelledRows:
-    """Rows of training data as a collection: a document per row, judged for the columns of y.
+    """Rows of training data as a collection: one document per row, with the columns of y as judgments.
 
     Parameters
     ----------
     y : DataFrame or array-like of shape (n_rows,) or (n_rows, n_aspects)
-        A column of labels per aspect.
+        One column of labels per aspect.
     qid : array-like of shape (n_rows,)
-        The query of each row; rows of a query need not stand together.
+        The query of each row. Rows of a query need not be contiguous.
     aspects : Aspects, mapping, str, sequence of str, optional
-        Names the columns of an array, and selects those of a frame.
+        Names of the columns of an array, or the columns to select from a frame.
     measure : measure, optional
-        Names the column of an array with one.
+        Its aspect names the column of a single-column array.
     """
 
     def __init__(self, y: object, qid: object, aspects: object = None, measure: object = None) -> None:
         frame = label_frame(y, aspects, measure, several=False)
         queries = identifiers(pd.Series(check_length(qid, len(frame), "qid"), name="value"), "qid")
         width = len(str(max(len(frame) - 1, 0)))
-        #: Zero-padded positions, so that of tied predictions the later row ranks first.
+        #: Zero-padded positions, so among tied predictions the later row ranks first.
         self.docnos = np.array([f"{row:0{width}d}" for row in range(len(frame))], dtype=object)
         self.qids = queries
         self.names = list(frame.columns)
@@ -167,16 +167,16 @@ class LabelledRows:
 
     @property
     def group_sizes(self) -> list[int]:
-        """How many rows follow each other for one query."""
+        """The number of rows in each run of consecutive rows of one query."""
         begins = np.flatnonzero(np.append(True, self.qids[1:] != self.qids[:-1]))
         return [int(size) for size in np.diff(begins, append=len(self.qids))]
 
     def agree_with(self, labels: Floats, measure: Measure) -> bool:
-        """Tell whether `labels`, one a row, can be labels of these rows in their order.
+        """Return whether `labels`, one per row, can be labels of these rows in this order.
 
-        They can if a gain of the rows orders them equally: a column, or what `measure` sums. They cannot if
-        only the order within queries differs from one of these. Otherwise labels must be a function of those of
-        the columns within each query, or these a function of the labels.
+        They can if a column, or the gain that `measure` sums, orders the rows in the same way. They cannot if
+        they differ from one of these only by the order within queries. Otherwise, within each query, the labels
+        must be a function of the columns, or the columns a function of the labels.
         """
         if not len(self):
             return True
@@ -199,14 +199,14 @@ class LabelledRows:
         return n_both in (n_columns, n_labels)
 
     def run(self, scores: Floats) -> pd.DataFrame:
-        """Return the ranking that `scores`, one a row, give."""
+        """Return the run given by `scores`, one per row."""
         return pd.DataFrame({"query_id": self.qids, "doc_id": self.docnos, "score": scores})
 
     def evaluate(self, measure: Measure, scores: object) -> float:
         """Return the aggregated value of a measure for predictions of the rows."""
         values = check_scores(scores, len(self))
         if not len(self):
-            raise MultiAspectError(f"there are 0 rows to evaluate {measure} on")
+            raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
         aggregator = measure.aggregator()
         rankings = Rankings(self.run(values), self.judgments, dtype=np.float64)
         for value in measure.evaluate(rankings).tolist():
@@ -215,7 +215,7 @@ class LabelledRows:
 
 
 def _dense(values: NDArray[Any]) -> NDArray[np.intp]:
-    """Number the distinct values from 0 up, in their order."""
+    """Replace values by the index of their distinct values in ascending order."""
     return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.intp)
 
 
@@ -225,33 +225,35 @@ def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n_rows:
-        raise MultiAspectError(f"{what} has the shape {array.shape}, but there are {n_rows} rows of y")
+        raise MultiAspectError(
+            f"{what}: expected one value for each of {n_rows} rows of y, got shape {array.shape}"
+        )
     return array
 
 
 def check_scores(scores: object, n_rows: int) -> Floats:
-    """Return predictions as one finite number a row."""
+    """Return predictions as one number per row, without NaN."""
     array = np.asarray(scores)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise MultiAspectError(
-            f"predictions have the shape {array.shape}; a ranking needs one score for each of {n_rows} rows"
+            f"predictions: expected one score for each of {n_rows} rows, got shape {array.shape}"
         )
     if len(array) != n_rows:
-        raise MultiAspectError(f"{len(array)} predictions for {n_rows} rows of y")
+        raise MultiAspectError(f"expected {n_rows} predictions, one per row of y, got {len(array)}")
     values = array.astype(np.float64)
     n_nan = int(np.isnan(values).sum())
     if n_nan:
-        raise MultiAspectError(f"{n_nan} of {n_rows} predictions are NaN, so they give no ranking")
+        raise MultiAspectError(f"{n_nan} of {n_rows} predictions are NaN; expected numbers to rank by")
     return values
 
 
 def label_frame(y: object, aspects: object = None, measure: object = None, *, several: bool = True) -> pd.DataFrame:
-    """Return the labels as a frame with a column per aspect, named by itself, `aspects` or `measure`.
+    """Return the labels as a frame with one column per aspect, named by y itself, `aspects` or `measure`.
 
-    Unless `several`, the aspects of the measure name a single column only: the order of several
-    columns of an array must be given by `aspects`.
+    Unless `several`, the aspects of the measure name a single column only: `aspects` is required to name
+    several columns of an array.
     """
     spec = parse_aspects(aspects)
     frame = to_pandas(y)
@@ -264,24 +266,24 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
         missing = [name for name in spec or () if name not in frame.columns]
         if missing:
             raise MultiAspectError(
-                f"y has no column for the aspect {choices(missing)}; it has {choices(frame.columns)}"
+                f"y has no column for the aspect {choices(missing)}; its columns are {choices(frame.columns)}"
             )
         return frame if spec is None else frame[list(spec)]
     array = np.asarray(y)
     if np.iscomplexobj(array):
-        raise MultiAspectError(f"Complex data not supported: y has the type {array.dtype}; labels are numbers")
+        raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
-        raise MultiAspectError(f"y has {array.ndim} dimensions; it needs a column of labels per aspect")
+        raise MultiAspectError(f"y: expected one column of labels per aspect, got {array.ndim} dimensions")
     declared = spec if spec is not None else _aspects_of(measure)
     if spec is None and not several and array.shape[1] == len(declared or ()) > 1:
         declared = None
     if declared is None:
         if array.shape[1] != 1:
             raise MultiAspectError(
-                f"y has {array.shape[1]} columns without names; give aspects=[...] with {array.shape[1]} names, "
-                "or y as a DataFrame"
+                f"y has {array.shape[1]} columns without names; pass aspects=[...] with {array.shape[1]} names, "
+                "or pass y as a DataFrame"
             )
         name = getattr(y, "name", None)  # of a series of pandas or Polars
         declared = (name,) if isinstance(name, str) and name else ("relevance",)
@@ -299,7 +301,7 @@ def _aspects_of(measure: object) -> Sequence[str] | Aspects | None:
 
 
 def find_qid(qid: object, X: object, y: object, column: str | None = None) -> NDArray[Any] | None:
-    """Find the query of each row: as given, or in the index or a column of y or X."""
+    """Return the query of each row from `qid`, or from the index or a column of y or X."""
     if qid is not None:
         return np.asarray(qid)
     if column is not None:
@@ -307,7 +309,7 @@ def find_qid(qid: object, X: object, y: object, column: str | None = None) -> ND
         if features is not None and column in features.columns:
             return features[column].to_numpy()
         available = type(X).__name__ if features is None else choices(features.columns)
-        raise MultiAspectError(f"qid_column is {column!r}, but X has no such column: {available}")
+        raise MultiAspectError(f"qid_column: expected a column of X, got {column!r}; X has: {available}")
     for source in (y, X):
         index = getattr(source, "index", None)
         if isinstance(index, pd.Index) and "qid" in index.names:

@@ -1,4 +1,4 @@
-"""A meta-estimator that trains any ranker or regressor on several aspects."""
+"""A meta-estimator that trains a ranker or regressor on several aspects."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from .scorer import RankingScorer
 
 __all__ = ["AspectRanker"]
 
-#: LightGBM has gains 2^label - 1 for labels up to this, and XGBoost takes no larger ones with them.
+#: Maximum label for the default gains 2^label - 1 of LightGBM and XGBoost.
 _LARGEST_DEFAULT_LABEL = 30
 
-#: LightGBM's list of gains has one for every whole number up to the largest label; longer ones cost memory.
+#: LightGBM's ``label_gain`` has one entry per integer up to the maximum label; this limits its length.
 _LARGEST_KEPT_LABEL = 10_000
 
 _MISSING = ("error", "lowest")
 
-#: Of fewer queries a feature may well tell them apart by chance.
+#: With fewer queries, a feature may distinguish them by chance.
 _FEWEST_QUERIES = 10
 
 
@@ -51,7 +51,7 @@ class _Part:
 
     @cached_property
     def codes(self) -> NDArray[np.intp]:
-        """The query of each row, numbered in the order of their first rows."""
+        """The query of each row, numbered by first occurrence."""
         return pd.factorize(self.qids)[0]
 
 
@@ -64,53 +64,54 @@ def _has(method: str) -> Any:
 
 
 class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Train an estimator on one target made of several aspects' labels.
+    """Train an estimator on a single target aggregated from the labels of several aspects.
 
-    The columns of y become one label by `target`; rows are sorted by query, and the wrapped
-    estimator gets what it wants beside them: ``group`` sizes (LightGBM), ``qid`` (XGBoost),
-    ``group_id`` (CatBoost), or nothing (regressors).
+    The columns of y are aggregated into one label, as defined by `target`. Rows are sorted by query, and
+    queries are passed to the wrapped estimator in the form it expects: ``group`` sizes (LightGBM), ``qid``
+    (XGBoost), ``group_id`` (CatBoost), or not at all (regressors).
 
     Parameters
     ----------
     estimator : estimator
-        A ranker or regressor, or a `Pipeline` that ends in one. It is cloned.
+        A ranker or regressor, or a `Pipeline` with a ranker or regressor as its last step. It is cloned.
     target : measure, Order, DistanceOrder or str, default TOMA
-        What is learnt, as in `aggregate_labels`: the weights of TOMA's classes, the values of one aspect
-        (by On or its name), an Order's weights, the gains that uRBP, uRBPgr, unDCG, uERR and NWCS sum, or
-        CAM's linear form, which for mixed bases, MM, GAM and WHAM is a surrogate. A measure's
-        parameters are parameters of the search: ``target__distance``, ``target__weights``, … as are
-        ``estimator__…``.
+        Defines the target, as in `aggregate_labels`: the weights of TOMA's classes, the values of one
+        aspect (On or the name of the aspect), the weights of an Order, the gains that uRBP, uRBPgr, unDCG,
+        uERR and NWCS sum, or the linear form of CAM, which is a surrogate for mixed bases, MM, GAM and
+        WHAM. The parameters of a measure can be searched as ``target__distance``, ``target__weights``, …
+        and those of the estimator as ``estimator__…``.
     qid_column : str, optional
-        The column of X that holds the query; it is no feature, and is dropped.
+        The column of X that contains the query ids. It is not used as a feature.
     missing : {'error', 'lowest'}, default 'error'
-        Whether a missing label (NaN) in `fit` is an error or is learnt as the lowest grade.
+        Whether a missing label (NaN) in `fit` raises an error or counts as the lowest grade.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted estimator.
     n_features_in_ : int
-        The number of features the estimator was given.
+        Number of features passed to the estimator.
     feature_names_in_ : ndarray of str
-        Their names, where X has such.
+        Names of the features, if X has names.
 
     Raises
     ------
     MultiAspectError
-        If the estimator needs queries and there are none, or y, qid and X do not fit.
+        If the estimator needs queries and none are given, or the shapes of X, y and qid do not match.
 
     Notes
     -----
-    *Labels.* The gains of LightGBM and XGBoost are 2^label - 1 by default, and are kept for grades and
-    classes (of TOMA, On and an Order) that are whole numbers up to 30. Any other target is learnt with the target
-    itself as the gain. LightGBM gets the index of each distinct value, with ``label_gain`` set to these values
-    (whole numbers up to 10000 stay as they are); XGBoost gets the target, with ``ndcg_exp_gain=False``
-    (with True, which takes whole labels only, the index of each distinct value). A
-    ``label_gain`` or ``ndcg_exp_gain`` you set is left alone: set one to compare targets of few and of many
-    levels, as in TOMA over nDCG gains are linear. CatBoost and regressors get the target.
+    *Labels.* By default, the gains of LightGBM and XGBoost are 2^label - 1. These are kept for grades and
+    classes (of TOMA, On and an Order) that are whole numbers up to 30. For any other target, the target
+    itself is the gain: LightGBM receives the index of each distinct value, with ``label_gain`` set to the
+    values (whole numbers up to 10000 are passed unchanged). XGBoost receives the target with
+    ``ndcg_exp_gain=False``, or the index of each distinct value if ``ndcg_exp_gain`` is True, which supports
+    integer labels only. If you set ``label_gain`` or ``ndcg_exp_gain``, your setting is kept: set one to
+    compare targets with few and with many levels, as the gains of TOMA over nDCG are linear. CatBoost and
+    regressors receive the target.
 
-    *Queries* come as ``qid``, by metadata routing (requested already), from `qid_column`, or from
-    the index level or the column ``qid``, as in `ranking_scorer`.
+    *Queries* are taken from ``qid`` (requested by default for metadata routing), `qid_column`, or the index
+    level or column ``qid``, as in `ranking_scorer`.
 
     Examples
     --------
@@ -126,9 +127,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     TOMA(aspects={'relevance': 2, 'credibility': 2})
     """
 
-    # Requested whatever the switch said when the object was made; unused where nothing is passed.
+    # Requested even if routing was disabled when the object was created; unused if nothing is passed.
     __metadata_request__fit = {"qid": True, "sample_weight": True}
-    # A pipeline's score always has a sample_weight, if only None, for which somebody must answer.
+    # The score method of a pipeline always passes sample_weight, possibly None, so it must be declared.
     __metadata_request__score = {"qid": True, "sample_weight": None}
 
     def __init__(
@@ -142,7 +143,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     # -- parameters: a measure is no estimator, but its parameters can be searched ---------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with ``deep`` also those of the estimator and of the target."""
+        """Return the parameters, with ``deep=True`` including those of the estimator and the target."""
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep:
             names = getattr(self.target, "SUPPORTED_PARAMS", ())
@@ -150,7 +151,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return params
 
     def set_params(self, **params: Any) -> AspectRanker:
-        """Set parameters; those of the target make a new measure and leave the given one alone."""
+        """Set parameters. Parameters of the target create a new measure and do not modify the given one."""
         if "target" in params:
             self.target = params.pop("target")
         inner = {
@@ -159,7 +160,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if inner:
             if not hasattr(self.target, "SUPPORTED_PARAMS"):
                 raise MultiAspectError(
-                    f"target {self.target!r} is no measure, so it has no parameters {choices(inner)}"
+                    f"target {self.target!r} is not a measure and has no parameters {choices(inner)}"
                 )
             self.target = self.target(**inner)
         super().set_params(**{name: value for name, value in params.items() if not name.startswith("target__")})
@@ -173,21 +174,22 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or data frame of shape (n_rows, n_features)
-            Features, a row per (query, document). Frames of Polars and PyArrow reach the estimator as
-            frames of pandas.
+            Features, one row per (query, document) pair. Polars and PyArrow frames are converted to
+            pandas.
         y : array-like or data frame of shape (n_rows, n_aspects)
-            A column of labels per aspect; an array's columns are named by the target's aspects.
+            One column of labels per aspect. The columns of an array are named after the target's aspects.
         qid : array-like of shape (n_rows,), optional
             The query of each row, in any order.
         sample_weight : array-like of shape (n_rows,), optional
-            Passed on; XGBoost's rankers take one weight a query, so it must not vary within one.
+            Passed to the estimator. XGBoost's rankers use one weight per query, so weights must not vary
+            within a query.
         eval_set : list of (X, y), optional
-            Sets for early stopping, with labels as in `y`; they are aggregated together with `y`. Their
-            queries come as `eval_qid`, a list with an array-like of shape (n_rows,) per set, or
-            as `eval_group`, a list with the sizes of the queries per set, or as those of X and y.
-            The estimator gets them in its own terms; rows of a query must be together.
+            Sets for early stopping, with labels as in `y`, which are aggregated together with `y`. Their
+            queries are given as `eval_qid` (a list with one array-like of shape (n_rows,) per set),
+            as `eval_group` (a list with the query sizes of each set), or in the same way as those of X and y.
+            They are passed to the estimator in the form it expects. Rows of a query must be contiguous.
         **fit_params
-            Passed on as they are.
+            Passed to the estimator unchanged.
 
         Returns
         -------
@@ -196,19 +198,19 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         MultiAspectError
-            If X, y, qid or the sets of `eval_set` do not match, labels are missing, or queries are
-            missing that the estimator or the target needs.
+            If the shapes of X, y, qid or the evaluation sets do not match, labels are missing, or the
+            estimator or the target needs queries and none are given.
         """
         measure = read_target(self.target)
         if self.missing not in _MISSING:
-            raise MultiAspectError(f"missing must be one of {choices(map(repr, _MISSING))}, got {self.missing!r}")
+            raise MultiAspectError(f"missing: expected one of {choices(map(repr, _MISSING))}, got {self.missing!r}")
         self.estimator_ = clone(self.estimator)
         needed = _query_parameter(self.estimator_)
         passed = dict(fit_params)
         train = self._part(X, y, qid, measure, "")
         sets = self._evaluation_sets(passed, measure)
         target = self._targets([train, *sets], measure)
-        # Rows of a query must stand together; otherwise they keep their order.
+        # Rankers need the rows of a query to be contiguous; the order within queries is kept.
         order = np.argsort(train.codes, kind="stable") if needed is not None else np.arange(len(train))
         label, *others = self._labels(target, measure)
         weights = None if sample_weight is None else check_length(sample_weight, len(train), "sample_weight")[order]
@@ -233,30 +235,28 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if len(frame) != n_rows:
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {n_rows}")
         if queries is None:
-            needs = f"{_last(self.estimator_).__class__.__name__} learns from rankings"
+            needs = f"{_last(self.estimator_).__class__.__name__} is a ranker"
             if _query_parameter(self.estimator_) is None:
-                needs = f"the label by {measure} is normalised by query"
+                needs = f"the label of {measure} is normalised per query"
                 if not measure.GAIN_PER_QUERY:
                     return _Part(features, frame, np.arange(n_rows).astype(str))
             raise MultiAspectError(
-                f"{what}{needs}, so fit needs the query of every row: pass qid, name qid_column, or give y or X an "
-                "index level called qid"
+                f"{what}{needs}, so fit needs the query of every row: pass qid, set qid_column, or add an "
+                "index level qid to y or X"
             )
         return _Part(features, frame, LabelledRows(frame, queries).qids)
 
     def _evaluation_sets(self, passed: dict[str, Any], measure: Measure) -> list[_Part]:
-        """Take the evaluation sets and their queries out of the arguments of fit."""
+        """Remove the evaluation sets and their queries from the arguments of fit, and read them."""
         other = [name for name in ("eval_X", "eval_y", "X_val", "y_val") if passed.get(name) is not None]
         if other:
-            raise MultiAspectError(
-                f"expected evaluation sets as eval_set=[(X, y)], whose labels are aggregated, got {choices(other)}"
-            )
+            raise MultiAspectError(f"expected evaluation sets as eval_set=[(X, y)], got {choices(other)}")
         if passed.get("eval_set") is None:
             return []
         if isinstance(self.estimator_, Pipeline) and len(self.estimator_.steps) > 1:
             raise MultiAspectError(
-                "the steps of a pipeline do not transform eval_set: transform X and the sets first, and wrap the "
-                "last step alone in AspectRanker"
+                "the steps of a pipeline do not transform eval_set; transform X and the sets first, and wrap only "
+                "the last step in AspectRanker"
             )
         given = passed.pop("eval_set")
         pairs = [given] if isinstance(given, tuple) else list(given)
@@ -265,7 +265,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for place, pair in enumerate(pairs):
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise MultiAspectError(
-                    "expected eval_set as a list of pairs (X, y), with a column of labels per aspect in y, got "
+                    "eval_set: expected a list of pairs (X, y) with one column of labels per aspect in y, got "
                     f"{type(pair).__name__}"
                 )
             qid = _of_set(queries, place, len(pairs), "eval_qid")
@@ -275,19 +275,19 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             part = self._part(pair[0], pair[1], qid, measure, f"eval_set[{place}]: ")
             if _query_parameter(self.estimator_) is not None and (np.diff(part.codes) < 0).any():
                 raise MultiAspectError(
-                    f"eval_set[{place}]: the rows of a query must be together: sort them by query"
+                    f"eval_set[{place}]: the rows of a query must be contiguous; sort them by query"
                 )
             sets.append(part)
         return sets
 
     def _targets(self, parts: list[_Part], measure: Measure) -> list[Floats]:
-        """The target of each part. All are labelled together, so that they have the same scales."""
+        """Return the target of each part. All parts are aggregated together, so they have the same scales."""
         columns = list(parts[0].labels.columns)
         for place, part in enumerate(parts[1:]):
             if sorted(part.labels.columns) != sorted(columns):
                 raise MultiAspectError(
-                    f"eval_set[{place}]: y has the columns {choices(part.labels.columns)}, but for training it has "
-                    f"{choices(columns)}"
+                    f"eval_set[{place}]: expected y with the columns of the training set ({choices(columns)}), "
+                    f"got {choices(part.labels.columns)}"
                 )
         frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
         # One part alone keeps the names of its queries for messages.
@@ -297,14 +297,14 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             n_missing = int((~view.known).sum())
             if n_missing:
                 raise MultiAspectError(
-                    f"y has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN): leave them out, or "
-                    "pass missing='lowest' to AspectRanker to learn them as the lowest grade"
+                    f"y has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); drop these rows, "
+                    "or pass missing='lowest' to AspectRanker to treat them as the lowest grade"
                 )
         target = judgments.of_rows(gains(judgments, measure))
         return np.split(target, np.cumsum([len(part) for part in parts])[:-1])
 
     def _handed_on(self, sets: list[_Part], labels: list[NDArray[Any]], needed: str | None) -> dict[str, Any]:
-        """The evaluation sets in the terms of the estimator."""
+        """Return the evaluation sets in the form the estimator expects."""
         if needed == "group_id":
             from catboost import Pool  # type: ignore[import-untyped]
 
@@ -322,7 +322,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.estimator_.fit(X, label, **passed)
             return
         name, last = self.estimator_.steps[-1]
-        # Rankers that are not scikit-learn's kind, as CatBoost's, can request nothing.
+        # Rankers that are not scikit-learn estimators, such as CatBoost's, cannot request metadata.
         routed = _routing_enabled() and hasattr(last, "set_fit_request")
         if routed:
             requested = {key: True for key in passed if key in inspect.signature(last.fit).parameters}
@@ -333,7 +333,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.estimator_.fit(X, label, **passed)
 
     def _labels(self, targets: list[Floats], measure: Measure) -> list[NDArray[Any]]:
-        """The targets as the estimator takes them, with its gains set to fit."""
+        """Return the targets in the form the estimator expects, after setting its gains accordingly."""
         last = _last(self.estimator_)
         kind = _family(last)
         if kind is None:
@@ -372,18 +372,18 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     # -- predicting --------------------------------------------------------------------------
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict a score per row of X; higher ranks first."""
+        """Predict one score per row of X. Higher scores rank first."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict(self._features(X)))
 
     @_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
-        """The estimator's decision function."""
+        """Return the decision function of the estimator."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.decision_function(self._features(X)))
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Return the target measure of the predictions' ranking: TOMA by TOMA, an aspect by its nDCG.
+        """Evaluate the ranking by predictions with the target measure (nDCG if the target is an aspect).
 
         Parameters
         ----------
@@ -453,7 +453,7 @@ def _warn_of_query_columns(X: Any, codes: NDArray[np.intp]) -> None:
 
 
 def _query_columns(X: Any, codes: NDArray[np.intp]) -> list[int]:
-    """The columns of an array with one value within every query, and different ones between at least ten."""
+    """Return the columns of an array that are constant within queries and distinct between at least ten."""
     n_queries = codes.max(initial=-1) + 1
     if not isinstance(X, np.ndarray) or X.ndim != 2 or (np.bincount(codes) > 1).sum() < _FEWEST_QUERIES:
         return []
@@ -467,6 +467,7 @@ def _weight_per_query(weights: NDArray[Any], codes: NDArray[np.intp]) -> NDArray
     varying = np.flatnonzero(weights != np.repeat(weights[begins], np.diff(begins, append=len(codes))))
     if len(varying):
         raise MultiAspectError(
-            f"XGBoost's rankers take one weight a query, but sample_weight varies within them ({len(varying)} rows)"
+            "expected sample_weight to be constant within queries, as XGBoost's rankers use one weight per query; "
+            f"it varies in {len(varying)} rows"
         )
     return weights[begins]

@@ -31,22 +31,23 @@ def ranking_scorer(
 ) -> RankingScorer:
     """Make a scikit-learn scorer for grouped ranking data from a measure.
 
-    Every query's rows are ranked by the estimator's prediction and evaluated by the labels in
-    `y`, a column per aspect. Greater is better: of measures of which lower is better, such as ESL,
-    the negative value is the score.
+    The rows of each query are ranked by the predictions of the estimator and evaluated with the labels in
+    `y`, one column per aspect. Higher scores are better: the values of lower-is-better measures, such as ESL,
+    are negated.
 
     Parameters
     ----------
     measure : ir_measures.Measure or str
-        A multi-aspect measure, or any other, which scores the column ``relevance`` (or ``label``) of y,
-        as in `evaluate`, or the only column that y has. ``On(aspect="credibility", base=nDCG) @ 10``
-        scores any other column.
+        A multi-aspect measure, or a single-aspect measure, which scores the column ``relevance`` (or
+        ``label``) of y, as in `evaluate`, or the only column of y. Use
+        ``On(aspect="credibility", base=nDCG) @ 10`` for any other column.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Names the columns of y where y is an array, and selects them where it is a data frame (of pandas,
-        Polars or PyArrow), whose columns are found by name. Declared
-        scales also go to a measure that has none, so that every fold uses the same scales.
+        Names of the columns if y is an array, or the columns to select if y is a data frame (pandas,
+        Polars or PyArrow). Declared scales are also used for a measure without declared scales, so all
+        folds use the same scales.
     response_method : {'predict', 'decision_function', 'predict_proba'}
-        Where the scores come from; of ``predict_proba`` with two classes the second counts.
+        The method of the estimator that returns the scores. For ``predict_proba`` with two classes, the
+        scores are the probabilities of the second class.
 
     Returns
     -------
@@ -57,31 +58,28 @@ def ranking_scorer(
     Raises
     ------
     MultiAspectError
-        When made: for an unknown measure or response method. When called: without a qid, for
-        columns, queries or predictions of the wrong number or shape, or NaN predictions.
+        On creation: if the measure or response method is unknown. When called: if qid is missing,
+        columns, queries or predictions have the wrong number or shape, or predictions are NaN.
 
     Notes
     -----
-    *Where qid comes from.* With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``)
-    pass ``qid`` to ``fit`` or as ``params``: the scorer requests it already. Without routing it is
-    taken from the index level ``qid`` of y or X, or the column ``qid`` of one of them (or of X
-    the column that `AspectRanker` is told by `qid_column`). There is never one silent group:
-    without a qid the scorer raises.
+    *Query ids.* With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``), pass ``qid``
+    to ``fit`` or as ``params``; the scorer requests it by default. Without routing, query ids are taken
+    from the index level ``qid`` of y or X, or the column ``qid`` of one of them (or the column of X named by
+    `qid_column` of `AspectRanker`). A missing qid raises an error; rows are never treated as a single query.
 
-    scikit-learn turns the error into NaN and goes on, so a search would choose arbitrary parameters:
-    pass ``error_score='raise'`` to searches and to `cross_validate`. A column ``qid`` of X is dropped by
-    `AspectRanker` only; other estimators, and a pipeline's steps before it, take it for a feature: put the
-    query into the index, or pass it as ``qid``.
+    By default, searches in scikit-learn convert this error to NaN and continue, so they would select
+    arbitrary parameters: pass ``error_score='raise'`` to searches and to `cross_validate`. Only
+    `AspectRanker` drops a column ``qid`` of X. Other estimators, and pipeline steps before it, treat it as a
+    feature: move the query ids to the index, or pass them as ``qid``.
 
-    *Folds.* Split by query, as `GroupKFold` does. Successive halving over samples cuts queries
-    apart, and its scores are of truncated queries; halve over another resource, such as
-    ``n_estimators``.
+    *Folds.* Split by query, for example with `GroupKFold`. Successive halving over samples splits queries,
+    so its scores are computed on truncated queries; use another resource, such as ``n_estimators``.
 
-    *Ties* in the predictions rank the later row first: rows are documents named by their
-    position, and of tied documents the one with the greater name comes first, as in trec_eval.
-    Predictions are compared as 64-bit floats, whereas scores of runs are compared as 32-bit floats.
-    A query with a single row, or with worst labels only, counts like any other (as 0 where
-    nothing can be gained).
+    *Ties.* Among tied predictions, the later row ranks first: rows are documents named by their position,
+    and ties are broken by docno, descending, as in trec_eval. Predictions are compared as 64-bit floats,
+    whereas scores of runs are compared as 32-bit floats. A query with a single row, or with lowest grades
+    only, counts like any other query (as 0 if no gain is possible).
 
     Examples
     --------
@@ -98,14 +96,14 @@ def ranking_scorer(
 
 
 class RankingScorer:
-    """What `ranking_scorer` makes."""
+    """The scorer returned by `ranking_scorer`."""
 
     def __init__(self, measure: ir_measures.Measure | str, aspects: object, response_method: str) -> None:
         parsed = parsing.parse(measure)
         if len(parsed) != 1:
-            raise MultiAspectError(f"a scorer has one measure; {measure!r} names {len(parsed)}")
+            raise MultiAspectError(f"expected one measure, but {measure!r} expands to {len(parsed)}")
         if response_method not in _RESPONSES:
-            raise MultiAspectError(f"unknown response_method {response_method!r}; choose {choices(_RESPONSES)}")
+            raise MultiAspectError(f"response_method: expected {choices(_RESPONSES)}, got {response_method!r}")
         self._aspects: AspectSpec = parse_aspects(aspects)
         self.measure = self._declare(parsed[0])
         self._ordinary().validate_params()
@@ -125,7 +123,7 @@ class RankingScorer:
         return measure
 
     def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> Measure:
-        """The measure itself, or, for an ordinary one, the measure on an aspect."""
+        """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
         on = getattr(self.measure, "on", None)  # a measure of this package knows
         measure: Measure = (
             On(aspect=aspect, base=self.measure, aspects=declared) if on is None else on(aspect, declared)
@@ -133,28 +131,28 @@ class RankingScorer:
         return measure
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
-        """Score `estimator` on the rows of X by the labels y."""
+        """Score `estimator` on the rows of X with the labels y."""
         column, features = getattr(estimator, "qid_column", None), to_pandas(X)
         has_column = features is not None and column in features.columns
         queries = find_qid(qid, X, y, column if has_column else None)
         if queries is None:
             message = (
                 f"{self!r} needs the query of every row: pass qid with metadata routing "
-                "(sklearn.set_config(enable_metadata_routing=True)), or give y or X an index level "
-                "or a column called qid"
+                "(sklearn.set_config(enable_metadata_routing=True)), or add an index level or a column qid to "
+                "y or X"
             )
-            # A search turns the error into NaN, and goes on to choose parameters by it.
+            # A search converts the error to NaN and selects parameters anyway.
             warn_once(
                 f"{message}. Without metadata routing the qid passed to fit does not reach the scorer. "
-                "With error_score='raise' this is an error",
+                "Pass error_score='raise' to make this an error",
                 key="a scorer without qid",
             )
             raise MultiAspectError(message)
         if features is not None and "qid" in features.columns and not _drops_qid(estimator):
             warn_once(
-                f"X has a column qid, which {type(estimator).__name__} takes for a feature: pass qid with metadata "
+                f"X has a column qid, which {type(estimator).__name__} uses as a feature: pass qid with metadata "
                 "routing, or move it to the index of X or y. AspectRanker drops the column, but not "
-                "behind other steps of a pipeline",
+                "after other steps of a pipeline",
                 key="qid among the features",
             )
         rows = LabelledRows(y, queries, self._aspects, self.measure)
@@ -163,12 +161,12 @@ class RankingScorer:
         return -value if measure.lower_aggregate_is_better else value
 
     def measure_on(self, rows: LabelledRows) -> Measure:
-        """The measure itself, or an ordinary one on relevance or on the only column there is."""
+        """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
         aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
         measure = self._ordinary(aspect, self._aspects if isinstance(self._aspects, Aspects) else None)
         if measure is not self.measure and aspect not in rows.names:
             raise MultiAspectError(
-                f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}: "
+                f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "
                 f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
             )
         return measure
@@ -176,14 +174,14 @@ class RankingScorer:
     def _scores(self, estimator: Any, X: Any) -> Any:
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
-            raise MultiAspectError(f"{type(estimator).__name__} has no {self._response_method}")
+            raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
         scores = np.asarray(respond(X))
         if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
             return scores[:, 1]
         return scores
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Tell scikit-learn that ``score`` takes `qid`."""
+        """Return the metadata request: ``score`` takes `qid`."""
         request = MetadataRequest(owner=repr(self))
         request.score.add_request(param="qid", alias=True)
         return request
@@ -194,12 +192,12 @@ class RankingScorer:
 
 
 def _drops_qid(estimator: Any) -> bool:
-    """Whether an estimator leaves a column qid of X out of its features."""
+    """Return whether an estimator excludes a column qid of X from its features."""
     estimator = getattr(estimator, "best_estimator_", estimator)
     if isinstance(estimator, Pipeline):
         steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
         if steps and isinstance(steps[0], ColumnTransformer):
             return not any(name.rpartition("__")[2] == "qid" for name in steps[0].get_feature_names_out())
         return bool(steps) and _drops_qid(steps[0])
-    # Of an AspectRanker, which this module must not import.
+    # An AspectRanker, which this module must not import.
     return hasattr(estimator, "qid_column") and estimator.qid_column in (None, "qid")

@@ -70,7 +70,7 @@ def attainable(
     """
     judgments = Judgments.of(qrels)
     if not judgments.n_queries:
-        raise MultiAspectError("the qrels have no query")
+        raise MultiAspectError("expected qrels with at least one query, got none")
     rows = []
     for label, measure in parsing.parse_all(measures).items():
         best = upper_bound(judgments, measure, width=width, rounds=rounds)
