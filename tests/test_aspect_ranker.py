@@ -241,12 +241,15 @@ def test_other_arguments_of_fit_are_passed_on() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"qid": None}, "ByGroup learns from rankings, so fit needs the query of every row"),
-        ({"qid": QID[:5]}, "qid has the shape (5,), but there are 8 rows of y"),
+        ({"qid": None}, "ByGroup is a ranker, so fit needs the query of every row"),
+        ({"qid": QID[:5]}, "qid: expected one value for each of 8 rows of y, got shape (5,)"),
         ({"y": Y[:5]}, "y has 5 rows, but X has 8"),
         ({"y": np.zeros((8, 3))}, "y has 3 columns, but there are 2 aspects: relevance, credibility"),
         ({"y": Y[["relevance"]]}, "no column for the aspect credibility"),
-        ({"sample_weight": [1.0, 2.0]}, "sample_weight has the shape (2,), but there are 8 rows of y"),
+        (
+            {"sample_weight": [1.0, 2.0]},
+            "sample_weight: expected one value for each of 8 rows of y, got shape (2,)",
+        ),
     ],
     ids=str,
 )
@@ -622,16 +625,19 @@ def test_evaluation_sets_share_the_scales_of_the_training_set() -> None:
     ("how", "message"),
     [
         ({"eval_set": [(X[:3], Y[:3].to_numpy()[:, 0])], "eval_group": [[3]]}, "y has 1 columns, but there are 2"),
-        ({"eval_set": [(X[:3], Y[:3])]}, "eval_set[0]: ByGroup learns from rankings, so fit needs the query"),
+        ({"eval_set": [(X[:3], Y[:3])]}, "eval_set[0]: ByGroup is a ranker, so fit needs the query"),
         ({"eval_set": [(X[:3], Y[:2])], "eval_group": [[3]]}, "eval_set[0]: y has 2 rows, but X has 3"),
-        ({"eval_set": [(X[:3], Y[:3])], "eval_group": [[2]]}, "qid has the shape (2,), but there are 3 rows of y"),
+        (
+            {"eval_set": [(X[:3], Y[:3])], "eval_group": [[2]]},
+            "qid: expected one value for each of 3 rows of y, got shape (2,)",
+        ),
         ({"eval_set": [(X[:3], Y[:3])], "eval_group": [[1], [2]]}, "expected eval_group as a list with one entry"),
         ({"eval_set": [(X[:3], Y[:3])], "eval_qid": [list("aba")]}, "eval_set[0]: the rows of a query must be"),
-        ({"eval_set": [X[:3]], "eval_qid": [list("aab")]}, "expected eval_set as a list of pairs (X, y)"),
+        ({"eval_set": [X[:3]], "eval_qid": [list("aab")]}, "eval_set: expected a list of pairs (X, y)"),
         ({"eval_X": [X[:3]], "eval_y": [Y[:3]]}, "expected evaluation sets as eval_set=[(X, y)]"),
         (
             {"eval_set": [(X[:3], Y[:3].assign(mood=1))], "eval_group": [[3]]},
-            "eval_set[0]: y has the columns relevance, credibility, mood, but for training it has relevance",
+            "eval_set[0]: expected y with the columns of the training set (relevance, credibility), got relevance",
         ),
     ],
     ids=str,
@@ -744,7 +750,7 @@ def test_a_target_and_its_parameters_can_be_set_together() -> None:
         (
             "relevance",
             {"target__distance": 1},
-            "target 'relevance' is no measure, so it has no parameters distance",
+            "target 'relevance' is not a measure and has no parameters distance",
         ),
         (TOMA, {"nix": 1}, "nix"),
         (TOMA, {"estimator__nix": 1}, "nix"),
