@@ -1,4 +1,4 @@
-"""How well measures tell systems apart."""
+"""Discriminative power of measures."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _CHUNK = 4_000_000
 
 @dataclass(frozen=True, repr=False)
 class DiscriminativePower:
-    """What `discriminative_power` found.
+    """Result of `discriminative_power`.
 
     Attributes
     ----------
     table : DataFrame
-        A row per measure, most discriminative first: ``measure``; ``power``, the fraction of pairs of
-        systems that are discriminated; ``n_discriminated`` and ``n_pairs``, the numbers of those and of all;
-        ``required_difference``, the estimated difference of two means needed for it.
+        One row per measure, most discriminative first: ``measure``; ``power``, the fraction of pairs of
+        systems that differ significantly; ``n_discriminated`` and ``n_pairs``, the numbers of such pairs and
+        of all pairs; ``required_difference``, the estimated difference of means required for significance.
     pairs : DataFrame
         A row per measure and pair: ``measure a b``, a before b by name; ``difference``, the mean of a less
         that of b;
@@ -96,7 +96,7 @@ def discriminative_power(
     correction: str | None = None,
     seed: int = 0,
 ) -> DiscriminativePower:
-    """Tell for which share of the pairs of systems each measure finds a significant difference.
+    """Compute the fraction of pairs of systems that differ significantly under each measure.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def discriminative_power(
     test : {'bootstrap', 'permutation', 't', 'tukey'}, default 'bootstrap'
         The paired two-sided test of means over topics; see Notes.
     n_resamples : int, default 10_000
-        How many resamples are drawn; at least 1 / alpha. The test 't' draws none.
+        Number of resamples, at least 1 / alpha. Not used by the test 't'.
     alpha : float in (0, 1), default 0.01
         The significance level: pairs whose level is below are discriminated.
     correction : str, optional
@@ -114,7 +114,7 @@ def discriminative_power(
         'bonferroni', 'holm', 'fdr_bh', … It goes over the pairs of one measure. Not for 'tukey', which is
         a correction itself.
     seed : int, default 0
-        The seed of the draws; the same seed gives the same result, in whatever order the rows are.
+        Random seed. The same seed gives the same result, regardless of the order of rows.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def discriminative_power(
         systems, systems have unequal topics, a row is there twice, n_resamples is too small for alpha, or a
         parameter is out of range.
     ImportError
-        If a correction is wanted and statsmodels is not installed.
+        If `correction` is given and statsmodels is not installed.
 
     Notes
     -----

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def asl_curves(
     power: DiscriminativePower, *, n_pairs: int | None = None, top: float | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the achieved significance levels of all pairs of systems, a line per measure.
+    """Plot the achieved significance levels of all pairs of systems, with one line per measure.
 
-    Pairs are sorted for each measure by its own levels, the greatest first. The sooner a line falls below
-    the dashed one, the more pairs the measure tells apart.
+    For each measure, pairs are sorted by significance level, highest first. The sooner a line falls below
+    the dashed line, the more pairs the measure discriminates.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Systems by their means of two measures."""
+"""Mean values of systems under two measures."""
 
 from __future__ import annotations
 
