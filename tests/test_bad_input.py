@@ -527,24 +527,6 @@ def test_wrong_aspects(call: Callable[[], object], parts: list[str]) -> None:
     refusal(call, *parts)
 
 
-def test_one_name_has_one_content() -> None:
-    first = Aspects(BOTH, name="bad-input-content")
-    assert Aspects(dict(BOTH), name="bad-input-content") == first
-    shown = [
-        "'bad-input-content'",
-        '{"relevance":2,"credibility":2}',
-        '{"relevance":2,"credibility":3}',
-        "another name",
-    ]
-    refusal(lambda: Aspects({"relevance": 2, "credibility": 3}, name="bad-input-content"), *shown)
-    assert list(ir_measures.parse_measure("CAM(aspects='bad-input-content')")["aspects"]) == list(BOTH)
-    Order({(0,): 0, (1,): 1}, ["relevance"], name="bad-input-order")
-    refusal(
-        lambda: Order({(0,): 0, (1,): 2}, ["relevance"], name="bad-input-order"),
-        "'bad-input-order'", "[[0,0],[1,1]]", "[[0,0],[1,2]]", "another name",
-    )  # fmt: skip
-
-
 def test_wham_is_of_two_aspects() -> None:
     shown = ["WHAM", "exactly two aspects", "MM", "WHAM(aspects='relevance,credibility')"]
     refusal(lambda: evaluate(WHAM(aspects="relevance")), *shown, "not for 1: relevance")

@@ -28,12 +28,13 @@ class Aspects(Mapping[str, Aspect]):
         ``relevance`` of the qrels; the name ``label`` is taken as ``relevance``.
     name : str, optional
         A name the set has in measure strings, ``TOMA(aspects='my-name')``. Named sets print
-        as their name, unnamed ones print their content. One name has one content.
+        as their name, unnamed ones print their content. A name declared again stands for the new
+        content, with a warning; measures created earlier keep theirs.
 
     Raises
     ------
     MultiAspectError
-        If there is no aspect, a scale is faulty, or the name stands for other content.
+        If there is no aspect, a scale is faulty, or the name is not possible.
 
     Examples
     --------
@@ -202,7 +203,10 @@ _HTML_COLUMNS = ("aspect", "grades, lowest first", "gains", "probabilities", "po
 
 
 def _restore(content: str, name: str | None) -> Aspects:
-    return Aspects(json.loads(content), name=name)
+    restored = Aspects(json.loads(content))
+    restored.name = name
+    Aspects.registry.restore(restored)
+    return restored
 
 
 Aspects.registry = NameRegistry("an aspect set")

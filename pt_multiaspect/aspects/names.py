@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, MultiAspectWarning, callers_level
 
 __all__ = ["NameRegistry"]
 
@@ -23,13 +24,15 @@ N = TypeVar("N", bound=Named)
 
 
 class NameRegistry(Generic[N]):
-    """Names that stand for declared content inside measure strings, one content a name."""
+    """Names that stand for declared content in measure strings; a name follows what was declared last."""
 
     def __init__(self, what: str) -> None:
         self._what = what
         self._content: dict[str, N] = {}
+        self._declared: set[str] = set()
 
     def add(self, item: N) -> None:
+        """Let a name stand for what has just been declared, with a warning if it stood for something else."""
         name = item.name
         if name is None:
             return
@@ -38,15 +41,31 @@ class NameRegistry(Generic[N]):
                 f"a name of {self._what} starts with a letter and has letters, digits, '.', '-' and '_', "
                 f"as it stands in measure strings; not {name!r}"
             )
-        known = self._content.setdefault(name, item)
-        if known.to_json() != item.to_json():
-            raise MultiAspectError(
-                f"the name {name!r} already stands for {known.to_json()}, so it cannot stand for "
-                f"{item.to_json()} too; take another name (or, in a notebook, restart the kernel)"
+        known = self._content.get(name)
+        self._content[name] = item
+        self._declared.add(name)
+        if known is not None and known.to_json() != item.to_json():
+            warnings.warn(
+                f"the name {name!r} now refers to {_shortened(item.to_json())}; measures created earlier keep "
+                f"{_shortened(known.to_json())}. Use different names to have both in measure strings",
+                MultiAspectWarning,
+                stacklevel=callers_level(),
             )
+
+    def restore(self, item: N) -> None:
+        """Learn the name of what is unpickled or copied, unless this process has declared it itself.
+
+        Otherwise a copy of an earlier measure would take the name back.
+        """
+        if item.name is not None and item.name not in self._declared:
+            self._content[item.name] = item
 
     def get(self, name: str) -> N | None:
         return self._content.get(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._content))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:199]}…"

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import ir_measures
 import numpy as np
 
 from .._typing import Bools, Floats
@@ -208,11 +207,6 @@ class Base(ABC):
     def measure_class(self) -> type:
         """The class that defines the measure."""
         return type(self)
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the name of the measure is registered in ir-measures for its class."""
-        return type(ir_measures.measures.registry.get(self.NAME)) is self.measure_class
 
     def check_complete(self) -> None:
         """Raise an error if a required parameter is missing, as in P without a cutoff."""

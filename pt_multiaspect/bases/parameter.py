@@ -88,11 +88,6 @@ class Bases:
             return self.default.text
         return {name: base.text for name, base in self.per_aspect.items()}
 
-    @property
-    def unnamed(self) -> tuple[type, ...]:
-        """The classes of bases whose names are not registered in ir-measures for their class."""
-        return tuple(base.measure_class for base in self.each() if not base.is_named)
-
     def __hash__(self) -> int:
         return hash((self.default, tuple(self.per_aspect.items())))
 

@@ -14,6 +14,7 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..kernels.target import Source, Target
+from .measure import hashable
 from .terms import TermMeasure
 
 __all__ = ["Joint", "JointMeasure", "JointSource"]
@@ -109,7 +110,7 @@ class JointMeasure(TermMeasure):
     def _target_key(self) -> tuple[object, ...]:
         """Everything `joint` depends on except the judgments: all parameters but the base and the cutoff."""
         rest = [self[name] for name in self.SUPPORTED_PARAMS if name not in ("base", "cutoff", "aspects")]
-        return (type(self), self.spec, *(value if value.__hash__ is not None else repr(value) for value in rest))
+        return (type(self), self.spec, *map(hashable, rest))
 
     def target(self, judgments: Judgments) -> Target:
         """Return the target on which the base is evaluated, computed once for all runs and bases."""

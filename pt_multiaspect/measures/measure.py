@@ -147,8 +147,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return self._text
 
     def _identity(self) -> tuple[object, ...]:
-        """The key by which measures are compared and hashed."""
-        return (type(self), self._text)
+        """The key of equality.
+
+        The text alone is not enough: a name in it may have stood for something else before.
+        """
+        return (type(self), self._text, *(hashable(self.params[name]) for name in sorted(self.params)))
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -428,6 +431,15 @@ def _sign(measure: type[Measure]) -> None:
     __call__.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
     __call__.__qualname__ = f"{measure.__qualname__}.__call__"
     measure.__call__ = __call__  # type: ignore[method-assign]
+
+
+def hashable(value: object) -> object:
+    """The value of a parameter, or what it prints if it has no hash."""
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
 
 
 def _rebuild(measure: type[Measure], params: dict[str, Any]) -> Measure:

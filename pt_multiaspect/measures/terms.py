@@ -11,7 +11,7 @@ from ..bases import Base, Bases
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
-from .measure import Measure
+from .measure import Measure, hashable
 
 __all__ = ["BasedMeasure", "TermMeasure", "base_depends_on"]
 
@@ -78,5 +78,6 @@ class BasedMeasure(TermMeasure):
         return ({} if plain == default else {"base": plain.spelled()}) | spelled, self.bases.default.cutoff
 
     def _identity(self) -> tuple[object, ...]:
-        # If the name of a base stands for another class, or for none, the base itself is part of the identity.
-        return (*super()._identity(), self.bases.unnamed)
+        # The bases with their cutoff, as CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure.
+        rest = (hashable(self.params[name]) for name in sorted(self.params) if name not in ("base", "cutoff"))
+        return (type(self), self._text, self.bases, *rest)

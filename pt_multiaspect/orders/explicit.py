@@ -428,7 +428,10 @@ class Order(TupleOrder):
 
 
 def _restore(content: str, name: str | None) -> Order:
-    return Order.from_json(content, name=name)
+    restored = Order.from_json(content)
+    restored.name = name
+    Order.registry.restore(restored)
+    return restored
 
 
 Order.registry = NameRegistry("an order")

@@ -1,0 +1,122 @@
+"""Names of aspect sets and orders that are declared again, as when a notebook's cell is edited and run again."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Iterator
+
+import ir_measures
+import pytest
+from pt_multiaspect.rankings import Rankings
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, TOMA, Aspects, HelpfulCompat, Judgments, MultiAspectWarning, Order
+
+QRELS = {"q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}}
+RUN = {"q": {"a": 2.0, "b": 1.0}}
+OLD, NEW = {"relevance": 1, "credibility": 1}, {"relevance": 4, "credibility": 1}
+
+
+def order(weight: float) -> Order:
+    return Order({(0, 0): 0, (0, 1): 1, (1, 0): weight, (1, 1): 9}, list(OLD), name="edited-order")
+
+
+@pytest.fixture
+def edited() -> Iterator[tuple[ma.Measure, ma.Measure]]:
+    """A measure made before its name was declared again, and one made after."""
+    Aspects(OLD, name="edited")
+    before = TOMA(aspects="edited", base="DCG")
+    with pytest.warns(MultiAspectWarning, match="the name 'edited' now refers to .*4.*; measures created earlier"):
+        Aspects(NEW, name="edited")
+    yield before, TOMA(aspects="edited", base="DCG")
+    Aspects.registry._content.pop("edited")
+
+
+def test_a_name_follows_the_new_content_and_measures_keep_theirs(edited) -> None:
+    before, after = edited
+    assert before["aspects"]["relevance"].grades == (0, 1)
+    assert after["aspects"]["relevance"].grades == (0, 1, 2, 3, 4)
+    assert ir_measures.parse_measure(str(before)) == after
+    assert str(before) == str(after)
+
+
+def test_measures_of_one_name_and_other_content_do_not_share_values(edited) -> None:
+    """They print alike: compared by what they print, the second got the values of the first."""
+    before, after = edited
+    assert before != after
+    alone = [one.evaluate(Rankings(RUN, Judgments(QRELS))).tolist() for one in edited]
+    assert alone[0] != alone[1]
+    together = Rankings(RUN, Judgments(QRELS))
+    assert [one.evaluate(together).tolist() for one in edited] == alone
+    values = ir_measures.calc_aggregate([before, after], QRELS, RUN)
+    assert [[values[one]] for one in edited] == alone
+
+
+def test_cam_of_one_name_and_other_content_does_not_share_terms() -> None:
+    Aspects({"relevance": ma.Aspect([0, 1], values=[0, 1]), "credibility": 1}, name="edited-cam")
+    before = CAM(aspects="edited-cam", base="DCG")
+    with pytest.warns(MultiAspectWarning, match="edited-cam"):
+        Aspects({"relevance": ma.Aspect([0, 1], values=[0, 5]), "credibility": 1}, name="edited-cam")
+    after = CAM(aspects="edited-cam", base="DCG")
+    rankings = Rankings(RUN, Judgments(QRELS))
+    assert after.evaluate(rankings)[0] - before.evaluate(rankings)[0] == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["copy", "pickle"]
+)
+def test_a_copy_of_an_earlier_measure_does_not_take_the_name_back(edited, again) -> None:
+    before, after = edited
+    assert again(before) == before != after
+    assert again(after) == after
+    assert TOMA(aspects="edited", base="DCG") == after
+
+
+def test_orders_are_named_again_too() -> None:
+    order(1)
+    measures = [TOMA(order="edited-order", base="DCG"), HelpfulCompat(order="edited-order")]
+    order(1)  # the same once more: nothing to say
+    with pytest.warns(MultiAspectWarning, match="'edited-order' now refers to"):
+        order(5)
+    again = [TOMA(order="edited-order", base="DCG"), HelpfulCompat(order="edited-order")]
+    assert all(one != other and str(one) == str(other) for one, other in zip(measures, again, strict=True))
+    rankings = Rankings(RUN, Judgments(QRELS))
+    first, second = (one[0].evaluate(rankings)[0] for one in (measures, again))
+    assert second - first == 4
+    assert copy.deepcopy(measures[0]) == measures[0]
+    assert TOMA(order="edited-order", base="DCG") == again[0]
+
+
+def test_two_measures_of_one_printed_form_need_labels(edited) -> None:
+    with pytest.raises(ma.MultiAspectError, match="give labels"):
+        ma.evaluate(RUN, QRELS, list(edited), progress=False)
+    labelled = dict(zip(["before", "after"], edited, strict=True))
+    values = ma.evaluate(RUN, QRELS, labelled, progress=False)["value"]
+    assert values[0] != values[1]
+
+
+def test_another_process_learns_what_comes_last() -> None:
+    """A worker that is used again gets the new content under the old name."""
+    kept = Aspects.registry
+    assert "restored-only" not in list(kept)
+    for content in (OLD, NEW):
+        restored = Aspects(content)
+        restored.name = "restored-only"
+        kept.restore(restored)
+        assert TOMA(aspects="restored-only")["aspects"] == restored
+    kept._content.pop("restored-only")
+
+
+def test_an_impossible_name_is_an_error() -> None:
+    with pytest.raises(ma.MultiAspectError, match="starts with a letter"):
+        Aspects(OLD, name="1 set")
+
+
+def test_redeclaring_in_a_worker_is_silent_and_right(edited) -> None:
+    before, after = edited
+    runs = {"one": RUN, "two": RUN}
+    for measure in (before, after):
+        here = ma.evaluate(runs, QRELS, measure, progress=False)
+        there = ma.evaluate(runs, QRELS, measure, progress=False, n_jobs=2)
+        assert here["value"].tolist() == there["value"].tolist()
