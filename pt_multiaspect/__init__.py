@@ -6,7 +6,7 @@ names.
 
 from typing import TYPE_CHECKING, Any
 
-from . import analysis, integration, model_selection, orders, plots
+from . import analysis, integration, model_selection, orders, plots, testing
 from .aspects import Aspect, Aspects
 from .collection import Judgments, datasets
 from .collection.trec_files import read_qrels, read_run
@@ -15,6 +15,7 @@ from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
+from .kernels import forms
 from .measures import (
     CAM,
     CG,
@@ -30,25 +31,33 @@ from .measures import (
     NWCS,
     TOMA,
     WHAM,
+    AspectMean,
     CoverageRatio,
     CRPRecovery,
     Frustration,
     HarmfulCompat,
     HelpfulCompat,
     HelpfulMinusHarmful,
+    Joint,
+    JointMeasure,
+    LinearMeasure,
     Measure,
     NoveltyRatio,
     On,
+    Param,
     RecallEffort,
     RelativeRecall,
     Satisfaction,
+    SingleAspectMeasure,
     crp_curve,
     nCRP,
+    register,
     uERR,
     unDCG,
     uRBP,
     uRBPgr,
 )
+from .measures import parameters as params
 from .orders import DistanceOrder, Order, register_distance
 from .readability import with_readability
 
@@ -76,6 +85,7 @@ __all__ = [
     "TOMA",
     "WHAM",
     "Aspect",
+    "AspectMean",
     "AspectRanker",
     "Aspects",
     "CRPRecovery",
@@ -86,16 +96,21 @@ __all__ = [
     "HarmfulCompat",
     "HelpfulCompat",
     "HelpfulMinusHarmful",
+    "Joint",
+    "JointMeasure",
     "Judgments",
+    "LinearMeasure",
     "Measure",
     "MultiAspectError",
     "MultiAspectWarning",
     "NoveltyRatio",
     "On",
     "Order",
+    "Param",
     "RecallEffort",
     "RelativeRecall",
     "Satisfaction",
+    "SingleAspectMeasure",
     "aggregate",
     "aggregate_labels",
     "analysis",
@@ -103,15 +118,19 @@ __all__ = [
     "datasets",
     "describe",
     "evaluate",
+    "forms",
     "integration",
     "lightgbm_metric",
     "nCRP",
     "orders",
+    "params",
     "plots",
     "ranking_scorer",
     "read_qrels",
     "read_run",
+    "register",
     "register_distance",
+    "testing",
     "uERR",
     "uRBP",
     "uRBPgr",

@@ -10,14 +10,32 @@ import numpy as np
 
 from .errors import MultiAspectError, choices
 
-__all__ = ["MAX_CUTOFF", "boolean", "choice", "cutoff", "real", "whole"]
+__all__ = ["MAX_CUTOFF", "boolean", "choice", "count", "cutoff", "real", "whole"]
 
 #: The largest rank that 32-bit back ends take.
 MAX_CUTOFF = 2**31 - 1
 
 
 def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
-    """A parser that takes one of `names`."""
+    """A parser that takes one of `names`.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for errors.
+    *names : str or None
+        The values.
+
+    Returns
+    -------
+    callable
+        Returns the value it is given, or raises MultiAspectError.
+
+    Examples
+    --------
+    >>> choice("empty", "zero", "drop")("drop")
+    'drop'
+    """
 
     def parse(value: Any) -> str | None:
         if value is not None and not isinstance(value, str):
@@ -30,7 +48,29 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
 
 
 def real(name: str, *, low: float, high: float = math.inf, open_low: bool = False) -> Callable[[Any], float]:
-    """A parser that takes a number from `low` up to but not including `high`."""
+    """A parser that takes a number from `low` up to but not including `high`.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for errors.
+    low : float
+        The minimum.
+    high : float, default inf
+        What values are below.
+    open_low : bool, default False
+        Whether values are above `low`, too.
+
+    Returns
+    -------
+    callable
+        Returns the number as an int or a float, or raises MultiAspectError.
+
+    Examples
+    --------
+    >>> real("p", low=0, high=1)(0.5)
+    0.5
+    """
 
     def parse(value: Any) -> float:
         if isinstance(value, int | float | np.number) and not isinstance(value, bool):
@@ -61,8 +101,53 @@ def whole(description: str, *, low: int, high: int | None = None) -> Callable[[A
     return parse
 
 
+def count(name: str, *, low: int = 1, high: int = MAX_CUTOFF) -> Callable[[Any], int]:
+    """A parser that takes a whole number from `low` up to `high`.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for errors.
+    low, high : int, default 1 and 2**31 - 1
+        The minimum and the maximum.
+
+    Returns
+    -------
+    callable
+        Returns an int, or raises MultiAspectError.
+
+    Examples
+    --------
+    >>> count("depth")(10)
+    10
+    """
+
+    def parse(value: Any) -> int:
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high:
+            return int(value)
+        raise MultiAspectError(f"{name}: expected a whole number from {low} to {high}, got {_shown(value)}")
+
+    return parse
+
+
 def boolean(name: str) -> Callable[[Any], bool]:
-    """A parser that takes True or False."""
+    """A parser that takes True or False.
+
+    Parameters
+    ----------
+    name : str
+        The parameter, for errors.
+
+    Returns
+    -------
+    callable
+        Returns a bool, or raises MultiAspectError.
+
+    Examples
+    --------
+    >>> boolean("normalized")(True)
+    True
+    """
 
     def parse(value: Any) -> bool:
         if isinstance(value, bool | np.bool_):

@@ -16,7 +16,7 @@ __all__ = [
     "choices",
     "counted",
     "renamed",
-    "unheard",
+    "silenced",
     "warn_once",
 ]
 
@@ -60,7 +60,7 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
 
 
 @contextmanager
-def unheard() -> Iterator[None]:
+def silenced() -> Iterator[None]:
     """Suppress the warnings of this package, without marking them as given."""
     given = set(_given)
     try:

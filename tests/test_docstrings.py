@@ -27,6 +27,7 @@ MODULES = (
     "pt_multiaspect.orders",
     "pt_multiaspect.plots",
     "pt_multiaspect.readability",
+    "pt_multiaspect.testing",
 )
 
 #: Not required everywhere: an extended summary, a section See Also.
@@ -36,6 +37,7 @@ OPTIONAL = {"ES01", "SA01"}
 #: base class, and the demonstration, which prints a page.
 WITHOUT_EXAMPLE = {
     "Collection",
+    "FailedCheckError",
     "MultiAspectError",
     "Measure",
     "MultiAspectWarning",
@@ -90,6 +92,13 @@ def public_names() -> Iterator[tuple[str, Any]]:
                 yield f"{module}.{name}", value
 
 
+def inherits_docstring(value: type, attribute: str) -> bool:
+    """Whether a method has no docstring of its own, and that of the class it overrides shows."""
+    if inspect.getdoc(vars(value)[attribute]) and vars(value)[attribute].__doc__:
+        return False
+    return any(getattr(vars(above).get(attribute), "__doc__", None) for above in value.__mro__[1:])
+
+
 PUBLIC = dict(public_names())
 MEASURES = {name: value for name, value in PUBLIC.items() if isinstance(value, ma.Measure)}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
@@ -99,6 +108,7 @@ METHODS = {
     for name, value in CLASSES.items()
     for attribute, member in vars(value).items()
     if not attribute.startswith("_")
+    and not inherits_docstring(value, attribute)
     and (inspect.isfunction(member) or isinstance(member, property | classmethod | staticmethod))
 }
 

@@ -409,11 +409,14 @@ def test_a_registered_distance_in_measures(halved: str) -> None:
     value = measure.calc_aggregate(qrels, run)
     assert value == (TOMA(distance="manhattan", aspects=TWO) @ 5).calc_aggregate(qrels, run) < 1
     # Registered again, the name stands for the new function, also where judgments were seen before.
+    # Measures made before keep theirs.
     judgments = Judgments(qrels)
     before = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
     register_distance(halved)(lambda gaps: gaps[:, 0] * 100 + gaps[:, 1])
-    after = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
-    assert before == value != after
+    kept = ma.evaluate(run, judgments, measure, progress=False)["value"].item()
+    after = ma.evaluate(run, judgments, str(measure), progress=False)["value"].item()
+    assert before == kept == value != after
+    assert measure != ir_measures.parse_measure(str(measure))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,15 @@ from ir_measures import Measure
 from .. import _validation
 from ..errors import MultiAspectError, choices
 
-__all__ = ["UnknownMeasureError", "check_params", "nearest", "read_measure"]
+__all__ = ["TREC_NAMES_ONLY", "UnknownMeasureError", "check_params", "nearest", "read_measure", "trec_names"]
+
+#: Marks a function that reads ir-measures names too, and holds the one that does not.
+TREC_NAMES_ONLY = "trec_names_only"
+
+#: Reads the names of trec_eval, and no others.
+trec_names: Callable[[str], list[Measure]] = getattr(
+    ir_measures.parse_trec_measure, TREC_NAMES_ONLY, ir_measures.parse_trec_measure
+)
 
 #: Longer texts are truncated in errors.
 _LONGEST = 80

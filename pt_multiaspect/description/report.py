@@ -15,7 +15,7 @@ from ir_measures import Measure
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, unheard
+from ..errors import MultiAspectError, choices, silenced
 from ..integration.parsing import parse_all
 from ..orders.distance import exponent_of
 from ..orders.order import weights_of
@@ -79,7 +79,7 @@ def describe(
     >>> description.aspects
     Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
     """
-    with unheard():
+    with silenced():
         spec = parse_aspects(aspects)
         judged = read(qrels, spec)
         labelled = {} if measures is None else parse_all(measures)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import ir_measures
 from ir_measures import ERR, RBP
 
-from ..bases.strings import check_params, read_measure
+from ..bases.strings import TREC_NAMES_ONLY, check_params, read_measure, trec_names
 from ..errors import MultiAspectError, choices
 from ..measures import CAM, NLRE, NWCS, Measure, On
+from ..measures.registry import RESERVED
 from .provider import supports
 
 __all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all", "trec_names"]
-
-#: Attribute of a patched parser that also reads ir-measures names; its value is the original parser.
-TREC_NAMES_ONLY = "trec_names_only"
 
 #: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval.
 TRACK_NAMES: dict[str, ir_measures.Measure] = {
@@ -26,11 +24,7 @@ TRACK_NAMES: dict[str, ir_measures.Measure] = {
     "cam_map": CAM(base="AP"),
     "nwcs": NWCS(ideal="judged"),
 }
-
-#: The parser for trec_eval names only.
-trec_names: Callable[[str], list[ir_measures.Measure]] = getattr(
-    ir_measures.parse_trec_measure, TREC_NAMES_ONLY, ir_measures.parse_trec_measure
-)
+RESERVED.update(TRACK_NAMES)
 
 
 def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TypeGuard
 
 import ir_measures
@@ -12,7 +13,7 @@ from ir_measures.providers import Evaluator, Provider
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import warn_once
-from ..measures import ALL, Measure
+from ..measures import Measure
 
 __all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register", "supports"]
 
@@ -28,6 +29,12 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
     def __init__(self, measures: Iterable[Measure], qrels: object) -> None:
         # ir-measures passes a set, whose order differs between processes.
         ordered = sorted(set(measures), key=str)
+        for one, other in pairwise(ordered):
+            if str(one) == str(other):
+                warn_once(
+                    f"two different measures print as {one}, as a name in it stood for something else when one was "
+                    "made. Tools that go by what measures print, as pt.Experiment does, show one of them"
+                )
         self.judgments = Judgments.of(qrels)
         super().__init__(ordered, self.judgments.qids.tolist())
 
@@ -73,21 +80,7 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Register the measures with ir-measures. Repeated calls have no effect.
-
-    Names already registered by another package are not replaced. This issues a warning rather than an
-    error, because the function runs when PyTerrier is imported and must not fail.
-    """
-    registry = ir_measures.measures.registry
-    for measure in ALL:
-        taken = registry.get(measure.NAME)
-        if taken is None:
-            ir_measures.measures.register(measure)
-        elif taken is not measure:
-            warn_once(
-                f"another package has already registered a measure {measure.NAME} with ir-measures, which is not "
-                f"replaced; use the object pt_multiaspect.{measure.NAME} instead of the name"
-            )
+    """Let ir-measures compute the measures of this package. Repeated calls have no effect."""
     providers = ir_measures.DefaultPipeline.providers
     if not any(isinstance(provider, MultiAspectProvider) for provider in providers):
         providers.append(MultiAspectProvider())

@@ -133,7 +133,9 @@ class Target:
         Returns
         -------
         ndarray of float, shape (n_queries,)
+            0 for a query without a document that gains anything.
         """
+        gain = np.asarray(gain, dtype=np.float64)
         kept = np.flatnonzero(gain > 0)
         order = kept[descending(self.query[kept], gain[kept])]
         query = self.query[order]

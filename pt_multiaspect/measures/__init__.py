@@ -1,29 +1,29 @@
 """The measures. Each class declares its parameters, names and source, and defines how it is computed."""
 
-from .compatibility import HarmfulCompat, HelpfulCompat, HelpfulMinusHarmful
-from .cumulated_gain import CG, DCG
-from .displacement import CRP, CRPRecovery, crp_curve, nCRP
-from .joint import Joint, JointMeasure
-from .mean_average_precision import GMAP, HMAP
-from .means import CAM, GAM, MM, WHAM, AspectMean
-from .measure import DirectMeasure, Measure
-from .nwcs import NWCS
-from .on import On
-from .parameters import Param
-from .rank_errors import NGRE, NLRE
-from .search_length import ESL
-from .single_aspect import LinearMeasure, SingleAspectMeasure
+# isort: off
+# Users see the measures listed in the order in which these imports register them.
 from .toma import TOMA
+from .means import CAM, GAM, MM, WHAM, AspectMean
+from .on import On
 from .understandability import uERR, unDCG, uRBP, uRBPgr
+from .nwcs import NWCS
+from .rank_errors import NGRE, NLRE
+from .compatibility import HarmfulCompat, HelpfulCompat, HelpfulMinusHarmful
+from .displacement import CRP, CRPRecovery, crp_curve, nCRP
+from .cumulated_gain import CG, DCG
+from .mean_average_precision import GMAP, HMAP
 from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
+from .search_length import ESL
+
+# isort: on
+from .joint import Joint, JointMeasure
+from .measure import DirectMeasure, Measure
+from .parameters import Param
+from .registry import register, registered
+from .single_aspect import LinearMeasure, SingleAspectMeasure
 
 #: Every measure of the package, in the order in which they are listed.
-ALL: tuple[Measure, ...] = (
-    TOMA, CAM, MM, WHAM, GAM, On, uRBP, uRBPgr, unDCG, uERR, NWCS, NLRE, NGRE,
-    HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful,
-    CRP, nCRP, CRPRecovery, CG, DCG, GMAP, HMAP,
-    CoverageRatio, NoveltyRatio, RelativeRecall, RecallEffort, ESL, Satisfaction, Frustration,
-)  # fmt: skip
+ALL: tuple[Measure, ...] = registered()
 
 __all__ = [
     "ALL",
@@ -62,6 +62,8 @@ __all__ = [
     "SingleAspectMeasure",
     "crp_curve",
     "nCRP",
+    "register",
+    "registered",
     "uERR",
     "uRBP",
     "uRBPgr",

@@ -20,6 +20,7 @@ from ..kernels.target import Target
 from ..orders.parameter import parse_order, spell_order
 from .joint import Joint
 from .parameters import Param
+from .registry import register
 from .terms import TermMeasure
 
 __all__ = ["HarmfulCompat", "HelpfulCompat", "HelpfulMinusHarmful"]
@@ -184,6 +185,6 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
         return np.asarray(helpful - harmful, dtype=np.float64)
 
 
-HelpfulCompat = _HelpfulCompat()
-HarmfulCompat = _HarmfulCompat()
-HelpfulMinusHarmful = _HelpfulMinusHarmful()
+HelpfulCompat = register(_HelpfulCompat)
+HarmfulCompat = register(_HarmfulCompat)
+HelpfulMinusHarmful = register(_HelpfulMinusHarmful)

@@ -9,6 +9,7 @@ from ..bases import Base
 from ..kernels.forms import Flat, Jarvelin, Linear, Log2
 from ..kernels.target import Target
 from .parameters import CUTOFF, Param
+from .registry import register
 from .single_aspect import LinearMeasure
 
 __all__ = ["CG", "DCG"]
@@ -99,5 +100,5 @@ class _DCG(LinearMeasure):
         return self(dcg="exp-log2") if self["dcg"] == "log2" else super().exponential()
 
 
-CG = _CG()
-DCG = _DCG()
+CG = register(_CG)
+DCG = register(_DCG)

@@ -16,6 +16,7 @@ from ..kernels.target import Target
 from .measure import Measure
 from .on import On
 from .parameters import CUTOFF
+from .registry import register
 from .single_aspect import SingleAspectMeasure
 
 __all__ = ["CRP", "CRPRecovery", "crp_curve", "nCRP"]
@@ -195,6 +196,6 @@ def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame
     )
 
 
-CRP = _CRP()
-nCRP = _NCRP()
-CRPRecovery = _CRPRecovery()
+CRP = register(_CRP)
+nCRP = register(_NCRP)
+CRPRecovery = register(_CRPRecovery)

@@ -6,15 +6,17 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import ir_measures
 import numpy as np
 
 from .._typing import Bools, Floats
-from ..bases import Base, Term
+from ..bases import Base, Term, as_base
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..kernels.target import Source, Target
 from .measure import hashable
+from .parameters import ASPECTS, CUTOFF
 from .terms import TermMeasure
 
 __all__ = ["Joint", "JointMeasure", "JointSource"]
@@ -37,6 +39,12 @@ class Joint:
         Gain of documents without judgments.
     bottom : float, default 0
         Gain of documents with the lowest grade on every aspect.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Joint(np.array([0.5, 0.0]), top=1.0).top
+    1.0
     """
 
     gain: Floats
@@ -46,7 +54,23 @@ class Joint:
     bottom: float = 0.0
 
     def target(self, views: tuple[AspectView, ...]) -> Target:
-        """Return the target on which a base evaluates these gains."""
+        """Return the target on which a base evaluates these gains.
+
+        Parameters
+        ----------
+        views : tuple of AspectView
+            The aspects that the gains were computed from.
+
+        Returns
+        -------
+        Target
+            With one `gain` per judged document.
+
+        Raises
+        ------
+        MultiAspectError
+            If there is not one finite gain of at least 0 per judged document.
+        """
         gain = np.asarray(self.gain, dtype=np.float64)
         if gain.shape != views[0].label.shape or not (np.isfinite(gain) & (gain >= 0)).all():
             raise MultiAspectError(
@@ -97,15 +121,58 @@ class JointSource:
 
 
 class JointMeasure(TermMeasure):
-    """A measure that defines `joint`, the gain of each document, and `base`, the measure that evaluates it."""
+    """A measure that defines `joint`, the gain of each document, and `base`, the measure that evaluates it.
+
+    Parameters
+    ----------
+    aspects, cutoff : optional
+        As in `TOMA`, unless the class has other `SUPPORTED_PARAMS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pt_multiaspect as ma
+    >>> from ir_measures import nDCG
+    >>> class _Weakest(ma.JointMeasure):
+    ...     '''nDCG of the lowest gain that a document has in any aspect.'''
+    ...     def base(self):
+    ...         return nDCG if self.cutoff is None else nDCG @ self.cutoff
+    ...     def joint(self, views):
+    ...         return ma.Joint(np.min([view.target.gain for view in views], axis=0))
+    >>> Weakest = ma.register(_Weakest)
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> aspects = {"relevance": 1, "credibility": 1}
+    >>> round(Weakest(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
+    0.6309
+    """
+
+    SUPPORTED_PARAMS = {"aspects": ASPECTS, "cutoff": CUTOFF}
 
     @abstractmethod
-    def base(self) -> Base:
-        """Return the single-aspect measure, with its cutoff, that evaluates the gains."""
+    def base(self) -> ir_measures.Measure | Base:
+        """Return the single-aspect measure, with its cutoff, that evaluates the gains.
+
+        Returns
+        -------
+        Measure
+            A single-aspect measure.
+        """
 
     @abstractmethod
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        """Compute the gain of each judged document from its labels on all aspects."""
+        """Compute the gain of each judged document from its labels on all aspects.
+
+        Parameters
+        ----------
+        views : tuple of AspectView
+            The aspects, each with ``target.gain``, ``grade``, ``positive`` and other arrays of shape
+            (n_documents,), and its ``scale``.
+
+        Returns
+        -------
+        Joint
+            Depends on the labels and on parameters other than `base` and `cutoff`.
+        """
 
     def _target_key(self) -> tuple[object, ...]:
         """Everything `joint` depends on except the judgments: all parameters but the base and the cutoff."""
@@ -113,7 +180,18 @@ class JointMeasure(TermMeasure):
         return (type(self), self.spec, *map(hashable, rest))
 
     def target(self, judgments: Judgments) -> Target:
-        """Return the target on which the base is evaluated, computed once for all runs and bases."""
+        """Return the target on which the base is evaluated, computed once for all runs and bases.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        Target
+            With one `gain` per judged document.
+        """
 
         def make() -> Target:
             views = self.views(judgments)
@@ -122,4 +200,4 @@ class JointMeasure(TermMeasure):
         return judgments.cached(("joint", *self._target_key()), make)
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        return [Term.alone(self.base(), self.target(judgments))]
+        return [Term.alone(as_base(self.base()), self.target(judgments))]

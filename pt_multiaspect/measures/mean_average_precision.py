@@ -13,6 +13,7 @@ from ..collection.rankings import Ranking
 from ..kernels import ranked
 from ..kernels.target import Target
 from .parameters import CUTOFF, REL
+from .registry import register
 from .single_aspect import SingleAspectMeasure
 
 __all__ = ["GMAP", "HMAP"]
@@ -130,5 +131,5 @@ class _HMAP(_AveragePrecision):
         return False  # the aggregate is 1 / mean(1 / AP)
 
 
-GMAP = _GMAP()
-HMAP = _HMAP()
+GMAP = register(_GMAP)
+HMAP = register(_HMAP)

@@ -18,13 +18,35 @@ from ..kernels import means
 from ..kernels.best_ranking import best_ranking, placed
 from ..kernels.hits import ratio
 from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
+from .registry import register
 from .terms import BasedMeasure, base_depends_on
 
 __all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
 
 
 class AspectMean(BasedMeasure):
-    """A mean over aspects. Subclasses define `combine`, and `slope` if the mean is concave."""
+    """A mean over aspects. Subclasses define `combine`, and `slope` if the mean is concave.
+
+    With `slope`, `pt_multiaspect.analysis.upper_bound` can bound the mean.
+
+    Parameters
+    ----------
+    base, weights, empty, aspects, cutoff : optional
+        As in `CAM`, unless the class has other `SUPPORTED_PARAMS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pt_multiaspect as ma
+    >>> class _Lowest(ma.AspectMean):
+    ...     '''The lowest value of the base on any aspect.'''
+    ...     def combine(self, values, weights):
+    ...         return values.min(axis=0)
+    >>> Lowest = ma.register(_Lowest)
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> Lowest(base="AP").calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}})
+    0.5
+    """
 
     #: The name of the mean if it requires non-negative values, for the error message.
     NONNEGATIVE: str | None = None
@@ -43,7 +65,18 @@ class AspectMean(BasedMeasure):
 
     @abstractmethod
     def combine(self, values: Floats, weights: Floats) -> Floats:
-        """Return the mean over aspects; both arguments have shape (n_aspects, n_queries)."""
+        """Return the mean over aspects.
+
+        Parameters
+        ----------
+        values, weights : ndarray of float, shape (n_aspects, n_queries)
+            Values of the base, and weights of the aspects, which sum to 1.
+
+        Returns
+        -------
+        ndarray of float, shape (n_queries,)
+            A finite value per query.
+        """
 
     def _check(self) -> None:
         super()._check()
@@ -82,6 +115,16 @@ class AspectMean(BasedMeasure):
         norm is 0 is left out of the query. Sorting by the linear form maximises CAM if all aspects have the same
         linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no score per document
         does so, and the form is a *surrogate* (see `gain_is_surrogate`).
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        ndarray of float, shape (n_pool,)
+            At least 0.
         """
         self.warn_if_inferred(self.views(judgments))
         shares = [
@@ -329,7 +372,7 @@ class _GAM(AspectMean):
         return means.geometric_slope(values, weights)
 
 
-CAM = _CAM()
-MM = _MM()
-WHAM = _WHAM()
-GAM = _GAM()
+CAM = register(_CAM)
+MM = register(_MM)
+WHAM = register(_WHAM)
+GAM = register(_GAM)

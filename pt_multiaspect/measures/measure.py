@@ -48,7 +48,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     PRETTY_NAME: ClassVar[str]
     SHORT_DESC: ClassVar[str]
     #: The publication that defines the measure.
-    CITATION: ClassVar[str]
+    CITATION: ClassVar[str] = ""
     #: Minimum and maximum value.
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: Whether lower is better; `pt.GridSearch` and highlighting assume that higher is better.
@@ -69,11 +69,21 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     #: Whether `document_gain` is normalised per query, so that it depends on the queries.
     GAIN_PER_QUERY: ClassVar[bool] = False
     __signature__: ClassVar[inspect.Signature]
+    #: What `help` shows of a measure.
+    _help: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "SUPPORTED_PARAMS" in cls.__dict__:
+        own = vars(cls)
+        if "NAME" not in own:
+            cls.NAME = cls.__name__.lstrip("_")
+        if "PRETTY_NAME" not in own:
+            cls.PRETTY_NAME = cls.NAME
+        if "SHORT_DESC" not in own:
+            cls.SHORT_DESC = (cls.__doc__ or "").strip().partition("\n")[0]
+        if "SUPPORTED_PARAMS" in own:
             _sign(cls)
+        cls._help = f"{cls.NAME}{inspect.signature(cls)}\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
 
     def __init__(self, **params: Any) -> None:
         unknown = [name for name in params if name not in self.SUPPORTED_PARAMS]
@@ -91,6 +101,9 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 if value != param.default:
                     canonical[name] = value
         super().__init__(**canonical)
+        # With a docstring of its own, `help` shows that and not a hundred inherited methods.
+        self.__doc__ = self._help
+        self.__name__ = self.NAME
         try:
             self._check()
             if self.spec is not None:

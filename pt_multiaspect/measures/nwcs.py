@@ -15,6 +15,7 @@ from ..kernels.forms import Log2
 from ..kernels.hits import Hits, descending, positions, ratio, sums
 from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param, weights_param
+from .registry import register
 
 __all__ = ["NWCS"]
 
@@ -134,4 +135,4 @@ def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
     return sums(query, ideal * Log2()(rank), ranking.n_queries)
 
 
-NWCS = _NWCS()
+NWCS = register(_NWCS)

@@ -11,6 +11,7 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
 from .parameters import ASPECTS, CUTOFF, Param, base_param
+from .registry import register
 from .terms import BasedMeasure, base_depends_on
 
 __all__ = ["On"]
@@ -76,5 +77,8 @@ class _On(BasedMeasure):
         (view,) = self.views(judgments)
         return self.bases.one.graded_gain(view.target)
 
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        return not self.bases.one.SORTING_IS_OPTIMAL
 
-On = _On()
+
+On = register(_On)

@@ -1,4 +1,8 @@
-"""Parameters of measures: parsing, defaults and printing."""
+"""Parameters of measures: parsing, defaults and printing.
+
+`real`, `count`, `choice` and `boolean` make checks for the parameters of new measures; `CUTOFF`, `ASPECTS`, `REL`,
+`base_param` and `weights_param` are parameters that measures share.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,23 @@ from typing import Any
 from ir_measures import ParamInfo
 
 from .. import _validation
+from .._validation import boolean, choice, count, real
 from ..aspects.parameter import parse_aspects, spell_aspects
 from ..bases import Bases, parse_base, parse_bases
 from ..orders.order import check_weights
 
-__all__ = ["ASPECTS", "CUTOFF", "REL", "Param", "base_param", "weights_param"]
+__all__ = [
+    "ASPECTS",
+    "CUTOFF",
+    "REL",
+    "Param",
+    "base_param",
+    "boolean",
+    "choice",
+    "count",
+    "real",
+    "weights_param",
+]
 
 
 class Param(ParamInfo):  # type: ignore[misc]
@@ -31,6 +47,12 @@ class Param(ParamInfo):  # type: ignore[misc]
         Converts the canonical form to what is printed: a str, number, bool or dict.
     required : bool
         Whether the measure cannot be computed without the parameter.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import Param, params
+    >>> Param(params.real("half", low=0, open_low=True), 5, "ranks after which gains are halved").parse(2)
+    2
     """
 
     def __init__(

@@ -16,6 +16,7 @@ from ..kernels import rank_errors
 from ..kernels.hits import Hits
 from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
+from .registry import register
 
 __all__ = ["NGRE", "NLRE"]
 
@@ -182,5 +183,5 @@ class _NGRE(_RankErrors):
         return rank_errors.ngre(hits, epsilons, constants)
 
 
-NLRE = _NLRE()
-NGRE = _NGRE()
+NLRE = register(_NLRE)
+NGRE = register(_NGRE)

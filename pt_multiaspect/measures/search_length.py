@@ -10,6 +10,7 @@ from ..collection.rankings import Ranking
 from ..kernels.search_length import expected_search_length
 from ..kernels.target import Target
 from .parameters import REL, Param
+from .registry import register
 from .single_aspect import SingleAspectMeasure
 
 __all__ = ["ESL"]
@@ -67,4 +68,4 @@ class _ESL(SingleAspectMeasure):
         )
 
 
-ESL = _ESL()
+ESL = register(_ESL)

@@ -23,7 +23,28 @@ __all__ = ["LinearMeasure", "SingleAspectMeasure"]
 
 
 class SingleAspectMeasure(Measure, Base):
-    """A single-aspect measure; subclasses define `score`."""
+    """A single-aspect measure; subclasses define `score`.
+
+    Parameters
+    ----------
+    **params
+        See `SUPPORTED_PARAMS`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pt_multiaspect as ma
+    >>> class _Found(ma.SingleAspectMeasure):
+    ...     '''The number of relevant documents retrieved.'''
+    ...     BINARY = True
+    ...     RANGE = (0.0, np.inf)
+    ...     SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
+    ...     def score(self, ranking, target):
+    ...         return ranking.total(self.relevant(target)[ranking.row])
+    >>> Found = ma.register(_Found)
+    >>> (Found @ 1).calc_aggregate({"q1": {"d1": 1, "d2": 1}}, {"q1": {"d1": 2.0, "d2": 1.0}})
+    1.0
+    """
 
     NOT_A_BASE: ClassVar[str | None] = None
     SINGLE_ASPECT = True
@@ -70,7 +91,28 @@ class SingleAspectMeasure(Measure, Base):
 
 
 class LinearMeasure(SingleAspectMeasure, LinearBase):
-    """A single-aspect measure that is a discounted sum of gains; subclasses define only `linear`."""
+    """A single-aspect measure that is a discounted sum of gains; subclasses define only `linear`.
+
+    Its value, the ideal ranking, exact upper bounds and ``CAM(normalized=True)`` follow from it.
+
+    Parameters
+    ----------
+    **params
+        See `SUPPORTED_PARAMS`.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> class _Patient(ma.LinearMeasure):
+    ...     '''Rank-biased precision of gains, for a patient user.'''
+    ...     SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
+    ...     def linear(self, target):
+    ...         gain = target.gain / target.top
+    ...         return ma.forms.Linear(target, gain, ma.forms.Geometric(0.95), depth=self.cutoff)
+    >>> Patient = ma.register(_Patient)
+    >>> round(Patient.calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d1": 1.0}}), 4)
+    0.05
+    """
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return LinearBase.score(self, ranking, target)

@@ -20,11 +20,11 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
 from ..orders import DistanceOrder, TupleOrder
-from ..orders.distance import function_of
 from ..orders.order import AXES, check_gate
 from ..orders.parameter import parse_distance, parse_order, spell_order
 from .joint import Joint, JointMeasure, JointSource
 from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
+from .registry import register
 from .terms import BasedMeasure
 
 __all__ = ["TOMA"]
@@ -229,10 +229,6 @@ class _TOMA(JointMeasure, BasedMeasure):
     def base(self) -> Base:
         return self._base
 
-    def _target_key(self) -> tuple[object, ...]:
-        # A name can be registered again for another function.
-        return (*super()._target_key(), function_of(self["distance"]))
-
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
         grades = np.stack([view.grade for view in views], axis=1)
         order = self.order(Aspects({view.name: view.aspect for view in views}))
@@ -256,5 +252,8 @@ class _TOMA(JointMeasure, BasedMeasure):
             return gain
         return power_gain(gain, "the class", "choose another weighting")
 
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        return not self._base.SORTING_IS_OPTIMAL
 
-TOMA = _TOMA()
+
+TOMA = register(_TOMA)

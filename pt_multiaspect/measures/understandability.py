@@ -14,6 +14,7 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from .joint import Joint, JointMeasure
 from .parameters import ASPECTS, CUTOFF, Param
+from .registry import register
 
 __all__ = ["uERR", "uRBP", "uRBPgr", "unDCG"]
 
@@ -250,7 +251,7 @@ class _uERR(_Product):
         return True  # uERR is a cascade, not a sum of document gains
 
 
-uRBP = _uRBP()
-uRBPgr = _uRBPgr()
-unDCG = _unDCG()
-uERR = _uERR()
+uRBP = register(_uRBP)
+uRBPgr = register(_uRBPgr)
+unDCG = register(_unDCG)
+uERR = register(_uERR)

@@ -14,6 +14,7 @@ from ..kernels.forms import Flat, Linear
 from ..kernels.hits import positions, ratio
 from ..kernels.target import Target
 from .parameters import CUTOFF, REL, Param
+from .registry import register
 from .single_aspect import LinearMeasure, SingleAspectMeasure
 
 __all__ = [
@@ -261,9 +262,9 @@ class _Frustration(_Satisfaction):
         return 1.0 - super().score(ranking, target)
 
 
-CoverageRatio = _CoverageRatio()
-NoveltyRatio = _NoveltyRatio()
-RelativeRecall = _RelativeRecall()
-RecallEffort = _RecallEffort()
-Satisfaction = _Satisfaction()
-Frustration = _Frustration()
+CoverageRatio = register(_CoverageRatio)
+NoveltyRatio = register(_NoveltyRatio)
+RelativeRecall = register(_RelativeRecall)
+RecallEffort = register(_RecallEffort)
+Satisfaction = register(_Satisfaction)
+Frustration = register(_Frustration)

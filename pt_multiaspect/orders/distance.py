@@ -51,13 +51,43 @@ def is_distance(name: str) -> bool:
 def exponent_of(distance: str | float) -> float | None:
     """Return the exponent of a Minkowski distance (infinite: Chebyshev); None for registered functions."""
     if isinstance(distance, str):
-        return None if distance in _FUNCTIONS else float(_EXPONENTS[distance])
+        return float(_EXPONENTS[distance]) if distance in _EXPONENTS else None
     return float(distance)
 
 
-def function_of(distance: str | float) -> Distance | None:
-    """Return the function registered under a name, or None for a built-in distance."""
-    return _FUNCTIONS.get(distance) if isinstance(distance, str) else None
+class RegisteredDistance(str):
+    """The name of a registered distance, and the function it stood for when it was read.
+
+    So a measure keeps its function when the name is registered again, and takes it to other processes.
+    """
+
+    function: Distance
+
+    def __new__(cls, name: str, function: Distance) -> RegisteredDistance:
+        named = super().__new__(cls, name)
+        named.function = function
+        return named
+
+    def __eq__(self, other: object) -> bool:
+        same_name = str.__eq__(self, other)
+        return same_name and self.function == other.function if isinstance(other, RegisteredDistance) else same_name
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (str(self), self.function)
+
+    def __deepcopy__(self, memo: object) -> RegisteredDistance:
+        return self
+
+
+def _restore(name: str, function: Distance) -> RegisteredDistance:
+    """Learn the name in another process; where it is registered, it keeps its function."""
+    _FUNCTIONS.setdefault(name, function)
+    return RegisteredDistance(name, function)
 
 
 def register_distance(name: str) -> Callable[[Distance], Distance]:
@@ -66,8 +96,8 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
     Parameters
     ----------
     name : str
-        Name of the distance: letters, digits, ``_`` and ``-``. Registering a name again replaces
-        the function. The names of built-in distances cannot be used.
+        Name of the distance: letters, digits, ``_`` and ``-``. A name registered again stands for the new
+        function; measures created earlier keep theirs. The names of built-in distances cannot be used.
 
     Returns
     -------
@@ -83,13 +113,21 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
     MultiAspectError
         If the name is not an identifier or is the name of a built-in distance.
 
+    See Also
+    --------
+    pt_multiaspect.testing.check_distance : Check a distance on scales of many lengths.
+
+    Notes
+    -----
+    Measures take the function to other processes, as with ``n_jobs=2``. To pickle them into a file, define the
+    function at the top level of a module.
+
     References
     ----------
     Maistro et al., CIKM 2021, Eq. 1 (consistency with the partial order).
 
     Examples
     --------
-    >>> import numpy as np
     >>> from pt_multiaspect import TOMA, DistanceOrder, register_distance
     >>> @register_distance("relevance-first")
     ... def relevance_first(gaps):
@@ -151,7 +189,11 @@ def _distances(
 
 def check_distance(distance: object) -> str | float:
     """Return the canonical form of a distance: a name, or the exponent of an unnamed Minkowski distance."""
+    if isinstance(distance, RegisteredDistance):
+        return distance
     if isinstance(distance, str):
+        if distance in _FUNCTIONS:
+            return RegisteredDistance(distance, _FUNCTIONS[distance])
         if is_distance(distance):
             return distance
     elif not isinstance(distance, bool) and isinstance(distance, int | float | np.number):
@@ -231,7 +273,7 @@ class DistanceOrder(TupleOrder):
             for weight, per_grade in zip(stretch, gaps_to_best(self.scales, self.axes), strict=True)
         ]
         self._gaps = gaps
-        self._function = _FUNCTIONS.get(cast(str, self.distance))
+        self._function = self.distance.function if isinstance(self.distance, RegisteredDistance) else None
         if self._function is not None:
             self._exponent = 1.0
             self._table = _distances(self._function, self.distance, gaps, self.names)

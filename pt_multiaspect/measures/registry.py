@@ -1,0 +1,176 @@
+"""How measures become known by name: to measure strings, ir-measures and PyTerrier."""
+
+from __future__ import annotations
+
+import keyword
+from typing import TypeVar, overload
+
+import ir_measures
+
+from ..bases.strings import read_measure, trec_names
+from ..errors import MultiAspectError, choices, warn_once
+from .measure import Measure
+
+__all__ = ["RESERVED", "register", "registered"]
+
+M = TypeVar("M", bound=Measure)
+
+#: Names that strings give another meaning, beside those of trec_eval.
+RESERVED: set[str] = set()
+
+#: The measures of this package, in the order in which they are listed to users.
+_OWN: dict[str, Measure] = {}
+
+
+@overload
+def register(measure: type[M]) -> M: ...
+@overload
+def register(measure: M) -> M: ...
+def register(measure: type[M] | M) -> M:
+    """Register a measure of your own, so that strings name it.
+
+    Afterwards it works as the measures of this package do: in `evaluate`, ``pt.Experiment``, ir-measures and
+    scorers, as an object or by name, and as a base of others if it measures one aspect.
+
+    Parameters
+    ----------
+    measure : type of Measure, or Measure
+        A class, whose measure with default parameters is registered, or that measure. Its name is that
+        of the class without leading underscores, unless the class defines ``NAME``.
+
+    Returns
+    -------
+    Measure
+        The measure with default parameters.
+
+    Raises
+    ------
+    MultiAspectError
+        If the class is not complete, if the name is not an identifier or is taken by another measure, or if what
+        the measure prints is not read back as the same measure. A class of the same module and qualified
+        name takes the place of the earlier one, as when a notebook's cell is run again: names then mean the
+        new class, and measures made before keep the old one.
+
+    See Also
+    --------
+    pt_multiaspect.testing.check_measure : Check what the class states.
+
+    Examples
+    --------
+    Half-life utility (Breese et al. 1998), which halves gains every few ranks:
+
+    >>> from dataclasses import dataclass
+    >>> import pt_multiaspect as ma
+    >>> @dataclass(frozen=True)
+    ... class Halving:
+    ...     half: float
+    ...     def __call__(self, rank):
+    ...         return 0.5 ** ((rank - 1) / self.half)
+    >>> class _HalfLife(ma.LinearMeasure):
+    ...     '''Half-life utility, over that of the ideal ranking.'''
+    ...     SUPPORTED_PARAMS = {
+    ...         "half": ma.Param(ma.params.real("half", low=0, open_low=True), 5, "ranks"),
+    ...         "cutoff": ma.params.CUTOFF,
+    ...     }
+    ...     def linear(self, target):
+    ...         discount = Halving(self["half"])
+    ...         norm = target.best_sum(target.gain, discount, self.cutoff)
+    ...         return ma.forms.Linear(target, target.gain, discount, norm=norm, depth=self.cutoff)
+    >>> HalfLife = ma.register(_HalfLife)
+    >>> qrels = {"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}}
+    >>> round((HalfLife(half=1) @ 10).calc_aggregate(qrels, {"q1": {"d2": 2.0, "d1": 1.0}}), 4)
+    0.5
+    >>> ma.evaluate({"run": {"q1": {"d2": 2.0, "d1": 1.0}}}, qrels, "HalfLife(half=1)@10", progress=False)
+      name qid             measure  value
+    0  run  q1  HalfLife(half=1)@10    0.5
+    """
+    instance = _default(measure)
+    name, known = instance.NAME, ir_measures.measures.registry
+    _check_name(name)
+    earlier = known.get(name)
+    if earlier is not None and not _is_same_class(type(earlier), type(instance)):
+        message = f"the name {name} is taken by {type(earlier).__module__}.{type(earlier).__qualname__}"
+        if not _is_own(instance):
+            raise MultiAspectError(f"{message}; give the class another name, or define NAME")
+        # PyTerrier imports this package unguarded, which must not fail.
+        warn_once(
+            f"another package has registered the measure {name} with ir-measures and keeps it; "
+            f"use the object pt_multiaspect.{name} rather than the name"
+        )
+    else:
+        known[name] = instance
+        try:
+            _check_printing(instance)
+        except MultiAspectError:
+            if earlier is None:
+                del known[name]
+            else:
+                known[name] = earlier
+            raise
+    if _is_own(instance):
+        _OWN[name] = instance
+    return instance
+
+
+def registered() -> tuple[Measure, ...]:
+    """Return the measures that this package itself has registered, in order."""
+    return tuple(_OWN.values())
+
+
+def _is_own(measure: Measure) -> bool:
+    return type(measure).__module__.startswith(f"{__package__}.")
+
+
+def _is_same_class(one: type, other: type) -> bool:
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+def _default(measure: type[M] | M) -> M:
+    """The measure with default parameters, after checking that its class is complete."""
+    kind = measure if isinstance(measure, type) else type(measure)
+    if not issubclass(kind, Measure):
+        raise MultiAspectError(
+            f"register: expected a class below pt_multiaspect.Measure, or a measure of one, got {measure!r}"
+        )
+    missing = [name for name in dir(kind) if getattr(getattr(kind, name), "__isabstractmethod__", False)]
+    if missing:
+        raise MultiAspectError(f"{kind.__name__} must define {choices(missing)}")
+    for name, param in kind.SUPPORTED_PARAMS.items():
+        default = param.default
+        if default is not None and param.parse(default) != default:
+            raise MultiAspectError(
+                f"{kind.NAME}: the default {default!r} of {name} is read as {param.parse(default)!r}; "
+                "give the latter as default"
+            )
+    if isinstance(measure, type):
+        made: M = measure()
+        return made
+    if measure.params:
+        raise MultiAspectError(
+            f"register: expected a measure with default parameters, got {measure}; its name would mean these "
+            "parameters and not the defaults. Register the class"
+        )
+    return measure
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise MultiAspectError(f"name of a measure: expected letters, digits and _, got {name!r}")
+    if name in RESERVED or _is_trec_name(name):
+        raise MultiAspectError(
+            f"in measure strings, {name} is a name of trec_eval; give the class another name, or define NAME"
+        )
+
+
+def _is_trec_name(name: str) -> bool:
+    try:
+        trec_names(name)
+    except ValueError as error:
+        return "not yet supported" in str(error)
+    return True
+
+
+def _check_printing(measure: Measure) -> None:
+    """Refuse a measure that its printed form does not mean."""
+    if read_measure(str(measure)) != measure:
+        raise MultiAspectError(f"{measure.NAME} prints as {measure}, which is read as another measure")

@@ -1,0 +1,6 @@
+"""Checks for authors of measures and distances: what a class states, held against brute force."""
+
+from .distances import check_distance
+from .measures import FailedCheckError, check_measure
+
+__all__ = ["FailedCheckError", "check_distance", "check_measure"]

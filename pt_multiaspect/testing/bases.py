@@ -1,0 +1,183 @@
+"""Checks of what a single-aspect measure states of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .._typing import Floats
+from ..bases import Base
+from ..bases.exponentiated import exponentiated
+from ..collection.rankings import Ranking, Rankings
+from ..kernels.forms import Additive, Linear
+from ..kernels.progress import Counts, Progression
+from ..kernels.target import Target
+from .worlds import Failure, World, differences, equal, standard
+
+__all__ = ["SCALES", "base_failures", "discounts_are_comparable"]
+
+SCALES = standard(["relevance"])
+
+
+def _target(rankings: Rankings) -> Target:
+    return rankings.judgments.view("relevance", SCALES).target
+
+
+def base_failures(base: Base, world: World) -> Iterator[Failure]:
+    """What a base states and does not keep in a world."""
+    rankings = world.rankings()
+    target = _target(rankings)
+    values = base.values(rankings, target)
+    ranking = rankings.top(base.depth)
+    gain = np.asarray(base.gain(target), dtype=np.float64)
+    if gain.shape != target.query.shape or not (np.isfinite(gain) & (gain >= 0)).all():
+        yield "`gain` is a number of at least 0 per judged document", f"{world.show(0)}: {gain}"
+        return
+    yield from differences("`values` is `score`", world, np.asarray(base.score(ranking, target)), values)
+    yield from _parameters(base)
+    yield from _invariances(base, world, ranking, target, values)
+    yield from _sorting(base, world, rankings, gain, values)
+    if base.empty(target).any() and not base.LOWER_IS_BETTER and values.max() > 0:
+        yield "`empty`: without a gain no value is above 0", world.show(int(np.argmax(values)))
+    form = base.additive(target)
+    if form is not None:
+        yield from _additive(form, world, rankings, ranking, values)
+        if isinstance(form, Linear):
+            yield from _linear(base, form, world)
+    contributions = base.contributions(ranking, target)
+    if contributions is not None:
+        hits = ranking if len(contributions) == len(ranking.query) else ranking.dense()
+        if len(contributions) != len(hits.query):
+            yield "`contributions` has a number per document of the ranking", f"{len(contributions)} numbers"
+        else:
+            total = hits.total(np.asarray(contributions))
+            yield from differences("`contributions` sum to the value", world, total, values)
+    progression = base.progression(target)
+    if progression is not None:
+        yield from _progression(progression, world, rankings, values)
+
+
+def _parameters(base: Base) -> Iterator[Failure]:
+    if base.accepts_cutoff and (base.at(3).cutoff != 3 or base.at(None).cutoff is not None):
+        yield "`at` gives another cutoff", f"at(3) has the cutoff {base.at(3).cutoff}"
+    same = base.at(base.cutoff) if base.accepts_cutoff else base
+    if same != base or hash(same) != hash(base):
+        yield "equal measures are equal and have one hash", f"{same!r} is not {base!r}"
+
+
+def _invariances(base: Base, world: World, ranking: Ranking, target: Target, values: Floats) -> Iterator[Failure]:
+    def score(gain: Floats, top: float) -> Floats:
+        return np.asarray(base.score(ranking, target.with_gain(gain, top)), dtype=np.float64)
+
+    if base.BINARY:
+        found = score(3 * target.gain + 2 * (target.gain > 0), target.top)
+        yield from differences("BINARY: gains make no difference", world, found, values)
+    if base.ORDINAL:
+        found = score(target.gain**2, target.top**2)
+        yield from differences("ORDINAL: only the order of gains makes a difference", world, found, values)
+    if not base.NEEDS_TOP:
+        found = score(target.gain, target.top + 1)
+        yield from differences("NEEDS_TOP is False: the top of the scale makes no difference", world, found, values)
+    if not base.EXPONENTIATES:
+        power = target.with_gain(np.exp2(target.gain) - 1.0, float(np.exp2(target.top)) - 1.0)
+        wanted = np.asarray(base.score(ranking, power), dtype=np.float64)
+        found = np.asarray(exponentiated(base).score(ranking, target), dtype=np.float64)
+        yield from differences("`exponential` is the measure of 2^gain - 1", world, found, wanted)
+
+
+def _gains(world: World, rankings: Rankings, gain: Floats) -> Floats:
+    """The gain at each rank of the complete rankings, shape (n_rankings, n_documents)."""
+    hits = rankings.hits
+    rows = [hits.row[hits.query == index] for index in world.complete]
+    return gain[np.array(rows, dtype=np.intp)]
+
+
+def _sorting(base: Base, world: World, rankings: Rankings, gain: Floats, values: Floats) -> Iterator[Failure]:
+    if not base.SORTING_IS_OPTIMAL:
+        return
+    of = values[world.complete]
+    best = of.min() if base.LOWER_IS_BETTER else of.max()
+    is_sorted = (np.diff(_gains(world, rankings, gain), axis=1) <= 0).all(axis=1)
+    wrong = np.flatnonzero(is_sorted & ~equal(of, np.full(len(of), best)))
+    if len(wrong):
+        at, better = int(world.complete[wrong[0]]), int(world.complete[np.argmax(of == best)])
+        yield (
+            "SORTING_IS_OPTIMAL: documents in decreasing gain are a best ranking",
+            f"{world.show(at)}: {values[at]:.6g}, but {' '.join(world.ranked[better])} has {best:.6g}",
+        )
+
+
+def _additive(
+    form: Additive, world: World, rankings: Rankings, ranking: Ranking, values: Floats
+) -> Iterator[Failure]:
+    found = np.asarray(form.values(ranking), dtype=np.float64)
+    yield from differences("`additive` is the measure (a norm may be too small)", world, found, values)
+    hits = rankings.hits
+    summed = values.copy()
+    for index in world.complete.tolist():
+        of = hits.query == index
+        summed[index] = form.worth(index, hits.row[of], hits.rank[of]).trace()
+    yield from differences("`additive`: worth sums to the value", world, summed, values)
+
+
+def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
+    discounts = np.asarray(form.discount(np.arange(1, 21)), dtype=np.float64)
+    if discounts.shape != (20,) or (discounts < 0).any() or (np.diff(discounts) > 0).any():
+        yield "a discount is at least 0 and does not increase with the rank", f"ranks 1, 2, ...: {discounts[:5]}"
+    if base.CONSTANT_NORM and (form.norm is None or len(set(form.norm.tolist())) > 1):
+        yield "CONSTANT_NORM: all queries have one norm", f"{world.show(0)}: {form.norm}"
+    norm = None if form.norm is None else np.asarray(form.norm)
+    if norm is not None and norm.shape != (form.target.n_queries,):
+        yield "a norm has one number per query", f"the shape is {norm.shape}"
+    elif norm is not None and (norm < 0).any():
+        yield "a norm is not negative", f"{world.show(0)}: {norm}"
+
+
+def _progression(progression: Progression, world: World, rankings: Rankings, values: Floats) -> Iterator[Failure]:
+    """Every ranking of all documents is every way to go on from each of its beginnings."""
+    hits = rankings.hits
+    of_ranking = {world.ranked[index]: values[index] for index in world.complete.tolist()}
+    for index in world.complete.tolist():
+        rows = hits.row[hits.query == index]
+        levels, kinds = np.unique(progression.gain[rows], return_inverse=True)
+        totals = np.bincount(kinds).astype(np.int32)
+        progress = progression.begin(levels, totals, index)
+        counts: Counts = np.zeros((1, len(levels)), dtype=np.int32)
+        gained = [0.0]
+        rests = [float(progress.rest(0, counts)[0])]
+        for rank, kind in enumerate(kinds.tolist(), start=1):
+            gained.append(gained[-1] + float(progress.step(rank, counts)[0, kind]))
+            counts[0, kind] += 1
+            rests.append(float(progress.rest(rank, counts)[0]))
+        if not equal(np.array(gained[-1]), values[index]):
+            yield (
+                "`progression`: the steps sum to the value",
+                f"{world.show(index)}: {gained[-1]:.6g}, expected {values[index]:.6g}",
+            )
+        for rank, (before, rest) in enumerate(zip(gained, rests, strict=True)):
+            if gained[-1] - before > rest + 1e-9:
+                yield (
+                    "`progression`: `rest` is a bound of what is still gained",
+                    f"{world.show(index)}: {gained[-1] - before:.6g} after rank {rank}, rest is {rest:.6g}",
+                )
+        ranked = world.ranked[index]
+        for place in np.flatnonzero(np.diff(kinds) > 0).tolist():  # a better document comes next
+            swapped = (*ranked[:place], ranked[place + 1], ranked[place], *ranked[place + 2 :])
+            if of_ranking[swapped] < values[index] - 1e-9:
+                yield (
+                    "`progression`: a better document further up never lowers the value",
+                    f"{world.show(index)}: {values[index]:.6g}, with {' '.join(swapped)} {of_ranking[swapped]:.6g}",
+                )
+
+
+def discounts_are_comparable(base: Base, world: World) -> bool:
+    """Whether the discounts of two targets are equal, so that sums of the measure can be sorted."""
+    forms = [base.additive(_target(world.rankings())) for _ in range(2)]
+    first, second = forms
+    if not isinstance(first, Linear) or not isinstance(second, Linear):
+        return True
+    try:
+        return bool(first.discount == second.discount and hash(first.discount) == hash(second.discount))
+    except TypeError:  # not hashable
+        return False

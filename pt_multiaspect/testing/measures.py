@@ -1,0 +1,398 @@
+"""Checks of what a measure states."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any
+
+import ir_measures
+import numpy as np
+
+from .._typing import Bools, Floats
+from ..analysis import upper_bound
+from ..aspects import Aspects
+from ..bases import Base, as_base
+from ..bases.strings import read_measure
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError, MultiAspectWarning, silenced
+from ..measures import Measure, On
+from ..measures.terms import TermMeasure
+from .bases import SCALES, base_failures, discounts_are_comparable
+from .worlds import Failure, World, differences, equal, standard, worlds
+
+__all__ = ["FailedCheckError", "check_measure"]
+
+#: How much a ranking must differ for a wrong direction to count.
+_TOLERANCE = 1e-9
+
+
+class FailedCheckError(MultiAspectError, AssertionError):
+    """A measure or a distance does not keep what its class states; the message lists what, and where."""
+
+
+def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: int = 0) -> None:
+    """Check everything that a measure states of itself against brute force.
+
+    Small collections are made, with every ranking of up to four documents. On them the measure is checked to be
+    finite and within its `RANGE`, to give each query the same value whatever other queries, rows and runs there
+    are, to stop at its cutoff, to print, parse, copy and compare, and to point in the direction of
+    `lower_is_better`. Then everything that the class states beyond its value is checked: of a measure of one
+    aspect the form as a sum over ranks, contributions, progression, the best ranking, and which of gains,
+    positives and the top of the scale it reads; of a combination `combine` and `slope`; of all measures the
+    training label `document_gain`, and upper bounds.
+
+    Parameters
+    ----------
+    measure : type of Measure, ir_measures.Measure or Base
+        A class or a measure. A measure of ir-measures is checked as a base.
+    seed : int, default 0
+        Makes other collections.
+
+    Raises
+    ------
+    FailedCheckError
+        If a statement does not hold. Every such statement is listed, with the smallest collection and ranking
+        that were found. It is a `MultiAspectError` and an `AssertionError`.
+    MultiAspectError
+        If a required parameter is missing, such as the cutoff of P.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If the discounts of a linear measure cannot be compared.
+
+    Notes
+    -----
+    Measures are pickled if their class can be imported by its name, which it cannot if it is defined inside a
+    function or in a notebook.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> ma.testing.check_measure(ma.DCG)
+    >>> class _Fraction(ma.SingleAspectMeasure):
+    ...     '''The fraction of the retrieved documents that is relevant, or so it says.'''
+    ...     BINARY = True
+    ...     SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
+    ...     def score(self, ranking, target):
+    ...         return ranking.total(self.relevant(target)[ranking.row])
+    >>> ma.testing.check_measure(_Fraction)
+    Traceback (most recent call last):
+    pt_multiaspect.testing.measures.FailedCheckError: Fraction: 1 of its statements does not hold:
+    - values are within RANGE, 0 to 1: judged {'d1': 0, 'd2': 2, 'd3': 1}, ranked d3 d2: 2
+    """
+    of = measure() if isinstance(measure, type) else measure
+    found: dict[str, str] = {}
+    with silenced():
+        for statement, where in _failures(of, seed):
+            found.setdefault(statement, where)
+        comparable = all(discounts_are_comparable(base, _smallest(SCALES, seed)) for base in _bases(of))
+    if found:
+        does = "1 of its statements does" if len(found) == 1 else f"{len(found)} of its statements do"
+        listed = "".join(f"\n- {statement}: {where}" for statement, where in found.items())
+        raise FailedCheckError(f"{of}: {does} not hold:{listed}")
+    if not comparable:
+        warnings.warn(
+            f"the discounts that {of} makes for two collections are not equal, so that combinations assign "
+            "documents to ranks instead of sorting them, which is slow; make the discount a frozen dataclass with "
+            "__call__, or a function of a module",
+            MultiAspectWarning,
+            stacklevel=2,
+        )
+
+
+def _smallest(aspects: Aspects, seed: int) -> World:
+    return worlds(aspects, seed)[2]
+
+
+def _bases(measure: object) -> list[Base]:
+    """The measure as a base, with its own cutoff and shallow ones."""
+    if getattr(measure, "NOT_A_BASE", None) is not None:
+        return []
+    base = as_base(measure)
+    base.check_complete()
+    if not base.accepts_cutoff or base.cutoff is not None:
+        return [base]
+    return [base, base.at(1), base.at(2)]
+
+
+def _failures(measure: Any, seed: int) -> Iterator[Failure]:
+    if isinstance(measure, Base | ir_measures.Measure):
+        for base in _bases(measure):
+            for world in worlds(SCALES, seed):
+                yield from _guarded(base.text, world, base_failures(base, world))
+    if not isinstance(measure, Measure):
+        if isinstance(measure, ir_measures.Measure):
+            yield from _failures(On(base=measure, aspects=SCALES), seed)
+        return
+    measure.validate_params()
+    yield from _as_value(measure)
+    declared = _declared(measure)
+    for one in _with_cutoffs(declared):
+        several = worlds(_scales(one), seed)
+        misdirected = 0
+        for world in several:
+            yield from _guarded(str(one), world, _in_world(one, world))
+            misdirected += _direction(one, world)
+        if misdirected < 0:
+            better = "lower" if one.lower_is_better else "higher"
+            yield (
+                f"lower_is_better is {one.lower_is_better}",
+                f"rankings with better documents first are not {better}",
+            )
+        yield from _guarded(str(one), several[0], _whatever_else(one, several))
+        for world in several[2:9]:
+            yield from _guarded(str(one), world, _bound(one, world))
+    yield from _mean(declared, seed)
+
+
+def _guarded(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
+    """The failures, of which any exception is one."""
+    try:
+        yield from failures
+    except NotImplementedError as error:
+        yield "the class is complete", str(error)
+    except Exception as error:
+        yield f"{name} can be computed", f"{type(error).__name__}: {error} ({world.show(0)})"
+
+
+def _declared(measure: Measure) -> Measure:
+    """The measure with scales for the aspects it evaluates."""
+    if measure.SINGLE_ASPECT:
+        return measure.on("relevance", SCALES)
+    if "aspects" not in measure.SUPPORTED_PARAMS or isinstance(measure.spec, Aspects):
+        return measure
+    names = list(measure.spec or ("relevance", "credibility"))
+    if "aspect" in measure.SUPPORTED_PARAMS:
+        names = sorted({*names, measure["aspect"]})
+    return measure(aspects=standard(names))
+
+
+def _scales(measure: Measure) -> Aspects:
+    spec = measure.spec
+    return spec if isinstance(spec, Aspects) else standard(list(spec or ("relevance",)))
+
+
+def _with_cutoffs(measure: Measure) -> list[Measure]:
+    if "cutoff" not in measure.SUPPORTED_PARAMS or measure["cutoff"] is not None:
+        return [measure]
+    try:
+        return [measure, measure @ 1, measure @ 2]
+    except MultiAspectError:  # a base without a cutoff, or with one
+        return [measure]
+
+
+# -- as a value ---------------------------------------------------------------------------------------
+
+
+def _as_value(measure: Measure) -> Iterator[Failure]:
+    """Printing, reading, copying, comparing."""
+    kind = type(measure)
+    again: list[tuple[str, Callable[[], object]]] = [
+        ("made of its own parameters", lambda: kind(**measure.params)),
+        ("copied", lambda: copy.deepcopy(measure)),
+    ]
+    if type(ir_measures.measures.registry.get(measure.NAME)) is kind:
+        again.append((f"read as {str(measure)!r}", lambda: read_measure(str(measure))))
+    if _is_importable(kind):
+        again.append(("pickled", lambda: pickle.loads(pickle.dumps(measure))))
+    for how, make in again:
+        statement = f"{how}, it is the same measure"
+        try:
+            other = make()
+        except Exception as error:
+            yield statement, f"{type(error).__name__}: {error}"
+            continue
+        if other != measure or hash(other) != hash(measure) or str(other) != str(measure):
+            yield statement, f"{other!r} is not {measure!r}"
+
+
+def _is_importable(kind: type) -> bool:
+    try:
+        return attrgetter(kind.__qualname__)(sys.modules[kind.__module__]) is kind
+    except (AttributeError, KeyError):
+        return False
+
+
+# -- in one world -------------------------------------------------------------------------------------
+
+
+def _in_world(measure: Measure, world: World) -> Iterator[Failure]:
+    rankings = world.rankings()
+    judgments = rankings.judgments
+    values = measure.evaluate(rankings)
+    low, high = measure.range
+    outside = np.flatnonzero((values < low - _TOLERANCE) | (values > high + _TOLERANCE))
+    if len(outside):
+        at = int(outside[-1])
+        yield f"values are within RANGE, {low:g} to {high:g}", f"{world.show(at)}: {values[at]:.6g}"
+    same = "evaluated again, values are the same"
+    yield from differences(same, world, measure.evaluate(world.rankings()), values)
+    cutoff = measure["cutoff"] if "cutoff" in measure.SUPPORTED_PARAMS else None
+    if cutoff is not None:
+        cut = measure.evaluate(world.rankings(cutoff))
+        yield from differences("documents below the cutoff make no difference", world, cut, values)
+    if type(measure)._evaluate is TermMeasure._evaluate:
+        terms = measure.terms(judgments)
+        parts = np.stack([term.base.values(rankings, term.target) for term in terms])
+        weights = np.stack([term.weight for term in terms])
+        combined = np.asarray(measure.combine(parts, weights), dtype=np.float64)
+        yield from differences("`combine` of the terms is the value", world, combined, values)
+        if measure.IS_WEIGHTED_SUM:
+            summed = (parts * weights).sum(axis=0)
+            yield from differences("IS_WEIGHTED_SUM: values are the sum of the terms", world, summed, values)
+    yield from _document_gain(measure, world, judgments, values)
+
+
+def _document_gain(measure: Measure, world: World, judgments: Judgments, values: Floats) -> Iterator[Failure]:
+    gain = measure.document_gain(judgments)
+    if gain is None:
+        return
+    gain = np.asarray(gain, dtype=np.float64)
+    if gain.shape != judgments.pool_query.shape or not (np.isfinite(gain) & (gain >= 0)).all():
+        yield "`document_gain` is a number of at least 0 per judged document", f"{world.show(0)}: {gain}"
+        return
+    if measure.gain_is_surrogate(judgments) or measure.lower_is_better:
+        return
+    hits = Rankings(world.run(), judgments).hits
+    of = values[world.complete]
+    for index in world.complete.tolist():
+        ranked = gain[hits.row[hits.query == index]]
+        if (np.diff(ranked) <= 0).all() and values[index] < of.max() - _TOLERANCE:
+            yield (
+                "sorting by `document_gain` is the best ranking (or `gain_is_surrogate`)",
+                f"{world.show(index)}: {values[index]:.6g}, the best ranking has {of.max():.6g}",
+            )
+
+
+def _direction(measure: Measure, world: World) -> int:
+    """Whether documents from good to bad are better than the reverse (1), worse (-1), or neither (0)."""
+    try:
+        values = measure.evaluate(world.rankings())
+    except Exception:
+        return 0  # reported by `_in_world`
+    grades = _total_grades(measure, world)
+    order = sorted(grades, key=lambda docno: -grades[docno])
+    forth, back = (values[world.ranked.index(tuple(ranked))] for ranked in (order, order[::-1]))
+    sign = int(np.sign(np.round(forth - back, 9)))
+    return -sign if measure.lower_is_better else sign
+
+
+def _total_grades(measure: Measure, world: World) -> dict[str, float]:
+    """The sum of each document's labels, turned so that more is better."""
+    scales = _scales(measure).items()
+    turned = {name: 1 if aspect.scale.greater_is_better else -1 for name, aspect in scales}
+    return {
+        docno: float(np.nansum([turned[name] * of[name] for name in turned])) for docno, of in world.judged.items()
+    }
+
+
+def _whatever_else(measure: Measure, several: Sequence[World]) -> Iterator[Failure]:
+    """A query has one value, whatever other queries there are, and in what order rows come."""
+    chosen = {f"{chr(97 + index)}": world for index, world in enumerate(several)}
+    judged = {qid: world.judged for qid, world in chosen.items()}
+    run = {
+        qid: {docno: -float(rank) for rank, docno in enumerate(world.ranked[len(world.ranked) // 2])}
+        for qid, world in chosen.items()
+    }
+
+    def evaluated(run: Any, judged: Any) -> dict[str, float]:
+        judgments = Judgments(judged)
+        return dict(zip(judgments.qids, measure.evaluate(Rankings(run, judgments)).tolist(), strict=True))
+
+    together = evaluated(run, judged)
+    backwards = {qid: dict(reversed(list(of.items()))) for qid, of in reversed(judged.items())}
+    turned = evaluated(dict(reversed(run.items())), backwards)
+    for qid, world in chosen.items():
+        alone = evaluated({qid: run[qid]}, {qid: judged[qid]})[qid]
+        for statement, value in (
+            ("a query has the same value alone and among others", alone),
+            ("the order of rows makes no difference", turned[qid]),
+        ):
+            if not equal(np.asarray(value), np.asarray(together[qid])):
+                shown = world.show(len(world.ranked) // 2)
+                yield statement, f"{shown}: {together[qid]:.6g} and {value:.6g}"
+
+
+def _bound(measure: Measure, world: World) -> Iterator[Failure]:
+    if measure.lower_is_better:
+        return
+    try:
+        table = upper_bound({"q": world.judged}, measure)
+    except MultiAspectError:
+        return  # no bound is known
+    values = measure.evaluate(world.rankings())[world.complete]
+    best = int(world.complete[np.argmax(values)])
+    value, bound = float(table["value"].iloc[0]), float(table["bound"].iloc[0])
+    if bound < values.max() - _TOLERANCE:
+        yield (
+            "no ranking exceeds the upper bound",
+            f"{world.show(best)}: {values.max():.6g}, the bound is {bound:.6g}",
+        )
+    if value > values.max() + _TOLERANCE:
+        yield (
+            "the value of the best ranking is attained",
+            f"{world.show(best)}: {values.max():.6g}, not {value:.6g}",
+        )
+    if table["strategy"].iloc[0] == "exact" and value < values.max() - _TOLERANCE:
+        yield "the exact upper bound is the best value", f"{world.show(best)}: {values.max():.6g}, not {value:.6g}"
+
+
+# -- combinations ---------------------------------------------------------------------------------------
+
+
+def _mean(measure: Measure, seed: int) -> Iterator[Failure]:
+    """Whether `combine` increases, and `slope` is the derivative of a concave, homogeneous function."""
+    if type(measure)._evaluate is not TermMeasure._evaluate:
+        return
+    rng = np.random.default_rng(seed)
+    n_terms = len(measure.terms(_smallest(_scales(measure), seed).judgments()))
+    if n_terms < 2:
+        return
+    shape = (n_terms, 200)
+    values, others = rng.uniform(0.05, 1, (2, *shape))
+    weights = rng.uniform(0.05, 1, shape)
+    weights /= weights.sum(axis=0)
+    at = np.asarray(measure.combine(values, weights), dtype=np.float64)
+
+    def shown(index: int) -> str:
+        return f"values {values[:, index].round(3)}, weights {weights[:, index].round(3)}: {at[index]:.6g}"
+
+    def where(wrong: Bools) -> int | None:
+        return int(np.argmax(wrong)) if wrong.any() else None
+
+    if at.shape != (200,):
+        yield "`combine` has one value per query", f"the shape is {at.shape}"
+        return
+    raised = np.asarray(measure.combine(np.maximum(values, others), weights))
+    index = where(raised < at - _TOLERANCE) if measure.IS_INCREASING else None
+    if index is not None:
+        yield "IS_INCREASING: `combine` never falls when a value rises", f"{shown(index)}, then {raised[index]:.6g}"
+    slope = measure.slope(values, weights)
+    if slope is None:
+        return
+    slope = np.asarray(slope, dtype=np.float64)
+    if slope.shape != shape:
+        yield "`slope` has a number per term and query", f"the shape is {slope.shape}, expected {shape}"
+        return
+    for statement, value, wanted in (
+        ("`slope`: `combine` is homogeneous, f(x/2) = f(x)/2", 2 * measure.combine(values / 2, weights), at),
+        ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), at),
+    ):
+        index = where(~equal(np.asarray(value), wanted))
+        if index is not None:
+            yield statement, f"{shown(index)}, but {value[index]:.6g}"
+    elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
+    plane = (slope * others).sum(axis=0)
+    index = where(elsewhere > plane + _TOLERANCE)
+    if index is not None:
+        yield (
+            "`slope`: `combine` is concave, so that slope times other values is a bound",
+            f"{shown(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above {plane[index]:.6g}",
+        )
