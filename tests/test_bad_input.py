@@ -426,7 +426,7 @@ def test_wrong_parameter(call: Callable[[], object], parts: list[str]) -> None:
         ("TOMA(base='nDGC')", ["unknown base 'nDGC'"]),
         ("CAM(base='nDCG@5')@10", ["10", "nDCG@5"]),
         ("nDGC@10", ["unknown measure 'nDGC'", "nearest names", "nDCG"]),
-        ("TOMA('nDCG')", ["parameters need names", "Name(parameter=value)@cutoff"]),
+        ("TOMA('nDCG')", ["parameters must be given by name", "Name(parameter=value)@cutoff"]),
         ("TOMA(weights={'relevance': -1})", ["TOMA", "negative", "'relevance': -1"]),
         ("", ["''"]),
     ],

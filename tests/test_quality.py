@@ -342,7 +342,7 @@ def test_bad_input_of_both(function, changed, parts):
 
 @pytest.mark.parametrize("cutoff", [0, -1, 2.5, True, None, "5"])
 def test_bad_cutoff(cutoff):
-    with pytest.raises(MultiAspectError, match=rf"cutoff .* at least 1, not {cutoff!r}"):
+    with pytest.raises(MultiAspectError, match=rf"cutoff .* at least 1, got {cutoff!r}"):
         zero_aspect_documents(FRAME, RUNS, QRELS, cutoff=cutoff)
 
 
