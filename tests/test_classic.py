@@ -314,7 +314,7 @@ QRELS = {"q": {"a": 1}}
         (lambda: RelativeRecall(expected=0), ["RelativeRecall", "expected", "1 up", "0"]),
         (lambda: RecallEffort(expected=-1), ["RecallEffort", "expected", "-1"]),
         (lambda: RecallEffort(expected=1.5), ["expected", "1.5"]),
-        (lambda: RelativeRecall.calc_aggregate(QRELS, QRELS), ["RelativeRecall needs expected", "expected=..."]),
+        (lambda: RelativeRecall.calc_aggregate(QRELS, QRELS), ["RelativeRecall requires expected", "expected=..."]),
         (lambda: CAM(base=RelativeRecall).calc_aggregate(QRELS, QRELS), ["CAM", "RelativeRecall", "expected"]),
         (lambda: ESL(wanted=0), ["ESL", "wanted", "0"]),
         (lambda: CoverageRatio.calc_aggregate(QRELS, QRELS), ["CoverageRatio", "column known", "relevance"]),

@@ -214,26 +214,29 @@ GOOD = frame(np.arange(24).reshape(4, 3, 2))
 @pytest.mark.parametrize(
     ("bad", "parts"),
     [
-        (GOOD.drop(columns="qid"), ["qid", "missing", "name, measure, value"]),
+        (GOOD.drop(columns="qid"), ["columns name, qid, measure, value", "got name, measure, value, without qid"]),
         ("x", ["DataFrame", "str"]),
-        (GOOD.iloc[:0], ["no rows"]),
+        (GOOD.iloc[:0], ["expected at least one row"]),
         (GOOD[GOOD["name"] == "run 1"], ["two systems", "run 1"]),
         (GOOD[GOOD["qid"] == "q1"], ["two topics", "q1"]),
         (GOOD.assign(value=[np.nan, *GOOD["value"][1:]]), ["AP", "run 0", "q0", "nan", "1 such value"]),
         (GOOD.assign(value=[*GOOD["value"][1:], np.inf]), ["RR", "run 3", "q2", "inf"]),
-        (GOOD.assign(value="x"), ["value", "no number"]),
+        (GOOD.assign(value="x"), ["expected numbers in the column value"]),
         (GOOD.assign(value=pd.Timestamp(0)), ["value", "datetime64"]),
         (pd.concat([GOOD, GOOD["value"]], axis="columns"), ["several columns", "value"]),
         (pd.concat([GOOD, GOOD["measure"]], axis="columns"), ["several columns", "measure"]),
-        (GOOD.assign(name=[[name] for name in GOOD["name"]]), ["name", "no name"]),
+        (GOOD.assign(name=[[name] for name in GOOD["name"]]), ["invalid label in the column name"]),
         (GOOD.assign(qid=pd.Series([0, "0", *GOOD["qid"][2:]], dtype=object)), ["0 and '0'", "astype(str)"]),
         (GOOD.assign(qid=[None, *GOOD["qid"][1:]]), ["qid", "empty"]),
         (
             GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")],
             ["run 2", "no value of RR", "run 0, run 1, run 3 have"],
         ),
-        (GOOD[(GOOD["name"] != "run 2") | (GOOD["qid"] != "q1")], ["unequal", "run 2", "AP", "q1", "2 such gaps"]),
-        (pd.concat([GOOD, GOOD.iloc[5:6]]), ["RR", "run 0", "q2", "2 times", "1 such cell"]),
+        (
+            GOOD[(GOOD["name"] != "run 2") | (GOOD["qid"] != "q1")],
+            ["different sets of topics", "run 2", "AP", "q1", "2 such gaps"],
+        ),
+        (pd.concat([GOOD, GOOD.iloc[5:6]]), ["expected one value of RR", "run 0", "q2", "got 2", "1 such cell"]),
     ],
 )
 def test_bad_frames(bad, parts):
@@ -296,5 +299,5 @@ def test_measures_of_which_lower_is_better_are_turned(name, by):
     labelled.attrs["measures"] = {"effort": name}
     assert correlation(labelled, by=by).iloc[0, 1] == 1
     turned = given.assign(value=given["value"].where(given["measure"] != name, -given["value"]))
-    with pytest.raises(MultiAspectError, match=r"negative values.*the sign is changed here"):
+    with pytest.raises(MultiAspectError, match=r"non-negative values.*do not negate the values"):
         correlation(turned, by=by)

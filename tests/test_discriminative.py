@@ -216,7 +216,7 @@ def test_the_result(values):
         (lambda: discriminative_power(GOOD[GOOD["name"] == "run 1"]), ["two systems"]),
         (lambda: discriminative_power(GOOD[GOOD["qid"] == "q1"]), ["two topics"]),
         (lambda: discriminative_power(GOOD.assign(value=np.nan)), ["nan"]),
-        (lambda: discriminative_power(GOOD.iloc[1:]), ["unequal", "run 0"]),
+        (lambda: discriminative_power(GOOD.iloc[1:]), ["different sets of topics", "run 0"]),
         (
             lambda: discriminative_power(GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")]),
             ["run 2", "no value of RR"],
