@@ -12,7 +12,7 @@ __all__ = ["ideal_values"]
 
 
 def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
-    """Values of the rankings that Maistro et al. consider ideal.
+    """Evaluate the rankings that Maistro et al. consider ideal.
 
     Parameters
     ----------
