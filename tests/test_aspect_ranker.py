@@ -181,7 +181,7 @@ def test_missing_labels_are_refused_unless_asked_for() -> None:
 
 
 def test_undeclared_scales_warn() -> None:
-    with pytest.warns(ma.MultiAspectWarning, match="scales of the aspects, which were inferred"):
+    with pytest.warns(ma.MultiAspectWarning, match="label scales, which were inferred"):
         AspectRanker(Plain()).fit(X, Y, qid=QID)
 
 

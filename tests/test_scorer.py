@@ -182,7 +182,7 @@ def test_declared_scales_reach_a_measure_without_its_own() -> None:
 
 
 def test_undeclared_scales_warn(table: Table) -> None:
-    with pytest.warns(ma.MultiAspectWarning, match="scales of the aspects, which were inferred"):
+    with pytest.warns(ma.MultiAspectWarning, match="label scales, which were inferred"):
         ma.ranking_scorer("TOMA@10")(FirstFeature(), table.X, table.Y, qid=table.qid)
 
 
@@ -414,7 +414,7 @@ def test_scorers_and_searches_can_be_copied(duplicate: Callable[..., Any], table
 
 @pytest.mark.usefixtures("routing")
 def test_successive_halving_over_samples_cuts_queries_apart(table: Table) -> None:
-    assert "Successive halving over samples cuts queries apart" in " ".join(
+    assert "Successive halving over samples splits queries" in " ".join(
         str(ma.ranking_scorer.__doc__).replace("\n", " ").split()
     )
     sizes: list[int] = []
@@ -693,7 +693,7 @@ def test_the_query_is_taken_from_y_before_x(table: Table) -> None:
     )
 
 
-QID_IS_A_FEATURE = "X has a column qid, which .* takes for a feature"
+QID_IS_A_FEATURE = "X has a column qid, which .* uses as a feature"
 
 
 def test_a_query_column_that_stays_among_the_features_is_noticed(table: Table) -> None:
