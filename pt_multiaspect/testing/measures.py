@@ -22,7 +22,6 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, MultiAspectWarning, silenced
 from ..measures import Measure, On
-from ..measures.terms import TermMeasure
 from .bases import SCALES, base_failures, discounts_are_comparable
 from .worlds import Failure, World, differences, equal, standard, worlds
 
@@ -147,7 +146,7 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
                 f"rankings with better documents first are not {better}",
             )
         yield from _guarded(str(one), several[0], _whatever_else(one, several))
-        for world in several[2:9]:
+        for world in several[2:12]:
             yield from _guarded(str(one), world, _bound(one, world))
     yield from _mean(declared, seed)
 
@@ -238,8 +237,8 @@ def _in_world(measure: Measure, world: World) -> Iterator[Failure]:
     if cutoff is not None:
         cut = measure.evaluate(world.rankings(cutoff))
         yield from differences("documents below the cutoff make no difference", world, cut, values)
-    if type(measure)._evaluate is TermMeasure._evaluate:
-        terms = measure.terms(judgments)
+    terms = measure.terms(judgments)
+    if terms and not measure.params.get("normalized"):
         parts = np.stack([term.base.values(rankings, term.target) for term in terms])
         weights = np.stack([term.weight for term in terms])
         combined = np.asarray(measure.combine(parts, weights), dtype=np.float64)
@@ -349,8 +348,6 @@ def _bound(measure: Measure, world: World) -> Iterator[Failure]:
 
 def _mean(measure: Measure, seed: int) -> Iterator[Failure]:
     """Whether `combine` increases, and `slope` is the derivative of a concave, homogeneous function."""
-    if type(measure)._evaluate is not TermMeasure._evaluate:
-        return
     rng = np.random.default_rng(seed)
     n_terms = len(measure.terms(_smallest(_scales(measure), seed).judgments()))
     if n_terms < 2:

@@ -1,0 +1,405 @@
+"""`check_measure` and `check_distance`: they pass what is right, and catch planted lies."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+from ir_measures import AP, ERR, RBP, RR, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG
+
+import pt_multiaspect as ma
+from pt_multiaspect import errors
+from pt_multiaspect.bases import average_precision
+from pt_multiaspect.bases.adapters import _ADAPTERS
+from pt_multiaspect.kernels.progress import APProgress, Progression
+from pt_multiaspect.measures.cumulated_gain import _DCG
+from pt_multiaspect.measures.displacement import _CRP
+from pt_multiaspect.measures.means import _CAM, _GAM, _MM
+from pt_multiaspect.measures.toma import _TOMA
+from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure
+
+REQUIRED = {"RelativeRecall": {"expected": 2}, "RecallEffort": {"expected": 2}}
+BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),
+         SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), infAP)  # fmt: skip
+
+
+# -- what is right passes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ma.measures.ALL, ids=str)
+def test_every_measure_of_the_package(measure: ma.Measure) -> None:
+    check_measure(measure(**REQUIRED.get(measure.NAME, {})))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        ma.CAM(normalized=True, aspects={"relevance": 2, "credibility": 2}),
+        ma.CAM(
+            base={"relevance": "AP", "credibility": "RBP(p=0.5)"}, empty="drop", aspects="relevance,credibility"
+        ),
+        ma.MM(base="AP", weights={"relevance": 3, "credibility": 1}, aspects={"relevance": 2, "credibility": 2}),
+        ma.TOMA(weighting="exponential", base="P@2"),
+        ma.TOMA(weighting="normalized", base="ERR", positives="top-half"),
+        ma.TOMA(order=ma.Order({(0, 0): 0, (0, 1): 1, (1, 0): 1, (1, 1): 4}, ["relevance", "credibility"])),
+        ma.DCG(dcg="exp-log2"),
+        ma.DCG(dcg="jarvelin"),
+        ma.On(aspect="credibility", base="AP@2"),
+    ],
+    ids=str,
+)
+def test_parameters(measure: Any) -> None:
+    check_measure(measure)
+
+
+@pytest.mark.parametrize("measure", BASES, ids=str)
+def test_every_base(measure: ir_measures.Measure) -> None:
+    check_measure(measure)
+
+
+def test_all_bases_are_among_them() -> None:
+    assert set(_ADAPTERS) <= {type(measure) for measure in BASES}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("measure", [ma.MM, ma.TOMA, ma.CRP, AP], ids=str)
+def test_other_worlds(measure: Any, seed: int) -> None:
+    check_measure(measure, seed=seed)
+
+
+# -- planted lies -------------------------------------------------------------------------------------------
+
+
+class Wrapped(ma.SingleAspectMeasure):
+    """AP, whose statements subclasses change."""
+
+    BINARY = SORTING_IS_OPTIMAL = True
+    SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
+
+    @property
+    def _ap(self) -> average_precision.AveragePrecision:
+        return average_precision.AveragePrecision(AP if self.cutoff is None else AP @ self.cutoff)
+
+    def score(self, ranking, target):
+        return self._ap.score(ranking, target)
+
+    def progression(self, target):
+        return self._ap.progression(target)
+
+    def contributions(self, ranking, target):
+        return self._ap.contributions(ranking, target)
+
+
+class LowRest(Wrapped):
+    class Low(APProgress):
+        def rest(self, rank, counts):
+            return 0.9 * super().rest(rank, counts)
+
+    def progression(self, target):
+        return Progression(self.gain(target), lambda gain, totals, _: self.Low(gain, self.cutoff, totals))
+
+
+class WrongSteps(Wrapped):
+    class High(APProgress):
+        def step(self, rank, counts):
+            return 1.1 * super().step(rank, counts)
+
+    def progression(self, target):
+        return Progression(self.gain(target), lambda gain, totals, _: self.High(gain, self.cutoff, totals))
+
+
+class MoreContributed(Wrapped):
+    def contributions(self, ranking, target):
+        return 1.01 * super().contributions(ranking, target)
+
+
+class Fewer(Wrapped):
+    def contributions(self, ranking, target):
+        return super().contributions(ranking, target)[:-1]
+
+
+class SortedCRP(_CRP):
+    SORTING_IS_OPTIMAL = True
+
+
+class NaN(Wrapped):
+    def score(self, ranking, target):
+        return self._ap.score(ranking, target) / (self.n_relevant(target) > 0)
+
+
+class TooMany(Wrapped):
+    def score(self, ranking, target):
+        return np.append(self._ap.score(ranking, target), 0.0)
+
+
+class Negated(Wrapped):
+    RANGE = (-1.0, 0.0)
+    SORTING_IS_OPTIMAL = False
+
+    def score(self, ranking, target):
+        return -self._ap.score(ranking, target)
+
+    progression = ma.SingleAspectMeasure.progression
+    contributions = ma.SingleAspectMeasure.contributions
+
+
+class ReadsGains(_DCG):
+    BINARY = True
+
+
+class ReadsTheTop(ma.LinearMeasure):
+    SUPPORTED_PARAMS = {}
+    RANGE = (0.0, np.inf)
+
+    def linear(self, target):
+        return ma.forms.Linear(target, target.gain / target.top, ma.forms.Log2())
+
+
+class Ordinal(_DCG):
+    ORDINAL = True
+
+
+class NormTooSmall(ma.LinearMeasure):
+    """The ideal of the first rank only: values above 1 were cut off at 1, without a sign."""
+
+    SUPPORTED_PARAMS = {}
+
+    def linear(self, target):
+        norm = target.best_sum(target.gain, ma.forms.Log2(), 1)
+        return ma.forms.Linear(target, target.gain, ma.forms.Log2(), norm=norm)
+
+
+class ConstantNorm(ma.LinearMeasure):
+    SUPPORTED_PARAMS = {}
+    CONSTANT_NORM = True
+
+    def linear(self, target):
+        norm = target.best_sum(target.gain, ma.forms.Log2()) + np.arange(target.n_queries)
+        return ma.forms.Linear(target, target.gain, ma.forms.Log2(), norm=norm)
+
+
+class Rising(ma.LinearMeasure):
+    SUPPORTED_PARAMS = {}
+    RANGE = (0.0, np.inf)
+
+    def linear(self, target):
+        return ma.forms.Linear(target, target.gain, np.sqrt)
+
+
+class WrongWorth(_CRP):
+    def additive(self, target):
+        form = super().additive(target)
+        return replace(form, cutoff=1 if self.cutoff is None else None)
+
+
+class WrongExponential(_DCG):
+    def exponential(self):
+        return self
+
+
+class OtherQueries(Wrapped):
+    """The value depends on how many queries there are."""
+
+    progression = ma.SingleAspectMeasure.progression
+    contributions = ma.SingleAspectMeasure.contributions
+
+    def score(self, ranking, target):
+        return super().score(ranking, target) / target.n_queries
+
+
+class IgnoresTheCutoff(ma.measures.DirectMeasure):
+    SUPPORTED_PARAMS = {"aspects": ma.params.ASPECTS, "cutoff": ma.params.CUTOFF}
+
+    def score(self, rankings, views):
+        return np.minimum(rankings.top(None).n_ret / 10.0, 1.0)
+
+
+class WrongSlope(_GAM):
+    def slope(self, values, weights):
+        return 1.1 * super().slope(values, weights)
+
+
+class NotConcave(_MM):
+    """The quadratic mean is convex: its slope gives no bound."""
+
+    def combine(self, values, weights):
+        return np.sqrt((weights * values**2).sum(axis=0))
+
+    def slope(self, values, weights):
+        return weights * values / self.combine(values, weights)
+
+
+class NotHomogeneous(_CAM):
+    IS_WEIGHTED_SUM = False
+
+    def combine(self, values, weights):
+        return (weights * values).sum(axis=0) ** 2
+
+    def slope(self, values, weights):
+        return weights * (weights * values).sum(axis=0)
+
+
+class Falling(_MM):
+    slope = ma.Measure.slope
+
+    def combine(self, values, weights):
+        return 1.0 - values.max(axis=0)
+
+
+class NotASum(_CAM):
+    def combine(self, values, weights):
+        return values.max(axis=0)
+
+
+class WrongLabel(_TOMA):
+    def document_gain(self, judgments):
+        return super().document_gain(judgments).max() - super().document_gain(judgments)
+
+
+class NegativeLabel(_TOMA):
+    def document_gain(self, judgments):
+        return -super().document_gain(judgments)
+
+
+class PrintsAnother(_DCG):
+    def __reduce__(self):
+        return ma.DCG.__reduce__()
+
+
+class Incomplete(ma.SingleAspectMeasure):
+    SUPPORTED_PARAMS = {}
+
+
+class Raises(Wrapped):
+    def score(self, ranking, target):
+        raise ZeroDivisionError("division by zero")
+
+
+@pytest.mark.parametrize(
+    ("lie", "statement"),
+    [
+        (SortedCRP, "SORTING_IS_OPTIMAL: .*, but"),
+        (LowRest, "`rest` is a bound"),
+        (WrongSteps, "the steps sum to the value"),
+        (MoreContributed, "`contributions` sum to the value"),
+        (Fewer, "`contributions` has a number per document"),
+        (NaN, "NaN is nan for query"),
+        (TooMany, "must compute one value per query"),
+        (Negated, "lower_is_better is False"),
+        (ReadsGains, "BINARY"),
+        (ReadsTheTop, "NEEDS_TOP"),
+        (Ordinal, "ORDINAL"),
+        (NormTooSmall, "a norm may be too small"),
+        (ConstantNorm, "CONSTANT_NORM"),
+        (Rising, "does not increase with the rank"),
+        (WrongWorth, "`additive`"),
+        (WrongExponential, "`exponential`"),
+        (OtherQueries, "the same value alone and among others"),
+        (IgnoresTheCutoff, "below the cutoff"),
+        (WrongSlope, "slope times value sums"),
+        (NotConcave, "is concave"),
+        (NotHomogeneous, "is homogeneous"),
+        (Falling, "IS_INCREASING"),
+        (NotASum, "IS_WEIGHTED_SUM"),
+        (WrongLabel, "sorting by `document_gain`"),
+        (NegativeLabel, "`document_gain` is a number of at least 0"),
+        (PrintsAnother, "pickled, it is the same measure|copied"),
+        (Incomplete, "the class is complete: .*defines no score|Can't instantiate"),
+        (Raises, "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_lies_are_caught(lie: type[ma.Measure], statement: str) -> None:
+    with pytest.raises(FailedCheckError, match=statement) as caught:
+        check_measure(lie)
+    assert isinstance(caught.value, ma.MultiAspectError)
+    assert isinstance(caught.value, AssertionError)
+    assert str(caught.value).startswith(lie.NAME)
+
+
+def test_the_smallest_world_is_shown() -> None:
+    with pytest.raises(FailedCheckError, match=r"judged {'d1'") as caught:
+        check_measure(MoreContributed)
+    (line,) = [line for line in str(caught.value).splitlines() if "contributions" in line]
+    assert "'d3'" not in line
+
+
+def test_a_bound_that_is_wrong_is_caught() -> None:
+    with pytest.raises(FailedCheckError, match=r"no ranking exceeds the upper bound: .*the bound is"):
+        check_measure(SortedCRP)
+
+
+def test_a_lambda_per_call_is_slow_and_gets_a_warning() -> None:
+    class Lambda(ma.LinearMeasure):
+        SUPPORTED_PARAMS = {}
+        RANGE = (0.0, np.inf)
+
+        def linear(self, target):
+            return ma.forms.Linear(target, target.gain, lambda rank: 1.0 / rank)
+
+    with pytest.warns(ma.MultiAspectWarning, match="cannot|are not equal"):
+        check_measure(Lambda)
+
+
+def test_what_is_defined_in_a_function_is_not_pickled() -> None:
+    class Local(_DCG):
+        """Cannot be imported by its name."""
+
+    check_measure(Local)
+
+
+def test_required_parameters_are_asked_for() -> None:
+    with pytest.raises(ma.MultiAspectError, match="RelativeRecall is not complete: it needs expected"):
+        check_measure(ma.RelativeRecall)
+    with pytest.raises(ma.MultiAspectError, match="P is not complete"):
+        check_measure(P)
+
+
+def test_checking_uses_up_no_warnings() -> None:
+    """Warnings are given once: those of the small worlds must not count."""
+    before = set(errors._given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_measure(ma.CAM)
+    assert errors._given == before
+
+
+# -- distances ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "manhattan", "chebyshev", 3, 0.5])
+@pytest.mark.parametrize("n_aspects", [1, 3])
+def test_built_in_distances(distance: str | float, n_aspects: int) -> None:
+    check_distance(distance, n_aspects=n_aspects)
+
+
+@pytest.mark.parametrize(
+    ("distance", "message"),
+    [
+        (lambda gaps: 9 - gaps.sum(axis=1), "decreases although"),
+        (lambda gaps: gaps.sum(axis=1) / gaps.sum(), "alone than among others"),
+        (lambda gaps: gaps.sum(axis=1) + len(gaps), "alone than among others"),
+        (lambda gaps: np.zeros(len(gaps)), "equally far"),
+        (lambda gaps: gaps, "one number per tuple"),
+        (lambda gaps: gaps[:, 5], "cannot be computed for 2 aspects: IndexError"),
+        (lambda gaps: np.where(gaps[:, 0] > 0.9, np.nan, gaps.sum(axis=1)), "from 0 up"),
+        ("no-such-distance", "unknown distance"),
+    ],
+)
+def test_wrong_distances(distance: Any, message: str) -> None:
+    with pytest.raises(ma.MultiAspectError, match=message):
+        check_distance(distance)
+
+
+def test_a_distance_that_changes() -> None:
+    calls = []
+
+    def drifting(gaps):
+        calls.append(None)
+        return gaps.sum(axis=1) * len(calls)
+
+    with pytest.raises(FailedCheckError, match="computed again"):
+        check_distance(drifting)
