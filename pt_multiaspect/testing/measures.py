@@ -21,6 +21,7 @@ from ..bases.strings import read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, MultiAspectWarning, silenced
+from ..integration.provider import supports
 from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable
 from .worlds import Failure, World, differences, equal, standard, worlds
@@ -122,12 +123,11 @@ def _bases(measure: object) -> list[Base]:
 
 
 def _failures(measure: Any, seed: int) -> Iterator[Failure]:
-    if isinstance(measure, Base | ir_measures.Measure):
-        for base in _bases(measure):
-            for world in worlds(SCALES, seed):
-                yield from _guarded(base.text, world, base_failures(base, world))
-    if not isinstance(measure, Measure):
-        if isinstance(measure, ir_measures.Measure):
+    for base in _bases(measure):
+        for world in worlds(SCALES, seed):
+            yield from _guarded(base.text, world, base_failures(base, world))
+    if not supports(measure):
+        if not hasattr(measure, "score"):  # a measure of ir-measures, not a base by itself
             yield from _failures(On(base=measure, aspects=SCALES), seed)
         return
     measure.validate_params()
