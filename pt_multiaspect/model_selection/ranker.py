@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn import config_context, get_config
+from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
@@ -19,23 +19,32 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices
 from ..measures import TOMA, Measure
+from .estimators import (
+    family_of,
+    last_step,
+    of_evaluation_set,
+    query_parameter,
+    routing_enabled,
+    warn_of_query_columns,
+    weight_per_query,
+)
 from .labels import LabelledRows, check_length, find_qid, gains, label_frame, read_target
 from .scorer import RankingScorer
 
 __all__ = ["AspectRanker"]
 
+
 #: Maximum label for the default gains 2^label - 1 of LightGBM and XGBoost.
 _LARGEST_DEFAULT_LABEL = 30
+
 
 #: LightGBM's ``label_gain`` has one entry per integer up to the maximum label; this limits its length.
 _LARGEST_KEPT_LABEL = 10_000
 
-_MISSING = ("error", "lowest")
 
-#: With fewer queries, a feature may distinguish them by chance.
-_FEWEST_QUERIES = 10
+_MISSING = ("error", "lowest")
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +214,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.missing not in _MISSING:
             raise MultiAspectError(f"missing: expected one of {choices(map(repr, _MISSING))}, got {self.missing!r}")
         self.estimator_ = clone(self.estimator)
-        needed = _query_parameter(self.estimator_)
+        needed = query_parameter(self.estimator_)
         passed = dict(fit_params)
         train = self._part(X, y, qid, measure, "")
         sets = self._evaluation_sets(passed, measure)
@@ -217,11 +226,11 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if needed is not None:
             passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes[order]
         if weights is not None:
-            per_query = _family(_last(self.estimator_)) == "xgboost"
-            passed["sample_weight"] = _weight_per_query(weights, train.codes[order]) if per_query else weights
+            per_query = family_of(last_step(self.estimator_)) == "xgboost"
+            passed["sample_weight"] = weight_per_query(weights, train.codes[order]) if per_query else weights
         if sets:
             passed |= self._handed_on(sets, others, needed)
-        _warn_of_query_columns(train.X, train.codes)
+        warn_of_query_columns(train.X, train.codes)
         self._fit(_safe_indexing(train.X, order) if needed is not None else train.X, label[order], passed)
         self._remember_features(train.X)
         return self
@@ -235,8 +244,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if len(frame) != n_rows:
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {n_rows}")
         if queries is None:
-            needs = f"{_last(self.estimator_).__class__.__name__} is a ranker"
-            if _query_parameter(self.estimator_) is None:
+            needs = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
+            if query_parameter(self.estimator_) is None:
                 needs = f"the label of {measure} is normalised per query"
                 if not measure.GAIN_PER_QUERY:
                     return _Part(features, frame, np.arange(n_rows).astype(str))
@@ -268,12 +277,12 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     "eval_set: expected a list of pairs (X, y) with one column of labels per aspect in y, got "
                     f"{type(pair).__name__}"
                 )
-            qid = _of_set(queries, place, len(pairs), "eval_qid")
-            sizes = _of_set(groups, place, len(pairs), "eval_group")
+            qid = of_evaluation_set(queries, place, len(pairs), "eval_qid")
+            sizes = of_evaluation_set(groups, place, len(pairs), "eval_group")
             if qid is None and sizes is not None:
                 qid = np.repeat(np.arange(len(sizes)), np.asarray(sizes, dtype=np.intp))
             part = self._part(pair[0], pair[1], qid, measure, f"eval_set[{place}]: ")
-            if _query_parameter(self.estimator_) is not None and (np.diff(part.codes) < 0).any():
+            if query_parameter(self.estimator_) is not None and (np.diff(part.codes) < 0).any():
                 raise MultiAspectError(
                     f"eval_set[{place}]: the rows of a query must be contiguous; sort them by query"
                 )
@@ -323,7 +332,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return
         name, last = self.estimator_.steps[-1]
         # Rankers that are not scikit-learn estimators, such as CatBoost's, cannot request metadata.
-        routed = _routing_enabled() and hasattr(last, "set_fit_request")
+        routed = routing_enabled() and hasattr(last, "set_fit_request")
         if routed:
             requested = {key: True for key in passed if key in inspect.signature(last.fit).parameters}
             last.set_fit_request(**requested)
@@ -334,8 +343,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _labels(self, targets: list[Floats], measure: Measure) -> list[NDArray[Any]]:
         """Return the targets in the form the estimator expects, after setting its gains accordingly."""
-        last = _last(self.estimator_)
-        kind = _family(last)
+        last = last_step(self.estimator_)
+        kind = family_of(last)
         if kind is None:
             return list(targets)
         target = np.concatenate(targets)
@@ -406,68 +415,3 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
-
-
-def _routing_enabled() -> bool:
-    return bool(get_config()["enable_metadata_routing"])
-
-
-def _last(estimator: Any) -> Any:
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-
-
-def _query_parameter(estimator: Any) -> str | None:
-    """The parameter of ``fit`` by which the estimator wants queries."""
-    parameters = inspect.signature(_last(estimator).fit).parameters
-    # XGBoost takes both, and its group sizes are the older way.
-    return next((name for name in ("qid", "group_id", "group") if name in parameters), None)
-
-
-def _family(estimator: Any) -> str | None:
-    """Which library's ranker this is, of those that take whole labels only."""
-    if _query_parameter(estimator) is None:
-        return None
-    modules = {cls.__module__.partition(".")[0] for cls in type(estimator).__mro__}
-    return next((name for name in ("lightgbm", "xgboost") if name in modules), None)
-
-
-def _of_set(given: Any, place: int, n_sets: int, what: str) -> Any:
-    """What is given for one of several evaluation sets, if anything is."""
-    if given is None:
-        return None
-    if len(given) != n_sets:
-        raise MultiAspectError(f"expected {what} as a list with one entry per set ({n_sets}), got {len(given)}")
-    return given[place]
-
-
-def _warn_of_query_columns(X: Any, codes: NDArray[np.intp]) -> None:
-    """Warn if the queries seem to be among the features."""
-    named = isinstance(X, pd.DataFrame)
-    columns = [column for column in X.columns if column == "qid"] if named else _query_columns(X, codes)
-    if columns:
-        warn_once(
-            f"the column {choices(columns)} of X looks like the query id, and is learnt as a feature "
-            "(it has one value in each query, and another in every other): drop it from X",
-            key="queries among the features",
-        )
-
-
-def _query_columns(X: Any, codes: NDArray[np.intp]) -> list[int]:
-    """Return the columns of an array that are constant within queries and distinct between at least ten."""
-    n_queries = codes.max(initial=-1) + 1
-    if not isinstance(X, np.ndarray) or X.ndim != 2 or (np.bincount(codes) > 1).sum() < _FEWEST_QUERIES:
-        return []
-    first = X[np.unique(codes, return_index=True)[1]]
-    constant = np.flatnonzero((first[codes] == X).all(axis=0))
-    return [int(column) for column in constant if len(pd.unique(first[:, column])) == n_queries]
-
-
-def _weight_per_query(weights: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[Any]:
-    begins = np.flatnonzero(np.diff(codes, prepend=-1))
-    varying = np.flatnonzero(weights != np.repeat(weights[begins], np.diff(begins, append=len(codes))))
-    if len(varying):
-        raise MultiAspectError(
-            "expected sample_weight to be constant within queries, as XGBoost's rankers use one weight per query; "
-            f"it varies in {len(varying)} rows"
-        )
-    return weights[begins]
