@@ -18,11 +18,11 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from ir_measures import nDCG
-from pt_multiaspect.rankings import Rankings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, Aspect, Judgments, MultiAspectError, On
 from pt_multiaspect.analysis import upper_bound
+from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.measures.registry import registered
 from pt_multiaspect.orders import distance as distances
 
@@ -462,6 +462,6 @@ def test_distances_registered_again() -> None:
 
 def test_a_decreasing_distance_is_refused_with_the_violation() -> None:
     ma.register_distance("decreasing")(lambda gaps: 2 - gaps[:, 0] + gaps[:, 1])
-    with pytest.raises(MultiAspectError, match=r"decreases although the gap of relevance grows: .* for the gaps"):
+    with pytest.raises(MultiAspectError, match=r"decreases when the gap of relevance increases: .* for the gaps"):
         aggregated(TOMA(distance="decreasing", aspects=BOTH))
     distances._FUNCTIONS.pop("decreasing")
