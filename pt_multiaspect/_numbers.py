@@ -1,4 +1,4 @@
-"""Numbers as users give them: checked, read as exact fractions, and printed."""
+"""Numbers given by users: checked, read as exact fractions, and printed."""
 
 from __future__ import annotations
 
@@ -20,30 +20,34 @@ _DENOMINATOR = 10**6
 
 
 def number(value: object, what: str) -> float:
-    """Return `value` as a finite float, an int where it is whole; name `what` if it is none."""
+    """Return `value` as a finite float, or as an int if it is whole; errors name it as `what`."""
     if isinstance(value, Rational | Real | np.number) and not isinstance(value, bool | np.bool_):
         try:
             number_ = float(cast(float, value))
         except OverflowError:
-            raise MultiAspectError(f"{what} must be a finite number below 1.8e308, got a larger integer") from None
+            raise MultiAspectError(
+                f"{what}: expected a finite number below 1.8e308, got a larger integer"
+            ) from None
         if math.isfinite(number_):
             return int(number_) if number_.is_integer() and abs(number_) < 2**53 else number_
-    raise MultiAspectError(f"{what} must be a finite number, not {value!r}")
+    raise MultiAspectError(f"{what}: expected a finite number, got {value!r}")
 
 
 def read_json(text: str, what: str) -> Any:
-    """Parse `text` as JSON, in which no key may occur twice; `what` names it in errors."""
+    """Parse `text` as JSON without repeated keys; errors name it as `what`."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(pairs)
         if len(content) < len(pairs):
-            raise MultiAspectError(f"{what}: a key occurs twice in one JSON object: {choices(k for k, _ in pairs)}")
+            raise MultiAspectError(
+                f"{what}: expected each key once in a JSON object, got {choices(k for k, _ in pairs)}"
+            )
         return content
 
     try:
         return json.loads(text, object_pairs_hook=unique)
     except RecursionError:
-        raise MultiAspectError(f"{what}: the JSON is nested too deeply") from None
+        raise MultiAspectError(f"{what}: expected valid JSON, got one nested too deeply") from None
     except MultiAspectError:
         raise
     except ValueError as error:  # also an integer of thousands of digits
@@ -54,22 +58,22 @@ def read_json(text: str, what: str) -> Any:
 def numbers(values: object, what: str) -> tuple[float, ...]:
     """Return `values` as a tuple of finite numbers."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise MultiAspectError(f"{what} must be a sequence of numbers, not {values!r}")
-    return tuple(number(value, f"every one of {what}") for value in values)
+        raise MultiAspectError(f"{what}: expected a sequence of numbers, got {values!r}")
+    return tuple(number(value, what) for value in values)
 
 
 def exact(value: float) -> Fraction:
-    """Return the rational number a float stands for.
+    """Return the rational number that a float represents.
 
-    A float that is the nearest to a fraction of small denominator (1/3, 2/7, 0.1) is read
-    as that fraction, any other as the decimal it prints as. Distances between tuples of
-    labels are compared exactly on these: in floats 1 - 0.9 and 0.1 differ, and classes of
-    equally distant tuples would fall apart.
+    A float that is the closest to a fraction with a small denominator (1/3, 2/7, 0.1) is read as
+    that fraction, any other as the decimal it prints as. Distances between label tuples are compared
+    exactly on these: as floats, 1 - 0.9 and 0.1 differ, which would split classes of equal
+    distance.
     """
     simple = Fraction(value).limit_denominator(_DENOMINATOR)
     return simple if float(simple) == value else Fraction(repr(value))
 
 
 def spell(value: float) -> str:
-    """Write a number the short way, 2 rather than 2.0."""
+    """Format a number briefly: 2, not 2.0."""
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)

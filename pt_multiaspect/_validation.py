@@ -1,4 +1,4 @@
-"""Checks of parameter values: each makes a parser, which returns the canonical form or raises."""
+"""Parsers of parameter values, which return the canonical form or raise."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
         if value is not None and not isinstance(value, str):
             value = repr(value)
         if value not in names:
-            raise MultiAspectError(f"unknown {name} {value!r}; choose {choices(map(repr, names))}")
+            raise MultiAspectError(f"{name}: expected {choices(map(repr, names))}, got {value!r}")
         return value  # type: ignore[no-any-return]
 
     return parse
@@ -81,13 +81,13 @@ def real(name: str, *, low: float, high: float = math.inf, open_low: bool = Fals
             if (low < number if open_low else low <= number) and number < high:
                 return int(number) if number.is_integer() else number
         bound = f"{'above' if open_low else 'at least'} {low:g}" + (f" and below {high:g}" if high < np.inf else "")
-        raise MultiAspectError(f"{name} must be a number {bound}, not {_shown(value)}")
+        raise MultiAspectError(f"{name}: expected a number {bound}, got {_shown(value)}")
 
     return parse
 
 
 def whole(description: str, *, low: int, high: int | None = None) -> Callable[[Any], int | None]:
-    """A parser that takes None or a whole number from `low` up to `high`, which `description` says in an error."""
+    """A parser that accepts None or whole numbers from `low` to `high`; errors start with `description`."""
 
     def parse(value: Any) -> int | None:
         if value is None:
@@ -95,8 +95,8 @@ def whole(description: str, *, low: int, high: int | None = None) -> Callable[[A
         if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= low:
             if high is None or value <= high:
                 return int(value)
-            raise MultiAspectError(f"{description} from {low} to {high}, not {_shown(value)}")
-        raise MultiAspectError(f"{description} from {low} up, not {_shown(value)}")
+            raise MultiAspectError(f"{description} from {low} to {high}, got {_shown(value)}")
+        raise MultiAspectError(f"{description} from {low} up, got {_shown(value)}")
 
     return parse
 
@@ -152,17 +152,17 @@ def boolean(name: str) -> Callable[[Any], bool]:
     def parse(value: Any) -> bool:
         if isinstance(value, bool | np.bool_):
             return bool(value)
-        raise MultiAspectError(f"{name} is True or False, not {value!r}")
+        raise MultiAspectError(f"{name}: expected True or False, got {value!r}")
 
     return parse
 
 
 #: The parser of cutoffs.
-cutoff = whole("a cutoff is a whole number of ranks", low=1, high=MAX_CUTOFF)
+cutoff = whole("cutoff: expected a whole number of ranks", low=1, high=MAX_CUTOFF)
 
 
 def _shown(value: Any) -> str:
-    """A value for an error message; integers of thousands of digits do not print."""
+    """A value for an error message; Python does not print integers of thousands of digits."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
         return f"an integer of {value.bit_length()} bits"
     return repr(value)

@@ -77,7 +77,7 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ('{"version": 1, "aspects": {"relevance": "high"}}', "aspect 'relevance'"),
         ('{"version": 1, "aspects": {}}', "at least one"),
         ('{"version": 1, "aspects": [2]}', "mapping"),
-        ('{"version": 1, "aspects": {"relevance": 2, "relevance": 3}}', "a key occurs twice"),
+        ('{"version": 1, "aspects": {"relevance": 2, "relevance": 3}}', "expected each key once"),
         ('{"version": 1, "aspects": {"relevance": 2}, "name": "a name"}', "'a name'"),
     ],
 )

@@ -260,7 +260,7 @@ def test_warnings_are_left_to_evaluation() -> None:
     run = pd.concat([run, run])
     ma.describe(qrels, runs=run, measures="TOMA")
     with (
-        pytest.warns(MultiAspectWarning, match="more than once"),
+        pytest.warns(MultiAspectWarning, match="repeated documents"),
         pytest.warns(MultiAspectWarning, match="inferred"),
     ):
         ma.evaluate(run, qrels, "TOMA", progress=False)

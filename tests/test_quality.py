@@ -324,7 +324,7 @@ def test_bad_frames(function, perquery, parts):
         ({"perquery": renamed("qid", {"1": 2, "2": "2"})}, ["the column qid has 2 and '2'"]),
         ({"perquery": FRAME.assign(value=1j)}, ["complex", "expected numbers in the column value"]),
         ({"runs": list(RUNS.values())}, ["missing are good, short, unjudged", "got run 1, run 2, run 3"]),
-        ({"runs": {}}, ["no run was given"]),
+        ({"runs": {}}, ["expected at least one run"]),
         ({"runs": {**RUNS, "good": {"q": {"d": 1.0}}}}, ["run good", "no query in common", "1, 2", "q"]),
         ({"runs": {**RUNS, "short": 3}}, ["run short", "int"]),
         ({"runs": {**RUNS, "short": {"1": {"d": float("nan")}}}}, ["run short", "score", "nan"]),

@@ -497,7 +497,7 @@ BAD: dict[str, Case] = {
     ),
     "docs: no docno": (lambda: quiet(DOCS[["text"]]), "docs must have one column docno or doc_id; there are the"),
     "docs: docid": (lambda: quiet(DOCS.rename(columns={"docno": "docid"})), "columns docid, text"),
-    "docs: both": (lambda: quiet(DOCS.assign(doc_id="x")), "there are both docno and doc_id"),
+    "docs: both": (lambda: quiet(DOCS.assign(doc_id="x")), "got docno and doc_id"),
     "docs: no text": (lambda: quiet(DOCS[["docno"]]), "docs: expected a column text, got the columns docno"),
     "docs: text twice": (lambda: quiet(DOCS[["docno", "text", "text"]]), "several columns of one name: text"),
     "docs: no name": (
@@ -519,13 +519,13 @@ BAD: dict[str, Case] = {
     "threshold: 0": (lambda: understandability([1], threshold=0), "threshold: expected a number above 0, got 0"),
     "threshold: nan": (
         lambda: understandability([1], threshold=math.nan),
-        "threshold must be a finite number, not",
+        "threshold: expected a finite number, got",
     ),
     "threshold: inf": (
         lambda: understandability([1], threshold=math.inf),
-        "threshold must be a finite number, not",
+        "threshold: expected a finite number, got",
     ),
-    "threshold: text": (lambda: understandability([1], threshold="15"), "finite number, not '15'"),  # type: ignore[arg-type]
+    "threshold: text": (lambda: understandability([1], threshold="15"), "finite number, got '15'"),  # type: ignore[arg-type]
     "threshold: join": (lambda: joined(threshold=-15), "threshold: expected a number above 0, got -15"),
     "threshold: model": (
         lambda: joined(model="step", threshold=-2.5),

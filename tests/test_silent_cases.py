@@ -289,7 +289,7 @@ def test_unjudged_codes_belong_to_the_aspect() -> None:
     assert Aspect(unjudged=[3]).with_grades([0, 1]).unjudged == (3,)
     with pytest.raises(MultiAspectError, match="must not be grades, got 2 as both"):
         Aspect(2, unjudged=[2])
-    with pytest.raises(MultiAspectError, match="unjudged must be a sequence of numbers"):
+    with pytest.raises(MultiAspectError, match="unjudged: expected a sequence of numbers"):
         Aspect(2, unjudged=3)  # type: ignore[arg-type]
 
 

@@ -92,8 +92,8 @@ def test_reads_lists_and_negative_numbers() -> None:
     assert read_measure("TOMA(aspects=['relevance', 'credibility'])") == TOMA(aspects=["relevance", "credibility"])
     assert read_measure(" nDCG(gains={-1: 0, 1: 5}) @ 10 ")["gains"] == {-1: 0, 1: 5}
     for text, part in {
-        "nDCG@-5": "from 1 up, not -5",
-        "RBP(p=-0.5)": "p must be a number",
+        "nDCG@-5": "from 1 up, got -5",
+        "RBP(p=-0.5)": "p: expected a number",
         "uRBP(p=-1)": "p must",
     }.items():
         with pytest.raises(MultiAspectError, match=part):

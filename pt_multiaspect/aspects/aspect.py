@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, wraps
 from itertools import pairwise
-from typing import Any, NoReturn, cast
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ LONGEST = 10**6
 #: The settings of `probabilities` that have a name.
 _NAMED = ("linear", "identity")
 
+_Params = ParamSpec("_Params")
+
 _KEYS = ("grades", "gains", "probabilities", "threshold", "greater_is_better", "unjudged")
 
 
@@ -34,6 +36,15 @@ def _check_keys(keys: Iterable[object]) -> None:
         )
     if unknown:
         raise MultiAspectError(f"an aspect has no {choices(unknown)}; expected {choices(_KEYS)}")
+
+
+def _with_known_keys(init: Callable[_Params, None]) -> Callable[_Params, None]:
+    @wraps(init)
+    def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> None:
+        _check_keys(kwargs)
+        init(*args, **kwargs)
+
+    return checked
 
 
 class Aspect:
@@ -92,6 +103,7 @@ class Aspect:
     #: Labels that mean "not judged", in increasing order.
     unjudged: tuple[float, ...]
 
+    @_with_known_keys
     def __init__(
         self,
         grades: Sequence[float] | int | None = None,
@@ -101,9 +113,7 @@ class Aspect:
         threshold: float | None = None,
         greater_is_better: bool = True,
         unjudged: Sequence[float] = (),
-        **unknown: NoReturn,
     ) -> None:
-        _check_keys(unknown)
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
             if not 0 <= grades <= LONGEST:
                 raise MultiAspectError(

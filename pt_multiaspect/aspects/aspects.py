@@ -23,9 +23,9 @@ class Aspects(Mapping[str, Aspect]):
     Parameters
     ----------
     aspects : mapping of str to Aspect, int, sequence of grades or None
-        The aspects in the order measures take them in. An int n is a 0..n scale, None a
+        The aspects in the order that measures use. An int n is a 0..n scale, None a
         scale to be inferred. The aspect ``relevance`` is the column ``label`` or
-        ``relevance`` of the qrels; the name ``label`` is taken as ``relevance``.
+        ``relevance`` of the qrels; the name ``label`` is read as ``relevance``.
     name : str, optional
         A name the set has in measure strings, ``TOMA(aspects='my-name')``. Named sets print
         as their name, unnamed ones print their content. A name declared again stands for the new
@@ -57,13 +57,15 @@ class Aspects(Mapping[str, Aspect]):
     ) -> None:
         if not isinstance(aspects, Mapping) or not aspects:
             raise MultiAspectError(
-                f"aspects are a mapping of at least one aspect name to its scale, not {aspects!r}"
+                f"aspects: expected a mapping of at least one aspect name to its scale, got {aspects!r}"
             )
         self._aspects: dict[str, Aspect] = {}
         for key, aspect in aspects.items():
             column = aspect_name(key)
             if column in self._aspects:
-                raise MultiAspectError(f"the aspect {column!r} is declared twice")
+                raise MultiAspectError(
+                    f"expected each aspect once, got {column!r} twice (label and relevance are the same aspect)"
+                )
             try:
                 self._aspects[column] = Aspect.from_spec(aspect)
             except MultiAspectError as error:
@@ -77,12 +79,12 @@ class Aspects(Mapping[str, Aspect]):
         if name is not None:
             if name in (*self._aspects, "relevance", "label"):
                 raise MultiAspectError(
-                    f"a set cannot be named {name!r} like an aspect: in a measure string that selects the column"
+                    f"expected a name that is not an aspect, got {name!r}, which selects a column in strings"
                 )
             Aspects.registry.add(self)
 
     def to_json(self) -> str:
-        """Return the content as one compact JSON object, in which measures print unnamed sets."""
+        """Return the content as compact JSON, which measures print for unnamed sets."""
         return self._json
 
     def to_file(self, path: str | PathLike[str]) -> None:
@@ -91,8 +93,8 @@ class Aspects(Mapping[str, Aspect]):
         Parameters
         ----------
         path : str or path
-            The file, which is replaced if it exists. With a name that ends in ``.json`` it can be given
-            as ``aspects=`` of any measure.
+            The file, replaced if it exists. If its name ends in ``.json``, measures accept it as
+            ``aspects=``.
 
         Examples
         --------
@@ -118,7 +120,7 @@ class Aspects(Mapping[str, Aspect]):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Aspects:
-        """Read what `to_file` has written.
+        """Read a file written by `to_file`.
 
         Parameters
         ----------
@@ -129,7 +131,7 @@ class Aspects(Mapping[str, Aspect]):
         Raises
         ------
         MultiAspectError
-            If the file cannot be read, has another version or unknown keys, or a scale is faulty; the
+            If the file cannot be read, has another version or unknown keys, or a scale is invalid. The
             message starts with the name of the file.
         """
         try:
@@ -139,7 +141,7 @@ class Aspects(Mapping[str, Aspect]):
             raise MultiAspectError(f"{path}: {error}") from error.__cause__
 
     def spelled(self) -> object:
-        """What stands in a measure's printed form: a name, a small dict or JSON."""
+        """The set as printed in measures: a name, a small dict or JSON."""
         if self.name is not None:
             return self.name
         specs = {key: aspect.to_spec() for key, aspect in self._aspects.items()}
@@ -213,7 +215,7 @@ Aspects.registry = NameRegistry("an aspect set")
 
 
 def aspect_name(name: object) -> str:
-    """Return the aspect a column or a user means; PyTerrier's ``label`` is the relevance."""
+    """Return the aspect of a column name; PyTerrier's ``label`` is ``relevance``."""
     if not isinstance(name, str) or not name.strip():
-        raise MultiAspectError(f"an aspect is named by a non-empty string, not {name!r}")
+        raise MultiAspectError(f"expected a non-empty string as the name of an aspect, got {name!r}")
     return "relevance" if name == "label" else name

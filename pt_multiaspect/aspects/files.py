@@ -9,16 +9,15 @@ from typing import Any
 from .._numbers import read_json
 from ..errors import MultiAspectError, choices
 
-#: Strings that end so are names of files where aspects are expected.
+#: Ending of strings that are read as file names where aspects are expected.
 FILE_ENDING = ".json"
-
 
 #: The version of the files that `Aspects.to_file` writes.
 FILE_VERSION = 1
 
 
 def file_content(path: str | PathLike[str]) -> dict[str, Any]:
-    """The content of an aspects file, after checking what is around the scales."""
+    """Return the content of a file of aspects, whose keys are checked but not its scales."""
     try:
         content = read_json(Path(path).expanduser().read_text(encoding="utf-8-sig"), "a file of aspects")
     except FileNotFoundError as error:
@@ -41,5 +40,7 @@ def file_content(path: str | PathLike[str]) -> dict[str, Any]:
         )
     unknown = [key for key in content if key not in ("version", "name", "aspects")]
     if unknown:
-        raise MultiAspectError(f"unknown key {choices(unknown)}; expected version, name and aspects")
+        raise MultiAspectError(
+            f"expected the keys version, name and aspects, got the unknown key {choices(unknown)}"
+        )
     return content

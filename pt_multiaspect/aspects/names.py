@@ -1,4 +1,4 @@
-"""Names that stand for declared content in measure strings."""
+"""Names of declared content in measure strings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["NameRegistry"]
 
 
 class Named(Protocol):
-    """What a registry of names holds."""
+    """The content of a registry of names."""
 
     name: str | None
 
@@ -38,8 +38,8 @@ class NameRegistry(Generic[N]):
             return
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w.\-]*", name):
             raise MultiAspectError(
-                f"a name of {self._what} starts with a letter and has letters, digits, '.', '-' and '_', "
-                f"as it stands in measure strings; not {name!r}"
+                f"expected a name of {self._what} that starts with a letter and has only letters, digits, '.', "
+                f"'-' and '_', as in measure strings, got {name!r}"
             )
         known = self._content.get(name)
         self._content[name] = item

@@ -14,29 +14,29 @@ from .files import FILE_ENDING
 
 __all__ = ["AspectSpec", "declared_aspects", "parse_aspects", "spell_aspects"]
 
-#: Matches names that mean the same in a list with commas as by themselves.
+#: Matches names that can be written in a list separated by commas.
 _PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?").fullmatch
 
 
-#: What a measure is told of aspects: all declared, some columns by name, or nothing.
+#: The aspects given to a measure: declared scales, names of columns, or nothing.
 AspectSpec = Aspects | tuple[str, ...] | None
 
 
 def parse_aspects(spec: object) -> AspectSpec:
-    """Read the parameter `aspects` of a measure in any of the forms users and strings give it.
+    """Parse the parameter `aspects` of a measure in any accepted form.
 
     Parameters
     ----------
     spec : None, Aspects, mapping, path, str or sequence of str
-        A str is a registered name, JSON, the name of a file that ends in ``.json``, or column names with
-        commas between. A JSON list of column names, ``'["a,b"]'``, is for names that contain commas, end in
-        ``.json`` or are registered names too. A file is read at once (see `Aspects.from_file`), so that a
-        measure prints, pickles and compares by what is in it and not by its name.
+        A str is a registered name, JSON, the name of a file that ends in ``.json``, or column names separated
+        by commas. Names that contain commas, end in ``.json`` or are also registered names are given as a JSON
+        list, ``'["a,b"]'``. A file is read immediately (see `Aspects.from_file`): measures print, pickle and
+        compare by its content, not its name.
 
     Returns
     -------
     Aspects, tuple of str or None
-        Declared scales, selected columns, or None for every label column there is.
+        Declared scales, selected columns, or None for all label columns.
     """
     if spec is None or isinstance(spec, Aspects):
         return spec
@@ -63,13 +63,13 @@ def parse_aspects(spec: object) -> AspectSpec:
         if names and len(set(names)) == len(names):
             return names
     raise MultiAspectError(
-        "aspects are an Aspects object, a mapping of names to scales, a registered name "
-        f"({choices(Aspects.registry)}), a file (.json) or distinct column names; not {spec!r}"
+        "aspects: expected an Aspects object, a mapping of names to scales, a registered name "
+        f"({choices(Aspects.registry)}), a file (.json) or distinct column names, got {spec!r}"
     )
 
 
 def declared_aspects(spec: object) -> Aspects:
-    """Read scales given in any form of `parse_aspects`, for those who have no judgments to infer them from."""
+    """Parse declared scales, where there are no judgments to infer them from."""
     declared = parse_aspects(spec)
     if isinstance(declared, Aspects):
         return declared
@@ -80,7 +80,7 @@ def declared_aspects(spec: object) -> Aspects:
 
 
 def spell_aspects(spec: AspectSpec) -> object:
-    """Return `spec` as it prints inside a measure."""
+    """Return `spec` as printed in measures."""
     if isinstance(spec, tuple):
         # A single name could be, or become, that of a declared set; relevance cannot.
         quoted = len(spec) == 1 or not all(map(_PLAIN_NAME, spec)) or spec[-1].endswith(FILE_ENDING)

@@ -1,4 +1,4 @@
-"""Columns of qrels and runs: identifiers, their encoding, and what is a label."""
+"""Columns of qrels and runs: identifiers, their encoding, and labels."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ QUERY_COLUMNS = ("qid", "query_id")
 DOCUMENT_COLUMNS = ("docno", "doc_id")
 
 
-#: Columns that identify a judgment, so that they can be no aspects.
+#: Columns that identify a judgment and cannot be aspects.
 IDENTIFIERS = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", "iteration", "iter", "Q0", "q0")
 
 
-#: Tells the documents a user knows already; an aspect only if it is asked for.
+#: Marks the documents that a user already knows; an aspect only on request.
 KNOWN = "known"
 
 
@@ -34,42 +34,44 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
     """Return the one column of `frame` among `candidates`."""
     present = [column for column in candidates if column in frame.columns]
     if len(present) != 1:
-        found = f"both {' and '.join(present)}" if present else f"the columns {choices(frame.columns)}"
-        raise MultiAspectError(f"{what} must have one column {' or '.join(candidates)}; there are {found}")
+        found = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
+        raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {found}")
     return frame[present[0]]
 
 
 def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:
-    """Refuse a frame that has a column twice."""
+    """Raise for a frame with repeated column names."""
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()].unique()
-        raise MultiAspectError(f"{what} must not have several columns of one name: {choices(twice)}")
+        raise MultiAspectError(f"{what}: expected distinct column names, got several columns {choices(twice)}")
 
 
 def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
-    """Return a column of identifiers as strings, as which they are compared, as in PyTerrier."""
+    """Return a column of identifiers as strings, which are compared as in PyTerrier."""
     values = column.to_numpy(dtype=object)
     kind = pd.api.types.infer_dtype(values, skipna=False)
     if kind in ("string", "empty"):
         return values
     missing = pd.isna(values)
     if missing.any():
-        raise MultiAspectError(f"{what} has no {column.name} in row {int(np.argmax(missing))}")
+        raise MultiAspectError(
+            f"{what}: expected a {column.name} in every row, got none in row {int(np.argmax(missing))}"
+        )
     return np.array([str(value) for value in values.tolist()], dtype=object)
 
 
 def encode(values: NDArray[np.object_]) -> tuple[Ints, NDArray[np.object_]]:
-    """Factorise strings: a code per element, and the distinct strings."""
-    # Rows of a query mostly stand together, and comparing neighbours is faster than hashing.
+    """Factorise strings: one code per element, and the distinct strings."""
+    # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
     heads = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, int)
     codes, distinct = pd.factorize(values[heads])
     return np.repeat(codes, np.diff(heads, append=len(values))), np.asarray(distinct, dtype=object)
 
 
 def fingerprints(query: Ints, docnos: NDArray[np.object_]) -> NDArray[np.int64]:
-    """A 64-bit key per (query, document), equal for equal pairs and close for those of a query.
+    """A 64-bit key per (query, document), equal for equal pairs and close for pairs of one query.
 
-    Different pairs may, rarely, share a key. Keys are of this process, as hashes of strings are.
+    Rarely, different pairs share a key. Keys differ between processes, as hashes of strings do.
     """
     hashes = np.fromiter(map(hash, docnos.tolist()), dtype=np.int64, count=len(docnos))
     return (query.astype(np.int64) << 40) | ((hashes >> 24) & ((1 << 40) - 1))
@@ -81,16 +83,16 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     if getattr(column.dtype, "kind", "O") not in "OU":
         return False
     values = pd.Series(column[column.notna()], dtype=object)
-    # One number among other things is a faulty label column rather than none.
+    # A column with at least one number is an invalid label column rather than no label column.
     if any(isinstance(value, Number) and not isinstance(value, Enum) for value in values):
         return True
-    # Numbers that were read as text are labels all the same; the first rows rule most texts out.
+    # Numbers read as text are labels, too; the first rows exclude most texts.
     parts = (values.iloc[:10], values) if len(values) else ()
     return bool(parts) and all(pd.to_numeric(part, errors="coerce").notna().all() for part in parts)
 
 
 def as_floats(column: pd.Series[Any]) -> Floats:
-    """Return a column as floats, NaN where it has no number, infinity for integers beyond the floats."""
+    """Return a column as floats, NaN where it has no number, infinity for integers beyond float64."""
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype(object)
     try:
@@ -104,7 +106,7 @@ def as_floats(column: pd.Series[Any]) -> Floats:
 def _numbers(column: pd.Series[Any]) -> Floats:
     """Return a column of labels as floats, NaN where it has no number.
 
-    Floats of 16 and 32 bits are read as the decimals they print as: 0.1 in 32 bits is not 0.1 in 64.
+    16- and 32-bit floats are read as the decimals they print as: 0.1 differs between 32 and 64 bits.
     """
     own_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
     if getattr(own_type, "kind", "O") == "f" and own_type.itemsize < 8:
@@ -117,7 +119,7 @@ def _numbers(column: pd.Series[Any]) -> Floats:
     return as_floats(column)
 
 
-#: Columns that seldom hold labels, whatever their values.
+#: Names of columns that rarely hold labels.
 _UNLIKELY = re.compile(
     r"(assessor|annotator|judge|worker|user|session|topic)(_?(id|no|nr|number|name))?|"
     r"(.*_)?id|index|timestamp|time|date|year|rank|score|fold|price",
@@ -125,12 +127,12 @@ _UNLIKELY = re.compile(
 ).fullmatch
 
 
-#: The number of grades of the longest usual scale, 0 to 10.
+#: Number of grades of the longest common scale, 0 to 10.
 _USUAL_GRADES = 11
 
 
 def doubt(name: str, labels: Floats) -> str | None:
-    """Say why a column is hardly one of labels, if there is a reason."""
+    """Return the reason why a column is unlikely to hold labels, if there is one."""
     if _UNLIKELY(name):
         return "by its name"
     distinct = np.unique(labels[~np.isnan(labels)])
@@ -140,5 +142,5 @@ def doubt(name: str, labels: Floats) -> str | None:
 
 
 def shortened(items: Sequence[str]) -> str:
-    """Write out up to ten of `items`."""
+    """Join up to ten of `items`."""
     return ", ".join(items) if len(items) <= 10 else ", ".join([*items[:10], "…"])

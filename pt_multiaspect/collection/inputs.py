@@ -17,7 +17,7 @@ __all__ = ["qrels_frame", "run_columns", "run_frame"]
 
 
 def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
-    """Turn qrels into a frame; also tell whether its label columns have positions but no names."""
+    """Return qrels as a frame, and whether its label columns have positions but no names."""
     frame = to_pandas(qrels)
     if frame is not None:
         return frame, False
@@ -31,11 +31,11 @@ def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
         if fields is not None and all(getattr(row, "_fields", None) == fields for row in rows):
             return pd.DataFrame(rows, columns=list(fields)), False
         raise MultiAspectError(
-            f"an iterable of qrels holds namedtuples with the same fields throughout, not {rows[0]!r} …"
+            f"qrels: expected an iterable of namedtuples with the same fields, got {rows[0]!r} …"
         )
     raise MultiAspectError(
-        "qrels are a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or Judgments, "
-        f"not {type(qrels).__name__}; files are read by read_qrels"
+        "qrels: expected a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or Judgments, got "
+        f"{type(qrels).__name__}; read files with read_qrels"
     )
 
 
@@ -45,7 +45,7 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     for qid, documents in qrels.items():
         if not isinstance(documents, Mapping):
             raise MultiAspectError(
-                f"qrels as a dict are {{qid: {{docno: labels}}}}; query {qid!r} has {documents!r}"
+                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {documents!r} for query {qid!r}"
             )
         for docno, label in documents.items():
             ids.append((qid, docno))
@@ -54,17 +54,19 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     first = labels[0] if labels else 0
     if isinstance(first, Mapping):
         if not all(isinstance(label, Mapping) for label in labels):
-            raise MultiAspectError("some labels of the qrels are dicts and some are not")
+            raise MultiAspectError("qrels: expected labels of one kind, got dicts and others")
         return frame.join(pd.DataFrame(labels)), False
     if isinstance(first, tuple | list):
         lengths = {len(label) if isinstance(label, tuple | list) else 1 for label in labels}
         if lengths != {len(first)}:
-            raise MultiAspectError(f"label tuples of the qrels differ in length: {choices(sorted(lengths))}")
+            raise MultiAspectError(
+                f"qrels: expected label tuples of one length, got the lengths {choices(sorted(lengths))}"
+            )
         fields = getattr(first, "_fields", None)
         names = fields or ["relevance", *(f"aspect_{index}" for index in range(2, len(first) + 1))]
         return frame.join(pd.DataFrame([tuple(label) for label in labels], columns=list(names))), fields is None
     if any(isinstance(label, Mapping | tuple | list) for label in labels):
-        raise MultiAspectError("some labels of the qrels are single numbers and some are not")
+        raise MultiAspectError("qrels: expected labels of one kind, got single numbers and others")
     return frame.assign(relevance=labels), False
 
 
@@ -75,7 +77,7 @@ def run_frame(run: object) -> pd.DataFrame:
 
 
 def run_columns(run: object) -> tuple[pd.DataFrame, NDArray[np.object_], NDArray[np.object_]]:
-    """A run as a frame, with the query and the document of each row as strings."""
+    """Return a run as a frame, and the query and document of each row as strings."""
     frame = _run_in_any_form(run)
     check_distinct_columns(frame, "a run")
     query, document = (id_column(frame, columns, "a run") for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
@@ -90,7 +92,7 @@ def _run_in_any_form(run: object) -> pd.DataFrame:
         for qid, documents in run.items():
             if not isinstance(documents, Mapping):
                 raise MultiAspectError(
-                    f"a run as a dict is {{qid: {{docno: score}}}}; query {qid!r} has {documents!r}"
+                    f"run: expected a dict {{qid: {{docno: score}}}}, got {documents!r} for query {qid!r}"
                 )
         rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
         return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
@@ -102,9 +104,9 @@ def _run_in_any_form(run: object) -> pd.DataFrame:
         if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
             return pd.DataFrame(documents, columns=list(fields))
         raise MultiAspectError(
-            f"an iterable as a run holds namedtuples with the same fields throughout, not {documents[0]!r} …"
+            f"run: expected an iterable of namedtuples with the same fields, got {documents[0]!r} …"
         )
     raise MultiAspectError(
-        "a run is a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, "
-        f"not {type(run).__name__}; files are read by read_run"
+        "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, got "
+        f"{type(run).__name__}; read files with read_run"
     )

@@ -44,12 +44,12 @@ T = TypeVar("T")
 class Judgments:
     """The judgments of a collection, ready to be joined with any number of runs.
 
-    Built once from wide qrels and used for all runs and measures.
+    Built once from wide qrels, used for all runs and measures.
 
     Parameters
     ----------
     qrels : DataFrame, dict or iterable of namedtuples
-        One row a judged (query, document) with a numeric column per aspect: a DataFrame (of pandas,
+        One row per judged (query, document) with one numeric column per aspect: a DataFrame (of pandas,
         Polars, PyArrow) with ``qid docno label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno:
         label}}`` whose labels are numbers, tuples, namedtuples or dicts; or namedtuples such
         as those of ir_datasets. A missing label is NaN or None.
@@ -78,8 +78,8 @@ class Judgments:
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
         if "label" in frame.columns and "relevance" in frame.columns:
             raise MultiAspectError(
-                "qrels have both a column label and a column relevance; both mean the aspect relevance: "
-                f"drop or rename one (columns: {choices(frame.columns)})"
+                "qrels: expected one column for the aspect relevance, got label and relevance: drop or rename one "
+                f"(columns: {choices(frame.columns)})"
             )
         query, qids = encode(identifiers(query_column, "qrels"))
         docnos = identifiers(document_column, "qrels")
@@ -87,13 +87,13 @@ class Judgments:
         by_name = np.argsort(qids)
         rank_of = np.empty(len(qids), dtype=np.intp)
         rank_of[by_name] = np.arange(len(qids))
-        #: The queries in the order of their names, to which all values are aligned.
+        #: The queries, sorted by name; all results are in this order.
         self.qids: NDArray[np.object_] = qids[by_name]
         self._query_index = pd.Index(self.qids, dtype=object)
         pairs = rank_of[query] * (document.max(initial=0) + 1) + document
         # Rows of the frame that repeat a pair are merged.
         _, self._first, self._pair = np.unique(pairs, return_index=True, return_inverse=True)
-        #: The query and the document of each judged pair, sorted by query.
+        #: Query and document of each judged pair, sorted by query.
         self.pool_query: Ints = rank_of[query[self._first]]
         self.docnos: NDArray[np.object_] = docnos[self._first]
         self._frame = frame
@@ -105,7 +105,7 @@ class Judgments:
                 relevance = aspect_name(column) == "relevance"
                 if relevance or is_numeric(frame[column]):
                     names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
-        #: The aspects that are evaluated when a measure names none.
+        #: The aspects of measures that do not name any.
         self.label_names: tuple[str, ...] = tuple(names)
 
     def __len__(self) -> int:
@@ -122,41 +122,41 @@ class Judgments:
 
     @classmethod
     def of(cls, qrels: object) -> Judgments:
-        """Return `qrels` if they are Judgments already, else build them."""
+        """Return `qrels` if they are Judgments, else build Judgments from them."""
         return qrels if isinstance(qrels, Judgments) else cls(qrels)
 
     def in_order(self) -> Judgments:
-        """Return the same judgments with the documents of a query in the order of their names."""
+        """Return the same judgments with the documents of each query sorted by name."""
         place = np.empty(len(self), dtype=np.intp)
         place[np.lexsort((pd.factorize(self.docnos, sort=True)[0], self.pool_query))] = np.arange(len(self))
-        # With all rows of a pair that is judged more than once, lest labels that differ pass unseen.
+        # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
         ordered = Judgments(self._frame.iloc[np.argsort(place[self._pair], kind="stable")])
         ordered._positional = self._positional
         return ordered
 
     @property
     def n_queries(self) -> int:
-        """The number of queries that have judgments."""
+        """Number of queries with judgments."""
         return len(self.qids)
 
     def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Spread values of judged pairs over the rows of the qrels, in the order they came in."""
+        """Map values per judged pair to the rows of the qrels, in their original order."""
         return np.asarray(values[self._pair])
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` gives, made once per `key` for all measures and runs."""
+        """Return the result of `make`, computed once per `key` for all measures and runs."""
         if key not in self._cache:
             self._cache[key] = make()
         result: T = self._cache[key]
         return result
 
     def queries_of(self, qids: NDArray[np.object_]) -> Ints:
-        """The position of each of `qids` among the judged queries, -1 for others."""
+        """Return the position of each of `qids` among the judged queries, -1 for others."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
     @property
     def _sorted_fingerprints(self) -> tuple[NDArray[np.int64], Ints]:
-        """The keys of the judged pairs in increasing order with an end mark, and their rows."""
+        """Sorted keys of the judged pairs with a sentinel at the end, and their rows."""
 
         def make() -> tuple[NDArray[np.int64], Ints]:
             keys = fingerprints(self.pool_query, self.docnos)
@@ -166,7 +166,7 @@ class Judgments:
         return self.cached("fingerprints", make)
 
     def rows_of(self, query: Ints, docnos: NDArray[np.object_], keys: NDArray[np.int64]) -> Ints:
-        """The judged pair of each (query, document), -1 where it is not judged.
+        """Return the judged pair of each (query, document), -1 if it is not judged.
 
         Parameters
         ----------
@@ -190,13 +190,13 @@ class Judgments:
     # -- labels -----------------------------------------------------------------------------
 
     def labels(self, name: str) -> Floats:
-        """Return the labels of one aspect as given, a float per judged pair, NaN where missing."""
+        """Return the labels of one aspect as given, one float per judged pair, NaN if missing."""
         if name not in self._labels:
             self._labels[name] = self._read_labels(name)
         return self._labels[name]
 
     def _aspect_of(self, column: str) -> str:
-        """The aspect a column holds: ir_datasets has qrels whose credibility is misspelt."""
+        """Return the aspect of a column; credibility is misspelt in some qrels of ir_datasets."""
         return _CREDIBILITY if column == _MISSPELT and _CREDIBILITY not in self._frame.columns else column
 
     def _column_of(self, name: str) -> str | None:
@@ -216,15 +216,15 @@ class Judgments:
             )
         column = self._frame[column_name]
         if getattr(column.dtype, "kind", "O") in "mMc":
-            raise MultiAspectError(f"the column {column_name} has the type {column.dtype}; labels are numbers")
+            raise MultiAspectError(f"column {column_name}: expected numeric labels, got {column.dtype}")
         values = _numbers(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
             row, given = int(faulty[0]), column.iloc[int(faulty[0])]
             shown = "an integer beyond 1.8e308" if isinstance(given, int) else repr(given)
             raise MultiAspectError(
-                f"{self._where(self._pair[row])} has the {column_name} {shown}, which is no "
-                "finite number; labels are numbers, missing ones NaN"
+                f"invalid label {shown} in column {column_name} for {self._where(self._pair[row])}: expected a "
+                "finite number, or NaN if unjudged"
             )
         result = values[self._first]
         other = result[self._pair]
@@ -232,26 +232,26 @@ class Judgments:
         if len(conflicts):
             row = int(conflicts[0])
             raise MultiAspectError(
-                f"{self._where(self._pair[row])} is judged more than once, with the {column_name} "
+                f"expected one label in column {column_name} for {self._where(self._pair[row])}, got "
                 f"{spell(float(other[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
             )
         return result
 
     def _where(self, row: int) -> str:
-        return f"document {self.docnos[row]} of query {self.qids[self.pool_query[row]]}"
+        return f"document {self.docnos[row]}, query {self.qids[self.pool_query[row]]}"
 
     def _missing(self, missing: Sequence[str]) -> MultiAspectError:
         registered = choices(Aspects.registry)
         return MultiAspectError(
-            f"the qrels have no column for the aspect {choices(missing)}; the aspects there are: "
-            f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of "
-            f"aspects: {registered})"
+            f"the qrels have no column for the aspect {choices(missing)}; expected aspects among "
+            f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of aspects: "
+            f"{registered})"
         )
 
     # -- aspects ----------------------------------------------------------------------------
 
     def views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
-        """Return the aspects a measure asks for, coded on their declared or inferred scales.
+        """Return the aspects of a measure, coded on their declared or inferred scales.
 
         Parameters
         ----------
@@ -261,8 +261,8 @@ class Judgments:
         Raises
         ------
         MultiAspectError
-            If a column is missing (the message lists those there are), a label is no number,
-            or lies above or between declared grades.
+            If a column is missing (the message lists the existing ones), or a label is not a number or
+            is above or between declared grades.
         """
         return self.cached(("views", spec), lambda: self._make_views(spec))
 
@@ -276,8 +276,8 @@ class Judgments:
             raise self._missing(missing)
         if not names:
             raise MultiAspectError(
-                "the qrels have no numeric label column; give at least label or relevance "
-                f"(columns: {choices(self._frame.columns)})"
+                "qrels: expected a numeric label column, such as label or relevance, got the columns "
+                f"{choices(self._frame.columns)}"
             )
         if spec is None:
             self._check_columns(names)
@@ -285,25 +285,25 @@ class Judgments:
         return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Warn of columns that are evaluated as aspects, unasked, but hardly hold labels."""
+        """Warn of columns that are evaluated as aspects by default but unlikely to hold labels."""
         doubts = {name: doubt(name, self.labels(name)) for name in names if name != "relevance"}
         doubtful = [name for name in names if doubts.get(name)]
         if doubtful:
             likely = [name for name in names if name not in doubtful] or list(names)
             warn_once(
-                "no aspects were selected, so every numeric column of the qrels is an aspect, including some that "
-                f"hardly hold labels: {choices(f'{name} ({doubts[name]})' for name in doubtful)}. Select the "
-                f"aspects, as in aspects={likely!r}, or declare their scales",
+                "no aspects were selected, so every numeric column of the qrels is an aspect, including some "
+                f"that are unlikely to hold labels: {choices(f'{name} ({doubts[name]})' for name in doubtful)}. "
+                f"Select the aspects, as in aspects={likely!r}, or declare their scales",
                 key=f"columns: {choices(map(repr, doubtful))}",
             )
 
     def view(self, name: str, spec: AspectSpec) -> AspectView:
-        """Return one aspect by name, on the scale `spec` declares for it, if it does."""
+        """Return one aspect by name, on the scale that `spec` declares, if it does."""
         name = aspect_name(name)
         if spec is None:
             return self.views((name,))[0]
         if name not in spec:
-            raise MultiAspectError(f"the aspect {name} is not among the aspects given: {choices(spec)}")
+            raise MultiAspectError(f"expected one of the aspects {choices(spec)}, got {name}")
         return next(view for view in self.views(spec) if view.name == name)
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
@@ -334,8 +334,9 @@ class Judgments:
             sign = 1.0 if scale.greater_is_better else -1.0
             above = sign * labels[row] > sign * scale.grades[-1]
             raise MultiAspectError(
-                f"{self._where(row)} has the {name} label {spell(float(labels[row]))}, which is "
-                f"{'above the top grade' if above else 'between two grades'}; the grades, worst first, are {scale} "
-                f"{counted(len(wrong), 'label')}; declare a code that means 'not judged' by Aspect(unjudged=[…])"
+                f"invalid {name} label {spell(float(labels[row]))} for {self._where(row)}, "
+                f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
+                f"first, {scale} {counted(len(wrong), 'label')}. Declare codes that mean 'not judged': "
+                "Aspect(unjudged=[…])"
             )
         return index

@@ -54,9 +54,8 @@ Scores = NDArray[np.float32] | NDArray[np.float64]
 class Rankings:
     """The rankings of one run for every judged query.
 
-    A query's documents are ranked by score from high to low, scores compared as 32-bit
-    floats and ties broken by docno from high to low: trec_eval's order. A document that
-    occurs twice for a query counts once, with its last score.
+    As in trec_eval, documents are sorted by score (32-bit), descending; ties are broken by docno,
+    descending. A document that occurs repeatedly for a query counts once, with its last score.
 
     Parameters
     ----------
@@ -64,14 +63,14 @@ class Rankings:
         A DataFrame (of pandas, Polars, PyArrow) with ``qid docno score`` or ``query_id doc_id
         score``, a dict ``{qid: {docno: score}}``, or namedtuples with these fields.
     judgments : Judgments
-        The judged pairs; queries of the run that have none are left out.
+        The judged pairs. Queries of the run without judgments are ignored.
     dtype : {numpy.float32, numpy.float64}, default numpy.float32
-        The precision in which scores are compared: as in trec_eval, or that of a model's predictions.
+        Precision of score comparisons: that of trec_eval, or that of a model's predictions.
 
     Raises
     ------
     MultiAspectError
-        If columns are missing or a score is no number.
+        If columns are missing or a score is not a number.
     """
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
@@ -155,7 +154,7 @@ def _scores(
     dtype: ScoreType,
 ) -> Scores:
     if "score" not in frame.columns:
-        raise MultiAspectError(f"a run needs a column score, but has columns {choices(frame.columns)}")
+        raise MultiAspectError(f"run: expected a column score, got the columns {choices(frame.columns)}")
     column = frame["score"]
     values = as_floats(column)
     faulty = np.flatnonzero(np.isnan(values))
@@ -163,8 +162,8 @@ def _scores(
         row, given = int(faulty[0]), column.iloc[int(faulty[0])]
         shown = repr(given) if isinstance(given, str) else given
         raise MultiAspectError(
-            f"document {docnos[row]} of query {qids[codes[row]]} has the score {shown}; "
-            f"scores are numbers, as documents are ranked by them {counted(len(faulty), 'row')}"
+            f"invalid score {shown} for document {docnos[row]}, query {qids[codes[row]]}: expected a number "
+            f"{counted(len(faulty), 'row')}"
         )
     with np.errstate(over="ignore"):
         # -0 and 0 are the same score, also where a small number becomes one of them.
@@ -176,25 +175,25 @@ def _scores(
 def _last_occurrences(
     query: Ints, docnos: NDArray[np.object_], keys: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
-    """Tell which rows are the last of their query and document; None if all are."""
+    """Return which rows are the last of their query and document; None if all are."""
     if not (np.diff(np.sort(keys)) == 0).any():
         return None
     kept = ~pd.DataFrame({"query": query, "docno": docnos}).duplicated(keep="last").to_numpy()
     dropped = len(kept) - int(kept.sum())
     if dropped:
         warn_once(
-            f"a run has documents more than once for a query ({dropped} surplus rows); each counts once, with its "
-            "last score. Drop the repetitions to choose which one counts",
+            f"a run has repeated documents for a query ({dropped} surplus rows): each document counts once, with "
+            "its last score. Drop duplicates to choose which score counts",
             key="repeated documents",
         )
     return kept
 
 
 def _downwards(scores: Scores) -> NDArray[np.uint32]:
-    """Numbers that increase as the score decreases, equal for equal scores."""
+    """Numbers that increase as scores decrease, equal for equal scores."""
     if scores.dtype != np.float32:
         return np.unique(-scores, return_inverse=True)[1].astype(np.uint32)
-    # The bits of a float, turned around.
+    # The bits of the floats, in reverse order.
     bits = scores.view(np.uint32)
     return np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
 

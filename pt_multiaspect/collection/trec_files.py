@@ -27,13 +27,13 @@ def read_qrels(
     source : path, open file, or mapping of aspect name to path or open file
         A mapping gives one TREC qrels file (``qid iteration docno label``) for
         each aspect. A single file has one label column for each of `aspects`.
-        Fields are separated by blanks or tabs; gzip is recognised by content,
-        text is UTF-8, blank lines are skipped. A label written ``nan`` counts
-        as missing.
+        Fields are separated by blanks or tabs; gzip is detected by content,
+        text is UTF-8, blank lines are skipped. A label ``nan`` is
+        missing.
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
-        one column ``relevance``. Not to be given with a mapping, which names
-        the aspects itself.
+        one column ``relevance``. Not allowed with a mapping, whose keys name
+        the aspects.
     check : bool, default True
         Whether to check that the files of a mapping belong together. Each file is compared with that of
         relevance, or else with the first one.
@@ -41,21 +41,20 @@ def read_qrels(
     Returns
     -------
     pandas.DataFrame
-        The columns ``qid``, ``docno`` and one an aspect, in the order given.
+        The columns ``qid``, ``docno`` and one per aspect, in the order given.
         The aspect ``relevance`` has PyTerrier's name ``label``, the others
         keep their names. Ids are strings. A label column is int64 when it is
-        complete and all whole numbers, otherwise float64. Rows stand in the
+        complete and all whole numbers, otherwise float64. Rows are in the
         order in which their pairs first appear. Files may judge different
-        pairs: what is missing is NaN. A judgment given twice with equal
-        labels counts once.
+        pairs: missing labels are NaN. A repeated judgment with equal labels
+        counts once.
 
     Raises
     ------
     MultiAspectError
-        For a file that is missing, empty or not text; for a malformed line,
-        a label that is not a finite number, or conflicting labels of one
-        pair (with the line numbers); for names that cannot be aspects; for files
-        that have no query, or no (query, document) pair, in common.
+        If a file is missing, empty or not text; a line is malformed, a label is not a finite
+        number, or a pair has conflicting labels (with the line numbers); a name cannot be
+        an aspect; or files have no query, or no (query, document) pair, in common.
 
     Warns
     -----
@@ -85,8 +84,8 @@ def read_qrels(
     if isinstance(source, Mapping):
         if aspects is not None:
             raise MultiAspectError(
-                "aspects= names the label columns of a single file, but a mapping was given, "
-                f"which names them itself: {choices(source)}"
+                "aspects: expected None with a mapping, whose keys name the label columns "
+                f"({choices(source)}); aspects= is for single files"
             )
         columns = _label_columns(source)
         files = [_read_labels(source[aspect], {aspect: columns[aspect]}) for aspect in columns]
@@ -159,29 +158,32 @@ _RUN = LineFormat(
 
 
 def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
-    """Give each aspect its column, or say why the names cannot be used."""
+    """Return the column of each aspect; raise if the names cannot be used."""
     if isinstance(aspects, str) or not isinstance(aspects, Iterable):
         raise MultiAspectError(f"aspects: expected a list of names, got {aspects!r}")
     columns: dict[str, str] = {}
     for aspect in aspects:
         if not isinstance(aspect, str) or not aspect.strip():
-            raise MultiAspectError(f"aspects: a name is a non-empty string, got {aspect!r}")
+            raise MultiAspectError(f"aspects: expected non-empty strings as names, got {aspect!r}")
         if aspect in IDENTIFIERS:
             raise MultiAspectError(
-                f"aspects: {aspect!r} identifies a judgment and cannot name an aspect; "
-                f"taken are {choices(IDENTIFIERS)}"
+                f"aspects: expected names other than {choices(IDENTIFIERS)}, which identify judgments, got "
+                f"{aspect!r}"
             )
         column = "label" if aspect == "relevance" else aspect
         if column in columns.values():
             first = next(name for name, taken in columns.items() if taken == column)
-            raise MultiAspectError(f"aspects: {first!r} and {aspect!r} both become the column {column!r}")
+            raise MultiAspectError(
+                f"aspects: expected distinct aspects, got {first!r} and {aspect!r}, "
+                f"which are both the column {column!r}"
+            )
         columns[aspect] = column
     if not columns:
-        raise MultiAspectError("aspects: none given; expected at least one name, such as 'relevance'")
+        raise MultiAspectError("aspects: expected at least one name, such as 'relevance', got none")
     return columns
 
 
-#: Below this fraction of common pairs, two files are unlikely to judge the same pool.
+#: With a smaller fraction of common pairs, two files are unlikely to judge the same pool.
 _MOST_PAIRS = 0.95
 
 
@@ -208,7 +210,7 @@ class _AspectFile:
 
 
 def _check_files(files: Sequence[_AspectFile]) -> None:
-    """Refuse files that judge other pairs than the one of relevance (or the first); warn if many differ."""
+    """Raise for files with no pair in common with that of relevance (or the first); warn if many differ."""
     first = next((file for file in files if file.aspect in ("relevance", "label")), files[0])
     for other in files:
         if other is not first:
@@ -223,8 +225,8 @@ def _check_common(first: _AspectFile, other: _AspectFile) -> None:
         if not np.isin(codes[size:], codes[:size]).any():
             raise MultiAspectError(
                 f"{first} and {other} have no {what} in common: {first.samples(columns)} against "
-                f"{other.samples(columns)}. Check that the files are of the same collection and spell the ids "
-                "alike, or pass check=False to read them all the same"
+                f"{other.samples(columns)}. Check that the files belong to the same collection and use the "
+                "same ids, or read them anyway with check=False"
             )
     labels = first.judged.iloc[:, 2].to_numpy()
     distinct = np.unique(np.maximum(labels, 0))
@@ -238,8 +240,8 @@ def _check_common(first: _AspectFile, other: _AspectFile) -> None:
         if len(common) and common.mean() < _MOST_PAIRS:
             warn_once(
                 f"{judge} judges only {int(common.sum())} of the {len(common)} pairs ({common.mean():.0%}) {whose}"
-                f"; the others count as the lowest grade of {aspect.aspect}. Check that the files are of the same "
-                "collection and spell the ids alike, or pass check=False if they are"
+                f"; the others are evaluated as the lowest grade of {aspect.aspect}. Check that the files belong "
+                "to the same collection and use the same ids, or disable the check with check=False"
             )
 
 
@@ -280,7 +282,7 @@ def _refuse_conflict(text: Text, rows: pd.DataFrame, second: int, aspects: list[
 
 
 def _codes(pairs: pd.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Give equal queries, and equal pairs of query and document, equal numbers."""
+    """Number the queries, and the pairs of query and document."""
     queries = pd.factorize(pairs["qid"])[0].astype(np.int64)
     documents = pd.factorize(pairs["docno"])[0]
     return queries, queries * (int(documents.max(initial=0)) + 1) + documents

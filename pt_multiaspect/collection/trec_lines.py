@@ -1,4 +1,4 @@
-"""From the bytes of a TREC file to columns; malformed lines are explained."""
+"""Parse the bytes of a TREC file into columns; errors explain malformed lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_whole(values: Floats) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class NumberField:
-    """What a numeric field may hold."""
+    """The numbers that a field accepts."""
 
     expected: str
     accepts: Callable[[Floats], npt.NDArray[np.bool_]]
@@ -38,7 +38,7 @@ class NumberField:
 
 @dataclass(frozen=True)
 class LineFormat:
-    """The fields of a line: `ids` and `numbers` by position, all others are passed over."""
+    """The fields of a line: `ids` and `numbers` by position, all others are ignored."""
 
     fields: tuple[str, ...]
     ids: Mapping[int, str]
@@ -57,7 +57,7 @@ class Text:
     data: bytes
 
     def lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes, list[bytes]]]:
-        """Give number, line and fields of every line that is not blank."""
+        """Yield number, line and fields of every line that is not blank."""
         first = self.data.count(b"\n", 0, start) + 1
         for number, line in enumerate(self.data[start:end].split(b"\n"), first):
             if fields := line.split():
@@ -168,7 +168,7 @@ def _split_block(
 
 
 def _convert(fields: Sequence[Sequence[bytes]], layout: LineFormat) -> dict[str, Floats] | None:
-    """Convert the numeric columns, or give None if some value is not acceptable."""
+    """Convert the numeric columns; return None if a value is not accepted."""
     values = {}
     for position, (column, number) in layout.numbers.items():
         converted = _floats(fields[position], number)
@@ -192,14 +192,13 @@ def _check_line(name: str, number: int, line: bytes, found: list[bytes], layout:
     if len(found) != width:
         hint = layout.hint if len(found) > width else ""
         raise MultiAspectError(
-            f"{name}:{number}: {len(found)} {'field' if len(found) == 1 else 'fields'} "
-            f"where {width} were expected ({layout}): {excerpt(line)}{hint}"
+            f"{name}:{number}: expected {width} fields ({layout}), got {len(found)}: {excerpt(line)}{hint}"
         )
     for position, (column, kind) in layout.numbers.items():
         if _floats([found[position]], kind) is None:
             raise MultiAspectError(
-                f"{name}:{number}: {column} is {excerpt(found[position])} where {kind.expected} was "
-                f"expected (query {excerpt(found[0])}, document {excerpt(found[2])}): {excerpt(line)}"
+                f"{name}:{number}: {column}: expected {kind.expected}, got {excerpt(found[position])} (query "
+                f"{excerpt(found[0])}, document {excerpt(found[2])}): {excerpt(line)}"
             )
 
 

@@ -17,11 +17,11 @@ from .columns import _USUAL_GRADES, shortened
 
 __all__ = ["AspectView"]
 
-#: A scale of so many grades, or such a fraction of positive documents, makes the default threshold doubtful.
+#: The default threshold is doubtful on scales of so many grades, or with such a fraction of positive documents.
 _LONG_SCALE, _MOSTLY = 6, 0.85
 
 
-#: The fraction of positive documents is only looked at in pools of this size.
+#: Minimum number of judged documents for the fraction of positive documents to be checked.
 _MIN_POOL = 10
 
 
@@ -36,7 +36,7 @@ class AspectView:
     inferred: bool
     n_queries: int
     pool_query: Ints
-    #: The labels as given, NaN where this aspect is not judged or the label says so.
+    #: The labels as given, NaN if this aspect is not judged.
     label: Floats
     #: What `grade` returns.
     grade_index: Ints
@@ -78,17 +78,17 @@ class AspectView:
 
     @cached_property
     def known(self) -> Bools:
-        """Which documents have a label."""
+        """Documents with a label."""
         return ~np.isnan(self.label)
 
     @cached_property
     def positive(self) -> Bools:
-        """Which documents reach the threshold."""
+        """Documents at or above the threshold."""
         return self.known & (self.grade >= self.scale.threshold)
 
     @cached_property
     def other_reading(self) -> Aspect | None:
-        """The aspect on a scale that starts at 1, if it was inferred from 0 but no label is 0."""
+        """The aspect on a scale that starts at 1, if its scale was inferred from 0 but no label is 0."""
         if not self.inferred or self.scale.identity or self.scale.is_fractional:
             return None
         distinct = np.unique(self.label[self.known])
@@ -101,7 +101,7 @@ class AspectView:
         )
 
     def check_threshold(self) -> None:
-        """Warn if the default threshold, which a measure reads, hardly separates the documents."""
+        """Warn if a measure reads the default threshold and it hardly separates the documents."""
         if self._threshold_warning is not None:
             warn_once(self._threshold_warning, key=str(self.scale), group=f"threshold: {self.name}")
 
@@ -125,7 +125,7 @@ class AspectView:
         return f"{what}. Declare the lowest positive grade, as in {self._with_threshold(n_grades // 2)}"
 
     def _with_threshold(self, index: int) -> str:
-        """How the aspect is declared with the grade at `index` as threshold."""
+        """The declaration of the aspect with the grade at `index` as threshold."""
         grade, spec = float(self.scale.grades[index]), self.aspect.to_spec()
         if isinstance(spec, int):
             return f"Aspect({spec}, threshold={spell(grade)})"
@@ -135,7 +135,7 @@ class AspectView:
 
     @cached_property
     def probability(self) -> Floats:
-        """P of the gain family, with one element more at the end for unjudged documents."""
+        """P of the gain family, with one more element at the end for unjudged documents."""
         if not self.scale.identity:
             return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
         self._warn_of_labels_below()
@@ -143,18 +143,19 @@ class AspectView:
         labels = np.append(np.where(self.known, np.maximum(self.label, lowest), lowest), lowest)
         if labels.min() < 0 or labels.max() > 1:
             raise MultiAspectError(
-                f"{self.name} has probabilities='identity', so its labels must be probabilities in [0, 1]; "
-                f"they go from {spell(float(labels.min()))} to {spell(float(labels.max()))}"
+                f"{self.name}: expected labels in [0, 1] for probabilities='identity', got "
+                f"{spell(float(labels.min()))} to {spell(float(labels.max()))}. Declare one probability per grade, "
+                "or probabilities='linear'"
             )
         return labels
 
     @cached_property
     def top_probability(self) -> float:
-        """The greatest P the scale has."""
+        """The maximum P of the scale."""
         return 1.0 if self.scale.identity else float(self.scale.probabilities.max())
 
     def at_least(self, rel: float) -> Bools:
-        """Which documents have at least the label `rel`, in the scale's direction."""
+        """Documents whose label is at least as good as `rel`, in the direction of the scale."""
         with np.errstate(invalid="ignore"):
             return np.asarray(
                 self.label >= rel if self.scale.greater_is_better else self.label <= rel, dtype=np.bool_
@@ -162,12 +163,12 @@ class AspectView:
 
     @cached_property
     def junk(self) -> Floats:
-        """0 for an ordinary label, the distance below the worst grade or 0 of a junk label, NaN without a label."""
+        """The negative part of the label (of turned scales, from the lowest grade), else 0; NaN if unjudged."""
         upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
         return np.minimum(upwards, 0.0)
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
-        """The labels themselves, at least 0, with some of them replaced by other gains."""
+        """The labels themselves, at least 0, with the gains of some labels replaced."""
         gain = np.nan_to_num(self.label)
         for label, value in gains.items():
             gain[self.label == label] = value

@@ -77,7 +77,7 @@ ASPECTS = Param(
     spell=spell_aspects,
 )
 REL = Param(
-    _validation.whole("rel, the lowest label that counts as relevant, must be an integer", low=0, high=2**53),
+    _validation.whole("rel: expected a whole number", low=0, high=2**53),
     None,
     "the lowest label that counts as relevant; the aspect's threshold by default",
 )

@@ -55,7 +55,7 @@ class _ESL(SingleAspectMeasure):
     LOWER_IS_BETTER = True
     SUPPORTED_PARAMS = {
         "wanted": Param(
-            whole("wanted must be an integer number of documents", low=1, high=2**53),
+            whole("wanted: expected a whole number of documents", low=1, high=2**53),
             1,
             "the number of relevant documents wanted",
         ),

@@ -119,7 +119,7 @@ class _NoveltyRatio(_WithKnown):
 
 
 _EXPECTED = Param(
-    whole("expected must be an integer number of documents", low=1, high=2**53),
+    whole("expected must be a whole number of documents", low=1, high=2**53),
     None,
     "the number of relevant documents the user expects",
     required=True,
