@@ -113,14 +113,10 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
     MultiAspectError
         If the name is not an identifier or is the name of a built-in distance.
 
-    See Also
-    --------
-    pt_multiaspect.testing.check_distance : Check a distance on scales of many lengths.
-
     Notes
     -----
-    Measures take the function to other processes, as with ``n_jobs=2``. To pickle them into a file, define the
-    function at the top level of a module.
+    `pt_multiaspect.testing.check_distance` checks a distance on scales of several lengths. Measures take the
+    function to other processes. To pickle them into a file, define it at the top level of a module.
 
     References
     ----------

@@ -13,7 +13,7 @@ from typing import Any
 import ir_measures
 import numpy as np
 
-from .._typing import Bools, Floats
+from .._typing import Floats
 from ..analysis import upper_bound
 from ..aspects import Aspects
 from ..bases import Base, as_base
@@ -21,15 +21,12 @@ from ..bases.strings import read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, MultiAspectWarning, silenced
-from ..integration.provider import supports
 from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable
-from .worlds import Failure, World, differences, equal, standard, worlds
+from .combinations import mean_failures
+from .worlds import TOLERANCE, Failure, World, differences, equal, standard, worlds
 
 __all__ = ["FailedCheckError", "check_measure"]
-
-#: How much a ranking must differ for a wrong direction to count.
-_TOLERANCE = 1e-9
 
 
 class FailedCheckError(MultiAspectError, AssertionError):
@@ -126,8 +123,8 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
     for base in _bases(measure):
         for world in worlds(SCALES, seed):
             yield from _guarded(base.text, world, base_failures(base, world))
-    if not supports(measure):
-        if not hasattr(measure, "score"):  # a measure of ir-measures, not a base by itself
+    if not hasattr(measure, "SINGLE_ASPECT"):  # of ir-measures, or a base by itself
+        if hasattr(measure, "iter_calc"):
             yield from _failures(On(base=measure, aspects=SCALES), seed)
         return
     measure.validate_params()
@@ -148,7 +145,8 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
         yield from _guarded(str(one), several[0], _whatever_else(one, several))
         for world in several[2:12]:
             yield from _guarded(str(one), world, _bound(one, world))
-    yield from _mean(declared, seed)
+    smallest = _smallest(_scales(declared), seed)
+    yield from _guarded(str(declared), smallest, mean_failures(declared, smallest, seed))
 
 
 def _guarded(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
@@ -227,7 +225,7 @@ def _in_world(measure: Measure, world: World) -> Iterator[Failure]:
     judgments = rankings.judgments
     values = measure.evaluate(rankings)
     low, high = measure.range
-    outside = np.flatnonzero((values < low - _TOLERANCE) | (values > high + _TOLERANCE))
+    outside = np.flatnonzero((values < low - TOLERANCE) | (values > high + TOLERANCE))
     if len(outside):
         at = int(outside[-1])
         yield f"values are within RANGE, {low:g} to {high:g}", f"{world.show(at)}: {values[at]:.6g}"
@@ -263,7 +261,7 @@ def _document_gain(measure: Measure, world: World, judgments: Judgments, values:
     of = values[world.complete]
     for index in world.complete.tolist():
         ranked = gain[hits.row[hits.query == index]]
-        if (np.diff(ranked) <= 0).all() and values[index] < of.max() - _TOLERANCE:
+        if (np.diff(ranked) <= 0).all() and values[index] < of.max() - TOLERANCE:
             yield (
                 "sorting by `document_gain` is the best ranking (or `gain_is_surrogate`)",
                 f"{world.show(index)}: {values[index]:.6g}, the best ranking has {of.max():.6g}",
@@ -329,67 +327,15 @@ def _bound(measure: Measure, world: World) -> Iterator[Failure]:
     values = measure.evaluate(world.rankings())[world.complete]
     best = int(world.complete[np.argmax(values)])
     value, bound = float(table["value"].iloc[0]), float(table["bound"].iloc[0])
-    if bound < values.max() - _TOLERANCE:
+    if bound < values.max() - TOLERANCE:
         yield (
             "no ranking exceeds the upper bound",
             f"{world.show(best)}: {values.max():.6g}, the bound is {bound:.6g}",
         )
-    if value > values.max() + _TOLERANCE:
+    if value > values.max() + TOLERANCE:
         yield (
             "the value of the best ranking is attained",
             f"{world.show(best)}: {values.max():.6g}, not {value:.6g}",
         )
-    if table["strategy"].iloc[0] == "exact" and value < values.max() - _TOLERANCE:
+    if table["strategy"].iloc[0] == "exact" and value < values.max() - TOLERANCE:
         yield "the exact upper bound is the best value", f"{world.show(best)}: {values.max():.6g}, not {value:.6g}"
-
-
-# -- combinations ---------------------------------------------------------------------------------------
-
-
-def _mean(measure: Measure, seed: int) -> Iterator[Failure]:
-    """Whether `combine` increases, and `slope` is the derivative of a concave, homogeneous function."""
-    rng = np.random.default_rng(seed)
-    n_terms = len(measure.terms(_smallest(_scales(measure), seed).judgments()))
-    if n_terms < 2:
-        return
-    shape = (n_terms, 200)
-    values, others = rng.uniform(0.05, 1, (2, *shape))
-    weights = rng.uniform(0.05, 1, shape)
-    weights /= weights.sum(axis=0)
-    at = np.asarray(measure.combine(values, weights), dtype=np.float64)
-
-    def shown(index: int) -> str:
-        return f"values {values[:, index].round(3)}, weights {weights[:, index].round(3)}: {at[index]:.6g}"
-
-    def where(wrong: Bools) -> int | None:
-        return int(np.argmax(wrong)) if wrong.any() else None
-
-    if at.shape != (200,):
-        yield "`combine` has one value per query", f"the shape is {at.shape}"
-        return
-    raised = np.asarray(measure.combine(np.maximum(values, others), weights))
-    index = where(raised < at - _TOLERANCE) if measure.IS_INCREASING else None
-    if index is not None:
-        yield "IS_INCREASING: `combine` never falls when a value rises", f"{shown(index)}, then {raised[index]:.6g}"
-    slope = measure.slope(values, weights)
-    if slope is None:
-        return
-    slope = np.asarray(slope, dtype=np.float64)
-    if slope.shape != shape:
-        yield "`slope` has a number per term and query", f"the shape is {slope.shape}, expected {shape}"
-        return
-    for statement, value, wanted in (
-        ("`slope`: `combine` is homogeneous, f(x/2) = f(x)/2", 2 * measure.combine(values / 2, weights), at),
-        ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), at),
-    ):
-        index = where(~equal(np.asarray(value), wanted))
-        if index is not None:
-            yield statement, f"{shown(index)}, but {value[index]:.6g}"
-    elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
-    plane = (slope * others).sum(axis=0)
-    index = where(elsewhere > plane + _TOLERANCE)
-    if index is not None:
-        yield (
-            "`slope`: `combine` is concave, so that slope times other values is a bound",
-            f"{shown(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above {plane[index]:.6g}",
-        )

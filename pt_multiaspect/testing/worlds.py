@@ -16,7 +16,7 @@ from ..collection.columns import KNOWN
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 
-__all__ = ["Failure", "World", "differences", "equal", "standard", "worlds"]
+__all__ = ["TOLERANCE", "Failure", "World", "differences", "equal", "standard", "worlds"]
 
 #: What a class states, and where that does not hold.
 Failure = tuple[str, str]
@@ -27,6 +27,9 @@ Judged = Mapping[str, Mapping[str, float]]
 _SIZES = (1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4, 4)
 
 _NAN = float("nan")
+
+#: How far values may exceed what they should not.
+TOLERANCE = 1e-9
 
 
 def standard(names: Sequence[str]) -> Aspects:
