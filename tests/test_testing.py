@@ -403,3 +403,15 @@ def test_a_distance_that_changes() -> None:
 
     with pytest.raises(FailedCheckError, match="computed again"):
         check_distance(drifting)
+
+
+# -- found by the checks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("base", "is_surrogate"), [("CRP", True), ("CoverageRatio", True), ("nDCG", False)])
+def test_labels_that_sorting_does_not_maximise_say_so(base: str, is_surrogate: bool) -> None:
+    """Judged 1, 2, 1, the ranking by label has a CRP of 0, but 1, 1, 2 has 1: the label was called exact."""
+    qrels = {"q": {"a": {"relevance": 1}, "b": {"relevance": 2}, "c": {"relevance": 1}}}
+    aspects = {"relevance": ma.Aspect([0, 1, 2], threshold=1)}
+    for measure in (ma.On(base=base, aspects=aspects), ma.TOMA(base=base, aspects=aspects)):
+        assert ma.aggregate_labels(qrels, measure).attrs["surrogate"] is is_surrogate
