@@ -385,7 +385,7 @@ def test_faulty_measures():
 
 def test_measures_without_parameters():
     found = check(_OfNames())
-    assert found.table.loc["Backwards", ["D1", "swap", "D6", "D8"]].tolist() == ["holds", "holds", "n/a", "fails"]
+    assert found.table.loc["OfNames", ["D1", "swap", "D6", "D8"]].tolist() == ["holds", "holds", "n/a", "fails"]
 
 
 # -- the same again ---------------------------------------------------------------------------------
