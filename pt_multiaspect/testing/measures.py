@@ -82,7 +82,7 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     >>> ma.testing.check_measure(_Fraction)
     Traceback (most recent call last):
     pt_multiaspect.testing.measures.FailedCheckError: Fraction: 1 of its statements does not hold:
-    - values are within RANGE, 0 to 1: judged {'d1': 0, 'd2': 2, 'd3': 1}, ranked d3 d2: 2
+    - values are within RANGE, 0 to 1: judged {'d1': 2.0, 'd2': 2.0}, ranked d1 d2 unjudged: 2
     """
     of = measure() if isinstance(measure, type) else measure
     found: dict[str, str] = {}
