@@ -539,7 +539,7 @@ BAD = [
     ({"aspects": "relevance,credibility"}, "aspects: expected declared grades"),
     ({"aspects": None}, "aspects: expected declared grades"),
     ({"aspects": {"relevance": None, "credibility": 2}}, "expected declared grades, got none for relevance"),
-    ({"aspects": 3}, "aspects are"),
+    ({"aspects": 3}, r"aspects: expected .*, got 3"),
 ]
 
 

@@ -82,7 +82,7 @@ def test_one_file_judges_the_relevance(files, capsys):
         ({"relevance": "nowhere.txt"}, ["nowhere.txt"]),
         ({"measure": "TOMA(distance='manhatten')"}, ["manhatten", "manhattan", "euclidean"]),
         ({"measure": "TOMA(aspects='usefulness')"}, ["usefulness", "relevance, understandability"]),
-        ({"run": "1 Q0 d1 1\n"}, ["bad.run", ":1", "4 fields"]),
+        ({"run": "1 Q0 d1 1\n"}, ["bad.run", ":1", "expected 6 fields", "got 4"]),
         ({"run": "7 Q0 d1 1 2.0 x\n"}, ["no query in common"]),
     ],
 )

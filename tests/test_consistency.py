@@ -205,6 +205,7 @@ def test_gains_map_raw_labels(collection: Collection) -> None:
 SINGLE_GRADE = [0, 3]
 
 
+@pytest.mark.filterwarnings("ignore:credibility has labels below its lowest grade")  # 0 where the one grade is 3
 @pytest.mark.parametrize("grade", SINGLE_GRADE)
 def test_toma_ignores_an_aspect_with_a_single_grade(grade: int) -> None:
     bases = [base for base in QUICK if base.NAME not in KNOWS_JUNK]

@@ -99,7 +99,7 @@ def test_counts_are_summed_and_names_keep_their_order(collection):
 @pytest.mark.parametrize(
     ("runs", "measures", "parts"),
     [
-        ({}, "map", ["no run"]),
+        ({}, "map", ["expected at least one run, got none"]),
         ({"a": {"q0": {"d0": 1.0}}}, [], ["at least one measure", "got none"]),
         ({"a": {"zz": {"d0": 1.0}}}, "map", ["run a", "no query in common", "q0", "zz"]),
         ({"a": {"q0": {"d0": float("nan")}}}, "map", ["run a", "d0", "q0", "nan"]),
@@ -144,5 +144,5 @@ def test_topics_that_are_no_numbers_reach_gdeval(collection):
 
 def test_a_frame_with_a_column_twice_is_refused():
     frame = pd.DataFrame([["a", "q1", "map", 1.0, 1.0]], columns=["name", "qid", "measure", "value", "value"])
-    with pytest.raises(MultiAspectError, match="several columns of one name: value"):
+    with pytest.raises(MultiAspectError, match="expected distinct column names, got several columns value"):
         aggregate(frame)

@@ -270,7 +270,10 @@ def test_gains_beyond_a_float_are_refused() -> None:
         (None, "expected TOMA, CAM, MM, GAM"),
         ("mood", "no column for the aspect mood"),
         (TOMA(aspects={"relevance": 2, "mood": 2}), "no column for the aspect mood"),
-        (TOMA(aspects={"relevance": 1, "credibility": 1}), "label 2, which is above the top grade"),
+        (
+            TOMA(aspects={"relevance": 1, "credibility": 1}),
+            "invalid relevance label 2 for document d9, query q1, above the top grade",
+        ),
     ],
     ids=str,
 )

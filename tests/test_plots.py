@@ -486,7 +486,10 @@ BAD = [
     (lambda: plots.upper_bounds(IDEAL.drop(columns="qid")), ["qid", "strategy, value"]),
     (lambda: plots.upper_bounds(IDEAL.iloc[:0]), ["ideal has no rows"]),
     (lambda: plots.upper_bounds([1]), ["DataFrame", "list"]),
-    (lambda: plots.upper_bounds(IDEAL.assign(qid=[None] * 12)), ["ideal has no qid in row 0"]),
+    (
+        lambda: plots.upper_bounds(IDEAL.assign(qid=[None] * 12)),
+        ["ideal: expected a qid in every row, got none in row 0"],
+    ),
     (lambda: plots.upper_bounds(IDEAL.assign(value=np.nan)), ["value nan", "q10"]),
     (lambda: plots.upper_bounds(IDEAL.assign(value="x")), ["value x", "q10"]),
     (lambda: plots.upper_bounds(pd.concat([IDEAL, IDEAL.iloc[:1]])), ["more than one row", "q10", "a > b"]),

@@ -495,14 +495,20 @@ BAD: dict[str, Case] = {
         lambda: joined(docs=None),
         "docs: expected a DataFrame with columns docno and text, got missing",
     ),
-    "docs: no docno": (lambda: quiet(DOCS[["text"]]), "docs must have one column docno or doc_id; there are the"),
+    "docs: no docno": (
+        lambda: quiet(DOCS[["text"]]),
+        "docs: expected one column docno or doc_id, got the columns text",
+    ),
     "docs: docid": (lambda: quiet(DOCS.rename(columns={"docno": "docid"})), "columns docid, text"),
     "docs: both": (lambda: quiet(DOCS.assign(doc_id="x")), "got docno and doc_id"),
     "docs: no text": (lambda: quiet(DOCS[["docno"]]), "docs: expected a column text, got the columns docno"),
-    "docs: text twice": (lambda: quiet(DOCS[["docno", "text", "text"]]), "several columns of one name: text"),
+    "docs: text twice": (
+        lambda: quiet(DOCS[["docno", "text", "text"]]),
+        "expected distinct column names, got several columns text",
+    ),
     "docs: no name": (
         lambda: quiet(DOCS.assign(docno=["d1", None, "d3", "d4", "d5"])),
-        "docs has no docno in row 1",
+        "docs: expected a docno in every row, got none in row 1",
     ),
     "docs: twice": (
         lambda: quiet(pd.concat([DOCS, DOCS.iloc[[1, 2]]])),
@@ -552,16 +558,16 @@ BAD: dict[str, Case] = {
         lambda: joined({"q1": {"d1": 1}}),
         "qrels: expected a DataFrame with columns qid and docno",
     ),
-    "qrels: no docno": (lambda: joined(QRELS[["qid", "label"]]), "qrels must have one column docno or doc_id"),
-    "qrels: no qid": (lambda: joined(QRELS[["docno", "label"]]), "qrels must have one column qid or query_id"),
+    "qrels: no docno": (lambda: joined(QRELS[["qid", "label"]]), "qrels: expected one column docno or doc_id"),
+    "qrels: no qid": (lambda: joined(QRELS[["docno", "label"]]), "qrels: expected one column qid or query_id"),
     "qrels: query": (lambda: joined(QRELS.rename(columns={"docno": "doc"})), "the columns qid, doc, label"),
     "name: taken": (lambda: joined(joined()), "qrels already have a column understandability (columns: qid, docno"),
     "name: label": (lambda: joined(name="label"), "qrels already have a column label"),
     "name: relevance": (lambda: joined(name="relevance"), "qrels already have a column label"),
     "name: docno": (lambda: joined(name="doc_id"), "got 'doc_id', which is reserved"),
     "name: known": (lambda: joined(name="known"), "got 'known', which is reserved"),
-    "name: empty": (lambda: joined(name=" "), "an aspect is named by a non-empty string, not ' '"),
-    "name: None": (lambda: joined(name=None), "an aspect is named by a non-empty string, not None"),
+    "name: empty": (lambda: joined(name=" "), "expected a non-empty string as the name of an aspect, got ' '"),
+    "name: None": (lambda: joined(name=None), "expected a non-empty string as the name of an aspect, got None"),
 }
 
 
