@@ -523,7 +523,7 @@ BAD = [
     ({"measures": nCRP}, "expected a multi-aspect measure, got nCRP"),
     ({"measures": 3}, "expected a measure"),
     ({"measures": "TOMAA"}, "unknown measure .*nearest names are TOMA"),
-    ({"measures": []}, "no measure"),
+    ({"measures": []}, "expected at least one measure, got none"),
     ({"measures": CAM(base="P")}, "requires cutoff"),
     ({"properties": "D9"}, "properties: expected names from D1; D2.*, got D9"),
     ({"properties": ["D1", 3]}, "properties: expected names .*, got 3"),

@@ -108,7 +108,7 @@ def test_measures_without_a_kernel_get_the_declared_gains() -> None:
     assert same == pytest.approx(plain, abs=1e-9)
     assert plain == pytest.approx(0.564, abs=1e-3)
     with pytest.raises(MultiAspectError, match=r"expected integer gains, got 0\.5"):
-        value(On(base=nDCG(judged_only=True), aspects={"relevance": Aspect([0, 1, 2], values=[0, 0.5, 1])}))
+        value(On(base=nDCG(judged_only=True), aspects={"relevance": Aspect([0, 1, 2], gains=[0, 0.5, 1])}))
 
 
 def test_sdcg_gets_the_declared_gains_up_to_its_maximum() -> None:
@@ -141,7 +141,7 @@ def test_gains_too_large_are_errors_and_not_infinite_values() -> None:
         value(measure, long)
     assert value(measure(base="nDCG"), long) == 1
     assert value(measure(base="CRP"), long) == 0
-    huge = {"relevance": Aspect([0, 1, 2], values=[0, 1e308, 1.7e308])}
+    huge = {"relevance": Aspect([0, 1, 2], gains=[0, 1e308, 1.7e308])}
     with pytest.raises(MultiAspectError, match="nDCG: expected a finite number, got nan for query q"):
         value(On(base="nDCG", aspects=huge), {"q": {"a": 2, "b": 2, "c": 2}})
     with pytest.raises(MultiAspectError, match=r"DCG.*inf for query q"):

@@ -110,7 +110,7 @@ def test_inferred_scales_are_reported_without_a_traceback(files, capsys):
     arguments, _ = _arguments(files, "--measure", "TOMA")
     assert main(arguments) == 0
     err = capsys.readouterr().err
-    assert err.startswith("pt-multiaspect: warning: TOMA depends on the scales")
+    assert err.startswith("pt-multiaspect: warning: TOMA depends on the label scales")
     assert err.count("warning") == 1
 
 

@@ -179,7 +179,7 @@ def test_in_other_doors():
     ("make", "parts"),
     [
         (lambda: MM(base=CRP), ["MM", "CRP", "negative"]),
-        (lambda: TOMA(base=nCRP) @ 10, ["TOMA@10", "no base takes one", "nCRP"]),
+        (lambda: TOMA(base=nCRP) @ 10, ["TOMA@10", "no base accepts one", "nCRP"]),
         (lambda: crp_curve({}, {"q": {"d": (1, 2)}}, CAM(aspects={"a": 1, "b": 2})), ["On or TOMA", "CAM"]),
         (lambda: CRP @ 0, ["CRP", "cutoff", "0"]),
     ],

@@ -55,10 +55,10 @@ def test_measures_of_one_name_and_other_content_do_not_share_values(edited) -> N
 
 
 def test_cam_of_one_name_and_other_content_does_not_share_terms() -> None:
-    Aspects({"relevance": ma.Aspect([0, 1], values=[0, 1]), "credibility": 1}, name="edited-cam")
+    Aspects({"relevance": ma.Aspect([0, 1], gains=[0, 1]), "credibility": 1}, name="edited-cam")
     before = CAM(aspects="edited-cam", base="DCG")
     with pytest.warns(MultiAspectWarning, match="edited-cam"):
-        Aspects({"relevance": ma.Aspect([0, 1], values=[0, 5]), "credibility": 1}, name="edited-cam")
+        Aspects({"relevance": ma.Aspect([0, 1], gains=[0, 5]), "credibility": 1}, name="edited-cam")
     after = CAM(aspects="edited-cam", base="DCG")
     rankings = Rankings(RUN, Judgments(QRELS))
     assert after.evaluate(rankings)[0] - before.evaluate(rankings)[0] == pytest.approx(2)
@@ -90,7 +90,7 @@ def test_orders_are_named_again_too() -> None:
 
 
 def test_two_measures_of_one_printed_form_need_labels(edited) -> None:
-    with pytest.raises(ma.MultiAspectError, match="give labels"):
+    with pytest.raises(ma.MultiAspectError, match="distinct labels"):
         ma.evaluate(RUN, QRELS, list(edited), progress=False)
     labelled = dict(zip(["before", "after"], edited, strict=True))
     values = ma.evaluate(RUN, QRELS, labelled, progress=False)["value"]

@@ -451,7 +451,7 @@ def test_distances_and_orders_are_told_apart() -> None:
         with pytest.raises(MultiAspectError, match="axes, weights and gate"):
             measure(order=DistanceOrder(TWO))
     for given in ({"distance": "manhattan"}, {"axes": "gains"}, {"gate": "relevance"}):
-        with pytest.raises(MultiAspectError, match=f"leave out {next(iter(given))}"):
+        with pytest.raises(MultiAspectError, match=f"omit {next(iter(given))}"):
             TOMA(order=order, **given)
 
 

@@ -473,7 +473,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "y: expected one column of labels per aspect, got 3 dimensions",
     ),
     "complex labels": ({"y": Y4 + 0j}, "Complex data not supported: expected real labels in y, got complex128"),
-    "label above the scale": ({"y": Y4 * 2}, "has the relevance label 4, which is above the top grade"),
+    "label above the scale": (
+        {"y": Y4 * 2},
+        "invalid relevance label 4 for document 1, query a, above the top grade",
+    ),
     "short qid": ({"qid": ["a", "a", "b"]}, "qid: expected one value for each of 4 rows of y, got shape (3,)"),
     "long qid": ({"qid": list("aabbc")}, "qid: expected one value for each of 4 rows of y, got shape (5,)"),
     "qid of two columns": (

@@ -66,7 +66,7 @@ def test_a_second_collection_with_other_scales_warns_again() -> None:
 def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> None:
     found = [warned(TOMA, collection(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)]
     assert list(map(len, found)) == [1, 1, 1, 1, 0, 0, 0]
-    assert ["further ones are not reported" in messages[0] for messages in found[:4]] == [False] * 3 + [True]
+    assert ["further cases are not reported" in messages[0] for messages in found[:4]] == [False] * 3 + [True]
     assert len(warned(TOMA, collection(label=MIXED, ease=[0, 7] * 6))[1]) == 1
 
 

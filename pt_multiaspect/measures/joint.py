@@ -15,7 +15,7 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..kernels.target import Source, Target
-from .measure import hashable
+from .identity import hashable
 from .parameters import ASPECTS, CUTOFF
 from .terms import TermMeasure
 

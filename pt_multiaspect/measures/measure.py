@@ -19,6 +19,7 @@ from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..orders.order import TupleOrder, weights_of
+from .identity import hashable, sign
 from .parameters import Param
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         if "SHORT_DESC" not in own:
             cls.SHORT_DESC = (cls.__doc__ or "").strip().partition("\n")[0]
         if "SUPPORTED_PARAMS" in own:
-            _sign(cls)
+            sign(cls)
         cls._help = f"{cls.NAME}{inspect.signature(cls)}\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
 
     def __init__(self, **params: Any) -> None:
@@ -425,34 +426,6 @@ class DirectMeasure(Measure):
             A finite value for every judged query, in the order of ``rankings.judgments.qids``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define score")
-
-
-def _sign(measure: type[Measure]) -> None:
-    """Set the signatures of the class and of its instances, for `inspect.signature` and code completion."""
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter(name, keyword, default=param.spell(param.default))
-        for name, param in measure.SUPPORTED_PARAMS.items()
-    ]
-    measure.__signature__ = inspect.Signature(parameters)
-
-    def __call__(self: Measure, **params: Any) -> Measure:
-        """Return a copy of this measure with the given parameters changed."""
-        return type(self)(**{**self.params, **params})
-
-    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    __call__.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
-    __call__.__qualname__ = f"{measure.__qualname__}.__call__"
-    measure.__call__ = __call__  # type: ignore[method-assign]
-
-
-def hashable(value: object) -> object:
-    """The value of a parameter, or what it prints if it has no hash."""
-    try:
-        hash(value)
-    except TypeError:
-        return repr(value)
-    return value
 
 
 def _rebuild(measure: type[Measure], params: dict[str, Any]) -> Measure:

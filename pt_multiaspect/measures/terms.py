@@ -11,7 +11,8 @@ from ..bases import Base, Bases
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
-from .measure import Measure, hashable
+from .identity import hashable
+from .measure import Measure
 
 __all__ = ["BasedMeasure", "TermMeasure", "base_depends_on"]
 
