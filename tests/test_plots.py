@@ -466,7 +466,7 @@ BAD = [
     (lambda: plots.systems(PERQUERY.drop(columns="qid"), "AP", "RR"), ["name, qid, measure, value", "without qid"]),
     (
         lambda: plots.systems(PERQUERY.drop(columns="measure"), "AP", "RR"),
-        ["name, qid, measure, value", "without measure"],
+        ["qid, measure, value", "without measure"],
     ),
     (lambda: plots.systems(PERQUERY.iloc[:0], "AP", "RR"), ["at least one row", "got none"]),
     (lambda: plots.systems("x", "AP", "RR"), ["DataFrame", "str"]),
