@@ -24,7 +24,7 @@ from pt_multiaspect import CAM, MM, TOMA, Aspect, Judgments, MultiAspectError, O
 from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.measures.registry import registered
-from pt_multiaspect.orders import distance as distances
+from pt_multiaspect.orders import registered as distances
 
 # -- as users write them -----------------------------------------------------------------------------
 
@@ -438,8 +438,8 @@ def test_a_measure_carries_its_distance() -> None:
         ma.register_distance("steep")(steep)
         measure = ma.TOMA(distance="steep", aspects={{"relevance": 2, "credibility": 2}})
         content = cloudpickle.dumps(measure)
-        from pt_multiaspect.orders import distance
-        del distance._FUNCTIONS["steep"]
+        from pt_multiaspect.orders import registered
+        del registered._FUNCTIONS["steep"]
         again = pickle.loads(content)
         print(json.dumps([str(again) == str(measure), str(ma.TOMA(distance="steep"))]))
     """

@@ -12,7 +12,7 @@ from ir_measures import Measure
 from .._typing import Floats, Ints
 from ..aspects.aspect import Aspect
 from ..collection.views import AspectView
-from ..orders.distance import exponent_of
+from ..orders.registered import exponent_of
 from .retrieved import Retrieved
 from .scales import Judged, used_labels
 

@@ -17,8 +17,8 @@ from ..aspects.parameter import parse_aspects
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, silenced
 from ..integration.parsing import parse_all
-from ..orders.distance import exponent_of
 from ..orders.order import weights_of
+from ..orders.registered import exponent_of
 from .between import between, contingency, gap_shares
 from .dependence import dependences
 from .figures import Figures, has_distance

@@ -192,13 +192,12 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_rows,), optional
             Passed to the estimator. XGBoost's rankers use one weight per query, so weights must not vary
             within a query.
-        eval_set : list of (X, y), optional
-            Sets for early stopping, with labels as in `y`, which are aggregated together with `y`. Their
-            queries are given as `eval_qid` (a list with one array-like of shape (n_rows,) per set),
-            as `eval_group` (a list with the query sizes of each set), or in the same way as those of X and y.
-            They are passed to the estimator in the form it expects. Rows of a query must be contiguous.
         **fit_params
-            Passed to the estimator unchanged.
+            Passed to the estimator unchanged, except for the evaluation sets for early stopping: `eval_set`
+            is a list of (X, y), with labels as in `y`, which are aggregated together with `y`. Their queries
+            are given as `eval_qid` (a list with one array-like of shape (n_rows,) per set), as `eval_group`
+            (a list with the query sizes of each set), or in the same way as those of X and y. They are
+            passed to the estimator in the form it expects. Rows of a query must be contiguous.
 
         Returns
         -------

@@ -1,8 +1,9 @@
 """Orders of label tuples: by distance, by explicit weights, and those of published tracks."""
 
-from .distance import DistanceOrder, register_distance
+from .distance import DistanceOrder
 from .explicit import Order
 from .order import TupleOrder
+from .registered import register_distance
 from .tracks import correctness, trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022
 
 __all__ = [

@@ -1,10 +1,9 @@
-"""Orders of label tuples by their distance from the best tuple (TOMA, steps 1-3), and the distances."""
+"""Orders of label tuples by their distance from the best tuple (TOMA, steps 1-3)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from typing import Any, cast
@@ -15,9 +14,8 @@ from numpy.typing import NDArray
 from .._numbers import exact
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import declared_aspects
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError
 from .order import (
-    MAX_TUPLES,
     TOLERANCE,
     Grades,
     TupleOrder,
@@ -28,180 +26,12 @@ from .order import (
     scaled_aspects,
     weights_of,
 )
+from .registered import RegisteredDistance, check_distance, distance_table, exponent_of
 
-__all__ = ["DistanceOrder", "register_distance"]
+__all__ = ["DistanceOrder"]
 
 #: Maximum number of classes; see `DistanceOrder.n_classes`.
 MAX_CLASSES = 10**6
-
-_NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
-_EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
-
-Distance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Maps gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
-
-_FUNCTIONS: dict[str, Distance] = {}
-
-
-def is_distance(name: str) -> bool:
-    """Return whether a distance of this name exists."""
-    return name in _EXPONENTS or name in _FUNCTIONS
-
-
-def exponent_of(distance: str | float) -> float | None:
-    """Return the exponent of a Minkowski distance (infinite: Chebyshev); None for registered functions."""
-    if isinstance(distance, str):
-        return float(_EXPONENTS[distance]) if distance in _EXPONENTS else None
-    return float(distance)
-
-
-class RegisteredDistance(str):
-    """The name of a registered distance, and the function it stood for when it was read.
-
-    So a measure keeps its function when the name is registered again, and takes it to other processes.
-    """
-
-    function: Distance
-
-    def __new__(cls, name: str, function: Distance) -> RegisteredDistance:
-        named = super().__new__(cls, name)
-        named.function = function
-        return named
-
-    def __eq__(self, other: object) -> bool:
-        same_name = str.__eq__(self, other)
-        return same_name and self.function == other.function if isinstance(other, RegisteredDistance) else same_name
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (str(self), self.function)
-
-    def __deepcopy__(self, memo: object) -> RegisteredDistance:
-        return self
-
-
-def _restore(name: str, function: Distance) -> RegisteredDistance:
-    """Learn the name in another process; where it is registered, it keeps its function."""
-    _FUNCTIONS.setdefault(name, function)
-    return RegisteredDistance(name, function)
-
-
-def register_distance(name: str) -> Callable[[Distance], Distance]:
-    """Register a user-defined distance for ``TOMA(distance=name)``. Used as a decorator.
-
-    Parameters
-    ----------
-    name : str
-        Name of the distance: letters, digits, ``_`` and ``-``. A name registered again stands for the new
-        function; measures created earlier keep theirs. The names of built-in distances cannot be used.
-
-    Returns
-    -------
-    callable
-        A decorator for a function that takes the gaps to the best tuple, a float array of shape
-        (n_tuples, n_aspects) with values ≥ 0 (in [0, 1] on equal axes, multiplied by the weights), and
-        returns the distances, a float array of shape (n_tuples,). The distance must be non-decreasing
-        in every gap. This is checked on all tuples (at most a million) when the scales are known.
-        Distances that differ by at most 1e-13 times the maximum count as equal.
-
-    Raises
-    ------
-    MultiAspectError
-        If the name is not an identifier or is the name of a built-in distance.
-
-    Notes
-    -----
-    `pt_multiaspect.testing.check_distance` checks a distance on scales of several lengths. Measures take the
-    function to other processes. To pickle them into a file, define it at the top level of a module.
-
-    References
-    ----------
-    Maistro et al., CIKM 2021, Eq. 1 (consistency with the partial order).
-
-    Examples
-    --------
-    >>> from pt_multiaspect import TOMA, DistanceOrder, register_distance
-    >>> @register_distance("relevance-first")
-    ... def relevance_first(gaps):
-    ...     return 10 * gaps[:, 0] + gaps[:, 1:].sum(axis=1)
-    >>> print(TOMA(distance="relevance-first") @ 10)
-    TOMA(distance='relevance-first')@10
-    >>> DistanceOrder({"relevance": 1, "credibility": 2}, "relevance-first").classes([(1, 0), (0, 2)])
-    array([3, 2])
-    """
-    if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
-        raise MultiAspectError(f"expected a name of letters, digits, _ and - for the distance, got {name!r}")
-    if name in _EXPONENTS:
-        raise MultiAspectError(f"{name!r} is the name of a built-in distance; use another name")
-
-    def register(function: Distance) -> Distance:
-        if not callable(function):
-            raise MultiAspectError(f"distance {name!r}: expected a function of the gaps, got {function!r}")
-        _FUNCTIONS[name] = function
-        return function
-
-    return register
-
-
-def _distances(
-    function: Distance, name: object, gaps: Sequence[Sequence[Fraction]], names: Sequence[str]
-) -> NDArray[np.float64]:
-    """Return the distance of every tuple, one axis per aspect, after checking that it is monotone in the gaps."""
-    shape = tuple(map(len, gaps))
-    if math.prod(shape) > MAX_TUPLES:
-        raise MultiAspectError(
-            f"distance {name!r} (user-defined): expected at most {MAX_TUPLES} label tuples, got {math.prod(shape)}"
-        )
-    axes = [np.array([float(gap) for gap in per_grade]) for per_grade in gaps]
-    rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
-    found = np.asarray(function(rows.copy()), dtype=np.float64)
-    if found.shape != (len(rows),):
-        raise MultiAspectError(
-            f"distance {name!r}: expected one number per tuple, shape ({len(rows)},), got shape {found.shape}"
-        )
-    wrong = np.flatnonzero(~np.isfinite(found) | (found < 0))
-    if len(wrong):
-        raise MultiAspectError(
-            f"distance {name!r}: expected finite numbers ≥ 0, got {found[wrong[0]]} for the gaps {rows[wrong[0]]}"
-        )
-    table = found.reshape(shape)
-    for axis, aspect in enumerate(names):
-        # A higher grade has a smaller gap, so distances must not increase along the grades.
-        grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * found.max())
-        if len(grows):
-            near = tuple(grows[0].tolist())
-            far = tuple(at + (position == axis) for position, at in enumerate(near))
-            raise MultiAspectError(
-                f"distance {name!r} decreases when the gap of {aspect} increases: {table[far]:g} for the gaps "
-                f"{rows[np.ravel_multi_index(far, shape)]}, {table[near]:g} for "
-                f"{rows[np.ravel_multi_index(near, shape)]}. Such an order ranks worse documents above better ones"
-            )
-    return table
-
-
-def check_distance(distance: object) -> str | float:
-    """Return the canonical form of a distance: a name, or the exponent of an unnamed Minkowski distance."""
-    if isinstance(distance, RegisteredDistance):
-        return distance
-    if isinstance(distance, str):
-        if distance in _FUNCTIONS:
-            return RegisteredDistance(distance, _FUNCTIONS[distance])
-        if is_distance(distance):
-            return distance
-    elif not isinstance(distance, bool) and isinstance(distance, int | float | np.number):
-        exponent = float(distance)
-        if exponent > 0:
-            if exponent in _NAMED_DISTANCES:
-                return _NAMED_DISTANCES[exponent]
-            return int(exponent) if exponent.is_integer() else exponent
-    raise MultiAspectError(
-        f"unknown distance {distance!r}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number p > 0 "
-        "(Minkowski); pass an Order, or the name of an Order, as order="
-    )
 
 
 class DistanceOrder(TupleOrder):
@@ -210,6 +40,9 @@ class DistanceOrder(TupleOrder):
     The coordinates of a tuple are the gains of its grades. Tuples at the same distance from the
     tuple of all top grades form a class. Classes are computed over *all* tuples of the scales and
     numbered from 0 (the farthest class). Equality of distances is decided exactly.
+
+    The weight of a tuple is the number of its class. Its closeness is 1 - distance / maximum distance,
+    in [0, 1].
 
     Parameters
     ----------
@@ -272,7 +105,7 @@ class DistanceOrder(TupleOrder):
         self._function = self.distance.function if isinstance(self.distance, RegisteredDistance) else None
         if self._function is not None:
             self._exponent = 1.0
-            self._table = _distances(self._function, self.distance, gaps, self.names)
+            self._table = distance_table(self._function, self.distance, gaps, self.names)
             self._tolerance: float = TOLERANCE * float(self._table.max())
             self._worst = self._table.flat[0]
             return
@@ -371,7 +204,6 @@ class DistanceOrder(TupleOrder):
         return len(self._class_keys)
 
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
-        """Return the class of each row of grade indices. 0 is the farthest from the best tuple."""
         keys = self._keys(grades)
         if self._tolerance:
             keys = keys + self._tolerance
@@ -379,7 +211,6 @@ class DistanceOrder(TupleOrder):
         return (self.n_classes - 1 - found).astype(np.intp)
 
     def weights(self, grades: Grades) -> NDArray[np.float64]:
-        """Return the class of each row of grade indices, as a number."""
         return self.class_index(grades).astype(np.float64)
 
     @property
@@ -388,13 +219,11 @@ class DistanceOrder(TupleOrder):
         return float(self.n_classes - 1)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which rows of grade indices are possible under the gate."""
         if self._gate is None:
             return np.ones(len(grades), dtype=np.bool_)
         return np.asarray((grades[:, self._gate] > 0) | ~grades.any(axis=1), dtype=np.bool_)
 
     def coordinates(self) -> list[NDArray[np.float64]]:
-        """Return the coordinate of each grade on its (stretched) axis. The lowest grade is at 0."""
         return [np.array([float(gaps[0] - gap) for gap in gaps]) for gaps in self._gaps]
 
     @property
@@ -409,7 +238,6 @@ class DistanceOrder(TupleOrder):
         }
 
     def rescaled(self, constants: Sequence[float]) -> DistanceOrder:
-        """Return an order with the same parameters and the labels of each aspect multiplied by its constant."""
         return DistanceOrder(
             scaled_aspects(self.aspects, constants),
             self.distance,
@@ -419,7 +247,6 @@ class DistanceOrder(TupleOrder):
         )
 
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
-        """Return 1 - distance / maximum distance for each row of grade indices, in [0, 1]."""
         if not self._worst:
             return np.zeros(len(grades))
         shares = (self._keys(grades) / self._worst).astype(np.float64)
@@ -427,7 +254,6 @@ class DistanceOrder(TupleOrder):
         return np.asarray(1.0 - distances, dtype=np.float64)
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which rows are in a class above the farthest, without computing the classes."""
         return np.asarray(self._keys(grades) < self._worst - self._tolerance, dtype=np.bool_)
 
     def classes(self, labels: object) -> NDArray[np.intp]:

@@ -20,7 +20,6 @@ from ..aspects.aspects import Aspects
 from ..aspects.names import NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices
-from .distance import is_distance
 from .order import (
     MAX_TUPLES,
     TOLERANCE,
@@ -32,6 +31,7 @@ from .order import (
     scaled_aspects,
     times,
 )
+from .registered import is_distance
 
 __all__ = ["Order"]
 
@@ -49,6 +49,11 @@ def _column_of(qrels: pd.DataFrame, name: str) -> str:
 
 class Order(TupleOrder):
     """An order of label tuples given by one explicit weight per tuple.
+
+    Tuples of equal weight form a class. Classes are numbered by increasing weight; class 0 has the weight
+    of the tuple of all lowest grades (0 if that weight is negative or missing) and all lower weights. The
+    closeness of a tuple is its weight divided by the maximum weight (if positive). It is negative for harmful
+    tuples.
 
     Parameters
     ----------
@@ -247,11 +252,9 @@ class Order(TupleOrder):
         return found, np.asarray(self._codes[found] == codes, dtype=np.bool_)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which rows of grade indices have a weight."""
         return self._found(grades)[1]
 
     def weights(self, grades: Grades) -> NDArray[np.float64]:
-        """Return the weight of each row of grade indices."""
         found, known = self._found(grades)
         missing = np.flatnonzero(~known)
         if len(missing):
@@ -278,24 +281,20 @@ class Order(TupleOrder):
 
     @property
     def n_classes(self) -> int:
-        """Number of distinct weights from the weight of the worst tuple (or 0) upwards."""
+        """Number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
         return len(self._levels)
 
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
-        """Return the index among the distinct weights, 0 for the weight of the worst tuple or lower."""
         return np.maximum(np.searchsorted(self._levels, self.weights(grades), side="right") - 1, 0)
 
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
-        """Return the weight divided by the maximum weight. Harmful tuples have negative values."""
         weights = self.weights(grades)
         return weights / self.top_weight if self.top_weight > 0 else weights
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which rows are in a class above the class of the worst tuple."""
         return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
 
     def rescaled(self, constants: Sequence[float]) -> Order:
-        """Return the same order with the labels of each aspect multiplied by its constant."""
         weights = {tuple(map(times, labels, constants)): weight for labels, weight in self.to_dict().items()}
         return Order(weights, scaled_aspects(self.aspects, constants), allow_violations=self.allow_violations)
 

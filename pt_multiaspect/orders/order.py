@@ -125,13 +125,46 @@ def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
 class TupleOrder(ABC):
     """The interface of orders of label tuples, used by TOMA, plots and axiom checks.
 
-    Tuples are rows of grade indices (0 for the lowest grade) of shape (n_tuples, n_aspects).
+    An order divides the label tuples into classes of equally good tuples and gives each tuple a weight.
+    `TOMA.order` returns the order of a measure.
+
+    Attributes
+    ----------
+    aspects : Aspects
+        The aspects with their grades.
+    names : tuple of str
+        The names of the aspects, in the order of the labels in a tuple.
+    scales : tuple
+        The scale of each aspect, in the same order.
+    aspect_weights : dict of str to float, or None
+        Factor by which the axis of each aspect is stretched, for orders that have axes.
+
+    Notes
+    -----
+    Methods take tuples as *grade indices*, an int array of shape (n_tuples, n_aspects): 0 is the lowest
+    grade of an aspect, 1 the next higher grade, and so on.
+
+    References
+    ----------
+    Maistro et al., CIKM 2021, Eq. 1 (the partial order of tuples).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pt_multiaspect import TOMA
+    >>> order = TOMA(distance="manhattan").order({"relevance": 2, "credibility": 1})
+    >>> order.names, order.n_tuples, order.n_classes
+    (('relevance', 'credibility'), 6, 5)
+    >>> grades = np.array([[0, 0], [1, 0], [2, 1]])
+    >>> order.class_index(grades)
+    array([0, 1, 4])
+    >>> order.closeness(grades)
+    array([0.  , 0.25, 1.  ])
     """
 
     aspects: Aspects
     names: tuple[str, ...]
     scales: tuple[Scale, ...]
-    #: Factor by which the axis of each aspect is stretched, for orders that have axes.
     aspect_weights: dict[str, float] | None = None
 
     @property
@@ -156,30 +189,124 @@ class TupleOrder(ABC):
 
     @abstractmethod
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
-        """Return the class of each tuple. 0 is the lowest class."""
+        """Return the class of each tuple.
+
+        Parameters
+        ----------
+        grades : ndarray of int, shape (n_tuples, n_aspects)
+            Grade indices, 0 for the lowest grade.
+
+        Returns
+        -------
+        ndarray of int, shape (n_tuples,)
+            From 0 for the lowest class to ``n_classes - 1`` for the best.
+
+        Raises
+        ------
+        MultiAspectError
+            If the order has no weight for a tuple, or has more than a million classes.
+        """
 
     @abstractmethod
     def weights(self, grades: Grades) -> NDArray[np.float64]:
-        """Return the gain of each tuple for graded measures. Harmful tuples have negative gains."""
+        """Return the gain of each tuple for graded measures.
+
+        Parameters
+        ----------
+        grades : ndarray of int, shape (n_tuples, n_aspects)
+            Grade indices, 0 for the lowest grade.
+
+        Returns
+        -------
+        ndarray of float, shape (n_tuples,)
+            At most `top_weight`. Harmful tuples have negative weights.
+
+        Raises
+        ------
+        MultiAspectError
+            If the order has no weight for a tuple, or has more than a million classes.
+        """
 
     @abstractmethod
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
-        """Return the closeness of each tuple to the best tuple (at most 1), without computing classes."""
+        """Return the closeness of each tuple to the best tuple, without computing classes.
+
+        Parameters
+        ----------
+        grades : ndarray of int, shape (n_tuples, n_aspects)
+            Grade indices, 0 for the lowest grade.
+
+        Returns
+        -------
+        ndarray of float, shape (n_tuples,)
+            At most 1. Harmful tuples have negative values.
+
+        Raises
+        ------
+        MultiAspectError
+            If the order has no weight for a tuple.
+        """
 
     @abstractmethod
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which tuples are in a class above the lowest, without computing classes."""
+        """Return which tuples are in a class above the lowest, without computing classes.
+
+        Parameters
+        ----------
+        grades : ndarray of int, shape (n_tuples, n_aspects)
+            Grade indices, 0 for the lowest grade.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_tuples,)
+            True for the tuples of class 1 and higher.
+
+        Raises
+        ------
+        MultiAspectError
+            If the order has no weight for a tuple.
+        """
 
     @abstractmethod
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        """Return which tuples are possible under the order."""
+        """Return which tuples are possible: not excluded by a gate, and with a weight.
+
+        Parameters
+        ----------
+        grades : ndarray of int, shape (n_tuples, n_aspects)
+            Grade indices, 0 for the lowest grade.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_tuples,)
+            False for impossible tuples.
+        """
 
     @abstractmethod
     def rescaled(self, constants: Sequence[float]) -> TupleOrder:
-        """Return the same order with the labels of each aspect multiplied by its constant."""
+        """Return the order for labels multiplied by a constant.
+
+        Parameters
+        ----------
+        constants : sequence of float, length n_aspects
+            The factor of the labels of each aspect.
+
+        Returns
+        -------
+        TupleOrder
+            An order with the same parameters and, for an explicit order, the same weights. Grades, gains and
+            thresholds are multiplied.
+        """
 
     def coordinates(self) -> list[NDArray[np.float64]]:
-        """Return the position of each grade on the axis of its aspect."""
+        """Return the position of each grade on the axis of its aspect.
+
+        Returns
+        -------
+        list of ndarray of float, shape (n_grades,)
+            One array per aspect, starting with 0 for the lowest grade. The axes of an order by distance are
+            rescaled and stretched as for its distances.
+        """
         return [scale.gains - scale.gains[0] for scale in self.scales]
 
     def to_frame(self) -> pd.DataFrame:

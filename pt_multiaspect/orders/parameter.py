@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import MultiAspectError, choices
-from .distance import check_distance, is_distance
 from .explicit import Order
+from .registered import check_distance, is_distance
 
 __all__ = ["parse_distance", "parse_order", "spell_order"]
 

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 
 from ..errors import MultiAspectError, silenced
-from ..orders.distance import Distance, DistanceOrder, RegisteredDistance
-from ..orders.distance import check_distance as read_distance
+from ..orders.distance import DistanceOrder
+from ..orders.registered import Distance, RegisteredDistance
+from ..orders.registered import check_distance as read_distance
 from .measures import FailedCheckError
 
 __all__ = ["check_distance"]

@@ -1,0 +1,193 @@
+"""Distances from the best label tuple: the built-in ones by name, and those that users register."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MultiAspectError, choices
+from .order import MAX_TUPLES, TOLERANCE
+
+__all__ = [
+    "Distance",
+    "RegisteredDistance",
+    "check_distance",
+    "distance_table",
+    "exponent_of",
+    "is_distance",
+    "register_distance",
+]
+
+_NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
+_EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
+
+Distance = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Maps gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
+
+_FUNCTIONS: dict[str, Distance] = {}
+
+
+def is_distance(name: str) -> bool:
+    """Return whether a distance of this name exists."""
+    return name in _EXPONENTS or name in _FUNCTIONS
+
+
+def exponent_of(distance: str | float) -> float | None:
+    """Return the exponent of a Minkowski distance (infinite: Chebyshev); None for registered functions."""
+    if isinstance(distance, str):
+        return float(_EXPONENTS[distance]) if distance in _EXPONENTS else None
+    return float(distance)
+
+
+class RegisteredDistance(str):
+    """The name of a registered distance, and the function it stood for when it was read.
+
+    So a measure keeps its function when the name is registered again, and takes it to other processes.
+    """
+
+    function: Distance
+
+    def __new__(cls, name: str, function: Distance) -> RegisteredDistance:
+        named = super().__new__(cls, name)
+        named.function = function
+        return named
+
+    def __eq__(self, other: object) -> bool:
+        same_name = str.__eq__(self, other)
+        return same_name and self.function == other.function if isinstance(other, RegisteredDistance) else same_name
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (str(self), self.function)
+
+    def __deepcopy__(self, memo: object) -> RegisteredDistance:
+        return self
+
+
+def _restore(name: str, function: Distance) -> RegisteredDistance:
+    """Learn the name in another process; where it is registered, it keeps its function."""
+    _FUNCTIONS.setdefault(name, function)
+    return RegisteredDistance(name, function)
+
+
+def register_distance(name: str) -> Callable[[Distance], Distance]:
+    """Register a user-defined distance for ``TOMA(distance=name)``. Used as a decorator.
+
+    Parameters
+    ----------
+    name : str
+        Name of the distance: letters, digits, ``_`` and ``-``. A name registered again stands for the new
+        function; measures created earlier keep theirs. The names of built-in distances cannot be used.
+
+    Returns
+    -------
+    callable
+        A decorator for a function that takes the gaps to the best tuple, a float array of shape
+        (n_tuples, n_aspects) with values ≥ 0 (in [0, 1] on equal axes, multiplied by the weights), and
+        returns the distances, a float array of shape (n_tuples,). The distance must be non-decreasing
+        in every gap. This is checked on all tuples (at most a million) when the scales are known.
+        Distances that differ by at most 1e-13 times the maximum count as equal.
+
+    Raises
+    ------
+    MultiAspectError
+        If the name is not an identifier or is the name of a built-in distance.
+
+    Notes
+    -----
+    `pt_multiaspect.testing.check_distance` checks a distance on scales of several lengths. Measures take the
+    function to other processes. To pickle them into a file, define it at the top level of a module.
+
+    References
+    ----------
+    Maistro et al., CIKM 2021, Eq. 1 (consistency with the partial order).
+
+    Examples
+    --------
+    >>> from pt_multiaspect import TOMA, DistanceOrder, register_distance
+    >>> @register_distance("relevance-first")
+    ... def relevance_first(gaps):
+    ...     return 10 * gaps[:, 0] + gaps[:, 1:].sum(axis=1)
+    >>> print(TOMA(distance="relevance-first") @ 10)
+    TOMA(distance='relevance-first')@10
+    >>> DistanceOrder({"relevance": 1, "credibility": 2}, "relevance-first").classes([(1, 0), (0, 2)])
+    array([3, 2])
+    """
+    if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
+        raise MultiAspectError(f"expected a name of letters, digits, _ and - for the distance, got {name!r}")
+    if name in _EXPONENTS:
+        raise MultiAspectError(f"{name!r} is the name of a built-in distance; use another name")
+
+    def register(function: Distance) -> Distance:
+        if not callable(function):
+            raise MultiAspectError(f"distance {name!r}: expected a function of the gaps, got {function!r}")
+        _FUNCTIONS[name] = function
+        return function
+
+    return register
+
+
+def distance_table(
+    function: Distance, name: object, gaps: Sequence[Sequence[Fraction]], names: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the distance of every tuple, one axis per aspect, after checking that it is monotone in the gaps."""
+    shape = tuple(map(len, gaps))
+    if math.prod(shape) > MAX_TUPLES:
+        raise MultiAspectError(
+            f"distance {name!r} (user-defined): expected at most {MAX_TUPLES} label tuples, got {math.prod(shape)}"
+        )
+    axes = [np.array([float(gap) for gap in per_grade]) for per_grade in gaps]
+    rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    found = np.asarray(function(rows.copy()), dtype=np.float64)
+    if found.shape != (len(rows),):
+        raise MultiAspectError(
+            f"distance {name!r}: expected one number per tuple, shape ({len(rows)},), got shape {found.shape}"
+        )
+    wrong = np.flatnonzero(~np.isfinite(found) | (found < 0))
+    if len(wrong):
+        raise MultiAspectError(
+            f"distance {name!r}: expected finite numbers ≥ 0, got {found[wrong[0]]} for the gaps {rows[wrong[0]]}"
+        )
+    table = found.reshape(shape)
+    for axis, aspect in enumerate(names):
+        # A higher grade has a smaller gap, so distances must not increase along the grades.
+        grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * found.max())
+        if len(grows):
+            near = tuple(grows[0].tolist())
+            far = tuple(at + (position == axis) for position, at in enumerate(near))
+            raise MultiAspectError(
+                f"distance {name!r} decreases when the gap of {aspect} increases: {table[far]:g} for the gaps "
+                f"{rows[np.ravel_multi_index(far, shape)]}, {table[near]:g} for "
+                f"{rows[np.ravel_multi_index(near, shape)]}. Such an order ranks worse documents above better ones"
+            )
+    return table
+
+
+def check_distance(distance: object) -> str | float:
+    """Return the canonical form of a distance: a name, or the exponent of an unnamed Minkowski distance."""
+    if isinstance(distance, RegisteredDistance):
+        return distance
+    if isinstance(distance, str):
+        if distance in _FUNCTIONS:
+            return RegisteredDistance(distance, _FUNCTIONS[distance])
+        if is_distance(distance):
+            return distance
+    elif not isinstance(distance, bool) and isinstance(distance, int | float | np.number):
+        exponent = float(distance)
+        if exponent > 0:
+            if exponent in _NAMED_DISTANCES:
+                return _NAMED_DISTANCES[exponent]
+            return int(exponent) if exponent.is_integer() else exponent
+    raise MultiAspectError(
+        f"unknown distance {distance!r}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number p > 0 "
+        "(Minkowski); pass an Order, or the name of an Order, as order="
+    )
