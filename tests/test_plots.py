@@ -121,7 +121,9 @@ def test_axes(name):
         assert box.x1 < ax.figure.get_figwidth() + 0.05
         assert box.y1 < ax.figure.get_figheight() + 0.05
     for wrong in (figure, [given], "ax"):
-        with pytest.raises(MultiAspectError, match=f"ax is one Axes .* not a {type(wrong).__name__}"):
+        with pytest.raises(
+            MultiAspectError, match=f"ax: expected one matplotlib Axes, .* got a {type(wrong).__name__}$"
+        ):
             DRAW[name](wrong)
 
 
@@ -181,7 +183,7 @@ def test_systems_to_name():
 def test_systems_without_a_correlation():
     values = np.random.default_rng(1).random((5, 4, 2))
     values[:, :, 1] = 0.5
-    assert "τ-b is not defined" in plots.systems(frame(values), "AP", "RR").get_title()
+    assert "τ-b is undefined" in plots.systems(frame(values), "AP", "RR").get_title()
 
 
 def test_only_the_two_measures_must_be_complete():
@@ -437,7 +439,7 @@ def test_profile():
     assert sorted(hatched) == [(0, 0), (1, 0), (1, 3)]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["relevance (0–2)", "trust (0–1)"]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "3", "4", "5"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["not judged"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unjudged"]
 
 
 def test_profile_of_some_aspects_and_ranks():
@@ -458,15 +460,18 @@ def test_profile_of_some_aspects_and_ranks():
 # -- errors ---------------------------------------------------------------------------------
 
 BAD = [
-    (lambda: plots.systems(PERQUERY, "AP", "nDCG"), ["no measure nDCG", "AP, RR, P"]),
-    (lambda: plots.systems(PERQUERY, "AP", "AP"), ["two measures", "AP twice", "AP, RR, P"]),
+    (lambda: plots.systems(PERQUERY, "AP", "nDCG"), ["measures of the frame (AP, RR, P)", "got nDCG"]),
+    (lambda: plots.systems(PERQUERY, "AP", "AP"), ["two different measures", "got AP twice", "AP, RR, P"]),
     (lambda: plots.systems(PERQUERY[PERQUERY["name"] == "run 1"], "AP", "RR"), ["two systems", "run 1"]),
     (lambda: plots.systems(PERQUERY[PERQUERY["qid"] == "q1"], "AP", "RR"), ["two topics", "q1"]),
-    (lambda: plots.systems(PERQUERY.assign(value=np.nan), "AP", "RR"), ["expected finite values, got nan"]),
-    (lambda: plots.systems(PERQUERY.drop(columns="qid"), "AP", "RR"), ["name, qid, measure, value", "without qid"]),
+    (lambda: plots.systems(PERQUERY.assign(value=np.nan), "AP", "RR"), ["expected finite values", "got nan"]),
+    (
+        lambda: plots.systems(PERQUERY.drop(columns="qid"), "AP", "RR"),
+        ["columns name, qid, measure, value", "without qid"],
+    ),
     (
         lambda: plots.systems(PERQUERY.drop(columns="measure"), "AP", "RR"),
-        ["qid, measure, value", "without measure"],
+        ["columns name, qid, measure, value", "without measure"],
     ),
     (lambda: plots.systems(PERQUERY.iloc[:0], "AP", "RR"), ["at least one row", "got none"]),
     (lambda: plots.systems("x", "AP", "RR"), ["DataFrame", "str"]),
@@ -474,52 +479,70 @@ BAD = [
     (lambda: plots.systems(PERQUERY, "AP", "RR", label=-1), ["label", "-1"]),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label="run 1"), ["label", "list of names", "run 1"]),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label=1.5), ["label", "1.5"]),
-    (lambda: plots.level_sets("manhattan", {"relevance": 3}), ["two aspects", "not of 1", "relevance"]),
-    (lambda: plots.level_sets("manhattan", {**TWO, "trust": 1}), ["two aspects", "not of 3", "trust"]),
+    (lambda: plots.level_sets("manhattan", {"relevance": 3}), ["two aspects", "got 1 (relevance)"]),
+    (
+        lambda: plots.level_sets("manhattan", {**TWO, "trust": 1}),
+        ["two aspects", "got 3 (relevance, correctness, trust)"],
+    ),
     (lambda: plots.level_sets("manhattan"), ["manhattan", "two aspects", "None"]),
     (lambda: plots.level_sets(ma.TOMA(aspects="relevance,trust")), ["two aspects with their grades"]),
     (lambda: plots.level_sets("manhattan", {"relevance": None, "trust": 2}), ["no grades"]),
     (lambda: plots.level_sets("maxi", TWO), ["maxi", "manhattan"]),
     (lambda: plots.level_sets(None, TWO), ["None", "manhattan"]),
     (lambda: plots.level_sets(ma.CAM, TWO), ["TOMA", "CAM"]),
-    (lambda: plots.level_sets(ma.DistanceOrder(TWO), TWO), ["aspects already", "relevance, correctness"]),
-    (lambda: plots.level_sets(ma.TOMA(aspects=TWO), TWO), ["aspects already", "relevance, correctness"]),
-    (lambda: plots.level_sets("manhattan", {"a": 100, "b": 100}), ["10201", "441", "101, 101"]),
+    (
+        lambda: plots.level_sets(ma.DistanceOrder(TWO), TWO),
+        ["already defines its aspects (relevance, correctness)", "omit"],
+    ),
+    (
+        lambda: plots.level_sets(ma.TOMA(aspects=TWO), TWO),
+        ["already defines its aspects (relevance, correctness)", "omit"],
+    ),
+    (lambda: plots.level_sets("manhattan", {"a": 100, "b": 100}), ["at most 441", "got 10201", "101, 101"]),
     (lambda: plots.upper_bounds(IDEAL.drop(columns="strategy")), ["strategy", "qid, value"]),
     (lambda: plots.upper_bounds(IDEAL.drop(columns="qid")), ["qid", "strategy, value"]),
-    (lambda: plots.upper_bounds(IDEAL.iloc[:0]), ["ideal has no rows"]),
+    (lambda: plots.upper_bounds(IDEAL.iloc[:0]), ["ideal: expected at least one row, got none"]),
     (lambda: plots.upper_bounds([1]), ["DataFrame", "list"]),
     (
         lambda: plots.upper_bounds(IDEAL.assign(qid=[None] * 12)),
         ["ideal: expected a qid in every row, got none in row 0"],
     ),
-    (lambda: plots.upper_bounds(IDEAL.assign(value=np.nan)), ["value nan", "q10"]),
-    (lambda: plots.upper_bounds(IDEAL.assign(value="x")), ["value x", "q10"]),
-    (lambda: plots.upper_bounds(pd.concat([IDEAL, IDEAL.iloc[:1]])), ["more than one row", "q10", "a > b"]),
-    (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.iloc[1:]), ["q10 is", "3 topics", "2 in bounds"]),
-    (lambda: plots.upper_bounds(IDEAL, bounds=pd.concat([BOUNDS, BOUNDS])), ["more than one row", "q10"]),
+    (
+        lambda: plots.upper_bounds(IDEAL.assign(value=np.nan)),
+        ["ideal: expected finite numbers", "value nan", "q10"],
+    ),
+    (lambda: plots.upper_bounds(IDEAL.assign(value="x")), ["ideal: expected finite numbers", "value x", "q10"]),
+    (
+        lambda: plots.upper_bounds(pd.concat([IDEAL, IDEAL.iloc[:1]])),
+        ["one row per topic and strategy", "q10", "a > b"],
+    ),
+    (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.iloc[1:]), ["in ideal (3) and bounds (2)", "got q10"]),
+    (lambda: plots.upper_bounds(IDEAL, bounds=pd.concat([BOUNDS, BOUNDS])), ["one row per topic, got more", "q10"]),
     (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.drop(columns="bound")), ["bound", "analysis.upper_bound"]),
-    (lambda: plots.upper_bounds(), ["expected what", "upper_bound returns"]),
+    (lambda: plots.upper_bounds(), ["expected the result of", "analysis.upper_bound", "got None"]),
     (lambda: plots.upper_bounds(BOUNDS, BOUNDS), ["column bound", "bounds="]),
     (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "name, bound", "size"]),
     (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
     (lambda: plots.asl_curves(POWER, n_pairs=0), ["n_pairs", "0"]),
     (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),
-    (lambda: plots.correlation_heatmap(MATRIX, limits=(1, 0)), ["limits", "lower one first", "got (1, 0)"]),
+    (lambda: plots.correlation_heatmap(MATRIX, limits=(1, 0)), ["limits", "lower first", "got (1, 0)"]),
     (lambda: plots.correlation_heatmap(MATRIX, limits=0.5), ["limits", "got 0.5"]),
     (lambda: plots.correlation_heatmap(MATRIX.to_numpy()), ["DataFrame", "ndarray"]),
-    (lambda: plots.correlation_heatmap(MATRIX.iloc[:0]), ["no correlations"]),
+    (lambda: plots.correlation_heatmap(MATRIX.iloc[:0]), ["correlations: expected at least one measure, got none"]),
     (lambda: plots.correlation_heatmap(MATRIX.iloc[:2]), ["square", "AP, RR, P"]),
-    (lambda: plots.correlation_heatmap(MATRIX * 2), ["AP", "2", "[−1, 1]"]),
-    (lambda: plots.correlation_heatmap(MATRIX.astype(str) + "x"), ["no number"]),
-    (lambda: plots.crp_over_ranks(CURVE), ["2 queries", "q1, q2"]),
-    (lambda: plots.crp_over_ranks(CURVE, "q7"), ["no query q7", "q1, q2"]),
+    (lambda: plots.correlation_heatmap(MATRIX * 2), ["expected correlations in [−1, 1]", "got 2 for AP and AP"]),
+    (lambda: plots.correlation_heatmap(MATRIX.astype(str) + "x"), ["correlations: expected numbers", "1.0x"]),
+    (lambda: plots.crp_over_ranks(CURVE), ["2 queries", "qid= (q1, q2)"]),
+    (lambda: plots.crp_over_ranks(CURVE, "q7"), ["expected one of the queries q1, q2, got q7"]),
     (lambda: plots.crp_over_ranks({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
-    (lambda: plots.crp_over_ranks({"mine": CURVE.iloc[:0]}, "q1"), ["mine", "no rows"]),
-    (lambda: plots.crp_over_ranks({}, "q1"), ["no curve"]),
+    (
+        lambda: plots.crp_over_ranks({"mine": CURVE.iloc[:0]}, "q1"),
+        ["the curve of mine: expected at least one row, got none"],
+    ),
+    (lambda: plots.crp_over_ranks({}, "q1"), ["expected at least one curve, got none"]),
     (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["qrels have no query q9", "q1, q2"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["run has no query q2", "q1, q3"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a query of the qrels (q1, q2), got q9"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["expected a query of the run (q1, q3), got q2"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),
     (lambda: plots.ranking_grades("x", QRELS, "q1"), ["run", "str"]),
@@ -551,7 +574,7 @@ def test_upper_bounds_of_bounds_alone():
         assert rows_of(proven.get_offsets()) == [(2, 0.9)]
         assert [tick.get_text() for tick in ax.get_xticklabels()] == ["q1", "q9", "q10"]
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert texts == ["best value found", "proven bound, where it is greater"]
+        assert texts == ["best value found", "proven upper bound, where higher"]
     ax = plots.upper_bounds(
         ma.analysis.upper_bound(QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])})),
         sort="bound",

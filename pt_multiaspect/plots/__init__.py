@@ -1,13 +1,13 @@
-"""Figures of systems, measures, orders and rankings, drawn by matplotlib.
+"""Matplotlib plots of systems, measures, orders and rankings.
 
-matplotlib comes with ``pip install "pt-multiaspect[plots]"`` and is imported by the first figure.
+matplotlib is installed with ``pip install "pt-multiaspect[plots]"`` and imported when the first plot is drawn.
 
-Every function draws on the `ax` it is given, and on a new figure otherwise, which is laid out so that
-nothing is cut off (``layout="constrained"``). It returns the Axes, so titles, limits and labels can be
-changed afterwards; ``ax.figure.savefig(...)`` saves the figure. Legends of many lines stand to the right of
-the axes: on an `ax` of one's own, make room by ``plt.subplots(layout="constrained")``.
+Every function draws on `ax` if given, else on a new figure (with ``layout="constrained"``, so that nothing is
+cut off). It returns the Axes, so that titles, limits and labels can be changed; ``ax.figure.savefig(...)``
+saves the figure. Legends with many entries are placed to the right of the axes. If you pass your own `ax`,
+create it with ``plt.subplots(layout="constrained")`` to make room for them.
 
-Categories differ in marker or line style as well as in colour, and matrices have their values written in.
+Categories differ in marker or line style as well as in colour, and the cells of matrices show their values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Correlations between measures as a matrix."""
+"""A heat map of the correlations between measures."""
 
 from __future__ import annotations
 
@@ -23,39 +23,38 @@ def correlation_heatmap(
     limits: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a matrix of correlations between measures, values written in.
+    """Plot a matrix of correlations between measures as a heat map.
 
     Parameters
     ----------
     correlations : DataFrame
-        What `analysis.correlation` returns: a matrix, rows the references, or, with ``confidence``, a
-        long frame, whose intervals are then written in too.
+        The result of `analysis.correlation`: a matrix whose rows are the references or, with ``confidence``,
+        a long frame. Intervals are written below the values.
     title : str, optional
-        The title of the axes, such as "Kendall's τ-b".
+        Title of the axes, such as "Kendall's τ-b".
     limits : pair of float, optional
-        The values in [−1, 1] that the colours span, so that figures can be compared; see Returns for the default.
+        The lowest and highest value of the colour scale, in [−1, 1]. Set it to compare figures; see Returns
+        for the default.
     ax : Axes, optional
-        Where to draw; a new figure by default, the larger the more measures there are.
+        Axes to draw on. By default, a new figure, whose size depends on the number of measures.
 
     Returns
     -------
     Axes
-        Colours span what the values span, so that near values differ in colour: from the lowest to the highest
-        value if none is negative, else as far below 0 as above it, with 0 white. Correlations that are not
-        defined are grey.
+        By default, the colour scale ranges from the lowest to the highest value if no value is negative, else
+        it is symmetric around 0, which is white. Undefined correlations are grey.
 
     Raises
     ------
     MultiAspectError
-        If this is no square matrix with the same measures as rows and columns, or a value is no number in
-        [−1, 1] (NaN is allowed).
+        If `correlations` is not a square matrix with the same measures as rows and columns, or a value is
+        neither a number in [−1, 1] nor NaN.
     ImportError
         If matplotlib is not installed.
 
     References
     ----------
-    As a figure, Table 4 of Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings.
-    CIKM 2021.
+    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, Table 4.
 
     Examples
     --------
@@ -76,7 +75,7 @@ def correlation_heatmap(
     ax.set_facecolor(LIGHT)
     colours = colours_of(cmap, ((np.nan_to_num(values) - low) / (high - low)).clip(0, 1))
     room = min(ax.get_window_extent().size) * 72 / ax.figure.dpi / len(names)
-    # The five signs of −0.50 are three times as wide as their size; two numbers in brackets twice as wide as one.
+    # The five characters of −0.50 are three times as wide as the font size; an interval is twice as wide.
     size = float(np.clip(room / (6.5 if intervals else 3.3), 4.5, 10))
     for (row, column), value in np.ndenumerate(values):
         text = "–" if np.isnan(value) else fixed(value)
@@ -103,7 +102,7 @@ def correlation_heatmap(
 
 
 def _span(values: Floats) -> tuple[str, float, float]:
-    """The colour map of correlations, and which values its ends have."""
+    """Return the colour map of correlations and the values of its ends."""
     known = values[~np.isnan(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     if low < 0:
@@ -113,24 +112,24 @@ def _span(values: Floats) -> tuple[str, float, float]:
 
 
 def _given(limits: object) -> tuple[str, float, float]:
-    """The colour map between given limits, which are checked."""
+    """Check limits, and return the colour map and the values of its ends."""
     try:
         low, high = map(float, limits)  # type: ignore[call-overload]
     except (TypeError, ValueError):
         low = high = math.nan
     if not -1 <= low < high <= 1:
-        raise MultiAspectError(f"expected limits as two numbers in [−1, 1], the lower one first, got {limits!r}")
+        raise MultiAspectError(f"limits: expected two numbers in [−1, 1], lower first, got {limits!r}")
     return "RdBu" if low < 0 else "Blues", low, high
 
 
 def _square(correlations: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
-    """A matrix of correlations, the names of its rows, and intervals by position."""
+    """Return the matrix of correlations, the names of its rows, and the intervals by position."""
     if not isinstance(correlations, pd.DataFrame):
         raise MultiAspectError(
-            f"correlations are a DataFrame as analysis.correlation returns, not a {type(correlations).__name__}"
+            f"correlations: expected the DataFrame of analysis.correlation, got a {type(correlations).__name__}"
         )
     if correlations.empty:
-        raise MultiAspectError("there are no correlations to draw")
+        raise MultiAspectError("correlations: expected at least one measure, got none")
     intervals: dict[tuple[int, int], tuple[float, float]] = {}
     long = ["reference", "measure", "correlation", "low", "high"]
     if list(map(str, correlations.columns)) == long:
@@ -141,7 +140,8 @@ def _square(correlations: object) -> tuple[Floats, list[str], dict[tuple[int, in
         for reference, measure, value, low, high in correlations.itertuples(index=False):
             if str(measure) not in place:
                 raise MultiAspectError(
-                    f"the correlations have the measure {measure}, but no such reference: {choices(names)}"
+                    f"correlations: expected every measure as a reference ({choices(names)}), got the measure "
+                    f"{measure}"
                 )
             at = (place[str(reference)], place[str(measure)])
             values[at], intervals[at] = value, (low, high)
@@ -150,18 +150,17 @@ def _square(correlations: object) -> tuple[Floats, list[str], dict[tuple[int, in
         columns = [str(name) for name in correlations.columns]
         if names != columns:
             raise MultiAspectError(
-                "correlations are a square matrix with the same measures as rows and columns; rows are "
-                f"{choices(names)}, columns {choices(columns)}"
+                "correlations: expected a square matrix with the same measures as rows and columns, got the rows "
+                f"{choices(names)} and the columns {choices(columns)}"
             )
         try:
             values = correlations.to_numpy(dtype=np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
-            raise MultiAspectError(f"a correlation is no number: {error}") from None
+            raise MultiAspectError(f"correlations: expected numbers: {error}") from None
     beyond = np.argwhere(~(np.isnan(values) | (np.abs(values) <= 1 + 1e-9)))
     if len(beyond):
         row, column = beyond[0].tolist()
         raise MultiAspectError(
-            f"the correlation of {names[row]} and {names[column]} is {values[row, column]:g}; "
-            "correlations are in [−1, 1]"
+            f"expected correlations in [−1, 1], got {values[row, column]:g} for {names[row]} and {names[column]}"
         )
     return values, names, intervals

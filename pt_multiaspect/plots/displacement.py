@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 def crp_over_ranks(
     curves: pd.DataFrame | Mapping[str, pd.DataFrame], qid: str | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Draw cumulated relative position over the ranks of one query.
+    """Plot cumulated relative position against rank for one query.
 
     Parameters
     ----------
     curves : DataFrame or mapping of str to DataFrame
-        What `pt_multiaspect.crp_curve` returns, of one run or of several by their names.
+        The result of `pt_multiaspect.crp_curve` for one run, or a mapping of run names to such results.
     qid : str, optional
-        The query; it may be left out if the curves are of one query only.
+        The query. Not required if the curves have one query only.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on. By default, a new figure.
 
     Returns
     -------
     Axes
-        The solid line at 0 is the ideal ranking, the dashed one stands at R. Curves below 0 have
-        documents too early.
+        The solid line at 0 is the ideal ranking; the dashed line is at rank R, the recall base. Where a curve
+        is below 0, documents are ranked too high.
 
     Raises
     ------
     MultiAspectError
-        If a column is missing, a frame is empty, or the query is unknown or has to be named.
+        If a column is missing, a frame is empty, the query is unknown, or `qid` is required but not given.
     ImportError
         If matplotlib is not installed.
 
@@ -58,7 +58,7 @@ def crp_over_ranks(
     """
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
     if not named:
-        raise MultiAspectError("no curve was given")
+        raise MultiAspectError("expected at least one curve, got none")
     chosen, parts = None if qid is None else str(qid), {}
     for name, curve in named.items():
         what = f"the curve of {name}" if name else "a curve"
@@ -66,10 +66,10 @@ def crp_over_ranks(
         qids = curve["qid"].astype(str)
         there = qids.unique().tolist()
         if chosen is None and len(there) > 1:
-            raise MultiAspectError(f"{what} is of {len(there)} queries; say which by qid: {some(there)}")
+            raise MultiAspectError(f"{what} has {len(there)} queries: pass one as qid= ({some(there)})")
         chosen = there[0] if chosen is None else chosen
         if chosen not in there:
-            raise MultiAspectError(f"{what} has no query {chosen}; it has {some(there)}")
+            raise MultiAspectError(f"{what}: expected one of the queries {some(there)}, got {chosen}")
         parts[name] = curve[qids == chosen].sort_values("rank")
     texts = distinct([str(name) for name in parts], 40)
     ax = axes_or_new(ax, 9 if len(parts) > 1 else 7.2, 4.0)

@@ -1,4 +1,4 @@
-"""The order of the label tuples of two aspects."""
+"""A plot of the order of the label tuples of two aspects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .style import readable_on as _readable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: More label tuples than this have no room for their numbers.
+#: Maximum number of label tuples: with more, there is no room for their numbers.
 _MOST_TUPLES = 441
 
 
@@ -36,40 +36,39 @@ def level_sets(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the order of the label tuples of two aspects.
+    """Plot the order of the label tuples of two aspects.
 
-    Every tuple of labels is a point where the order embeds it: at the gains of its grades, on axes of
-    equal length if the order has ``axes='equal'``, stretched by the weights. The best is at the top right.
-    Axes are drawn to scale, unless one is more than five times as long as the other. Lines connect
-    tuples that are equally good. The number in a point is its class, 0 the farthest from the best, or the
-    weight that an explicit order gives it. Crosses are tuples that the gate, or an explicit order, excludes.
+    Every label tuple is a point whose coordinates are the gains of its grades. The axes have equal lengths if
+    the order has ``axes='equal'``, and are stretched by the weights. The best tuple is at the top right. Axes
+    are drawn to scale, unless one is more than five times as long as the other. Lines connect equally good
+    tuples. The number in a point is its class (0 is the farthest from the best tuple) or, for an explicit
+    order, its weight. Crosses are impossible tuples, excluded by the gate or without a weight.
 
     Parameters
     ----------
     order : DistanceOrder, Order, TOMA measure, str or float
-        What orders tuples. A str or a float is a distance as TOMA takes it, or the name of an order.
+        The order. A str or a float is a distance, as for TOMA, or the name of an order.
     aspects : Aspects, mapping, str or path, optional
-        Two aspects with declared grades, for a distance, or for a measure that has no scales declared.
+        Two aspects with declared grades. Required for a distance and for a measure without declared scales.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on. By default, a new figure.
 
     Returns
     -------
     Axes
-        Ticks stand at the gains of the grades, and are named by the grades.
+        Ticks are at the gains of the grades and labelled with the grades.
 
     Raises
     ------
     MultiAspectError
-        If there are more or fewer than two aspects, grades are not declared, there are more than 441
-        tuples, aspects are missing or given twice, or `order` is nothing that orders tuples.
+        If the number of aspects is not two, grades are not declared, there are more than 441 tuples, aspects
+        are missing or given twice, or `order` does not define an order of tuples.
     ImportError
         If matplotlib is not installed.
 
     References
     ----------
-    Fig. 1 of Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings.
-    CIKM 2021.
+    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, Fig. 1.
 
     Examples
     --------
@@ -83,12 +82,12 @@ def level_sets(
     ordering = _ordering(order, aspects)
     if len(ordering.names) != 2:
         raise MultiAspectError(
-            f"level sets are drawn of two aspects, not of {len(ordering.names)}: {choices(ordering.names)}"
+            f"level_sets: expected two aspects, got {len(ordering.names)} ({choices(ordering.names)})"
         )
     if ordering.n_tuples > _MOST_TUPLES:
         raise MultiAspectError(
-            f"{ordering.n_tuples} label tuples are too many to be drawn (at most {_MOST_TUPLES}); "
-            f"the scales have {choices(len(scale) for scale in ordering.scales)} grades"
+            f"level_sets: expected at most {_MOST_TUPLES} label tuples, got {ordering.n_tuples} "
+            f"(scales of {choices(len(scale) for scale in ordering.scales)} grades)"
         )
     stretch = [(ordering.aspect_weights or {}).get(name, 1.0) for name in ordering.names]
     coordinates = ordering.coordinates()
@@ -98,7 +97,7 @@ def level_sets(
     spans = [max(float(np.ptp(axis)), 1e-9) for axis in coordinates]
     ax = _axes(ax, *(float(np.clip(1.8 + 0.6 * len(scale), 4.4, 9.5)) for scale in ordering.scales))
     equal = max(spans) <= 5 * min(spans)
-    if equal:  # distances are to be seen
+    if equal:  # so that distances can be compared
         ax.set_aspect("equal", adjustable="box" if is_new else "datalim")
     corners = ax.get_window_extent()
     room = [length / (len(scale) + 0.5) for length, scale in zip(corners.size, ordering.scales, strict=True)]
@@ -140,7 +139,7 @@ def level_sets(
 
 
 def _ordering(order: object, aspects: object) -> TupleOrder:
-    """What orders tuples, in any form `level_sets` takes."""
+    """Return the order of tuples for any argument that `level_sets` accepts."""
     measure: Any
     parameters = getattr(order, "parameters", None)
     if parameters is not None:
@@ -155,14 +154,14 @@ def _ordering(order: object, aspects: object) -> TupleOrder:
         measure = TOMA(distance=order)
     if isinstance(measure.spec, Aspects):
         if aspects is not None:
-            raise MultiAspectError(f"the order has its aspects already, {choices(measure.spec)}; leave out aspects")
+            raise MultiAspectError(f"the order already defines its aspects ({choices(measure.spec)}); omit aspects")
         aspects = measure.spec
     if isinstance(aspects, str | PathLike):
         aspects = declared_aspects(aspects)
     if not isinstance(aspects, Mapping):
         raise MultiAspectError(
-            f"level sets of the distance {measure['distance']} need two aspects with their grades, such as "
-            f"aspects={{'relevance': 3, 'credibility': 2}}, not {aspects!r}"
+            f"level_sets: expected two aspects with their grades for the distance {measure['distance']}, such as "
+            f"aspects={{'relevance': 3, 'credibility': 2}}, got {aspects!r}"
         )
     result: TupleOrder | None = measure.order(aspects)
     if result is None:
@@ -171,11 +170,11 @@ def _ordering(order: object, aspects: object) -> TupleOrder:
 
 
 def _no_order(measure: object) -> MultiAspectError:
-    return MultiAspectError(f"level sets are those of TOMA or of an order; {measure} orders no label tuples")
+    return MultiAspectError(f"level_sets: expected TOMA, a distance or an order of label tuples, got {measure}")
 
 
 def _levels(ordering: TupleOrder) -> tuple[dict[tuple[int, ...], float], list[tuple[int, ...]]]:
-    """The weight of every possible tuple of grade indices, and the impossible tuples."""
+    """Return the weight of every possible tuple of grade indices, and the impossible tuples."""
     tuples = np.array(list(product(*(range(len(scale)) for scale in ordering.scales))), dtype=np.intp)
     possible = ordering.is_possible(tuples)
     weights = ordering.weights(tuples[possible]).tolist()

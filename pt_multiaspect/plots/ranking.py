@@ -1,4 +1,4 @@
-"""The grades of the documents of one ranking."""
+"""A plot of the grades of the documents in one ranking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readabl
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: With more ranks, there is no room for labels.
+#: Maximum number of ranks with room for labels.
 _MOST_LABELS = 30
 
 
@@ -34,40 +34,40 @@ def ranking_grades(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw which grades the documents of a ranking have, rank by rank and aspect by aspect.
+    """Plot the grades of the documents in a ranking, by rank and aspect.
 
     Parameters
     ----------
     run : DataFrame, dict or iterable of namedtuples
         One run.
     qrels : DataFrame, dict, iterable of namedtuples or Judgments
-        Wide qrels, a numeric column per aspect.
+        Wide qrels with one numeric column per aspect.
     qid : str
         The query.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Which aspects, in this order, with or without scales, as measures take them; all by default.
+        The aspects, from top to bottom, with or without scales, as for measures. All by default.
     cutoff : int, default 20
-        How many ranks are drawn, if the ranking has as many.
+        Maximum number of ranks.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on. By default, a new figure.
 
     Returns
     -------
     Axes
-        Colours are the place of the grade on its scale, 0 for the worst and 1 for the best; labels are written
-        into the cells as far as there is room. Cells that are hatched are not judged.
+        The colour is the position of the grade on its scale, from 0 for the lowest to 1 for the highest grade.
+        Labels are written into the cells where there is room. Hatched cells are unjudged.
 
     Raises
     ------
     MultiAspectError
-        If the run or the qrels do not have the query, an aspect is unknown, or input is faulty.
+        If the query is not in the run or not in the qrels, an aspect is unknown, or the input is invalid.
     ImportError
         If matplotlib is not installed.
 
     References
     ----------
-    Table 4 of Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
-    ICTIR 2017, drawn for all ranks.
+    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists. ICTIR 2017,
+    Table 4 (drawn for all ranks).
 
     Examples
     --------
@@ -83,11 +83,11 @@ def ranking_grades(
     judgments, qid = Judgments.of(qrels), str(qid)
     views = judgments.views(parse_aspects(aspects))
     if qid not in judgments.qids:
-        raise MultiAspectError(f"the qrels have no query {qid}; they have {some(judgments.qids)}")
+        raise MultiAspectError(f"expected a query of the qrels ({some(judgments.qids)}), got {qid}")
     frame = run_frame(run)
     of_query = frame[frame["query_id"] == qid]
     if of_query.empty:
-        raise MultiAspectError(f"the run has no query {qid}; it has {some(frame['query_id'].unique())}")
+        raise MultiAspectError(f"expected a query of the run ({some(frame['query_id'].unique())}), got {qid}")
     rankings = Rankings(of_query, judgments)
     hits, query = rankings.top(n_ranks), int(np.flatnonzero(judgments.qids == qid)[0])
     n_ranks = min(n_ranks, int(rankings.hits.n_ret[query]))
@@ -127,10 +127,10 @@ def ranking_grades(
     ax.spines[:].set_visible(False)
     ax.set_xlabel("rank")
     ax.set_title(f"query {qid}", loc="left", fontsize="medium")
-    add_colour_bar(ax, image, "grade, worst\nto best", [0, 0.5, 1])
+    add_colour_bar(ax, image, "grade, lowest\nto highest", [0, 0.5, 1])
     if len(unjudged):
         ax.legend(
-            handles=[unit_square("not judged", **hatched)], loc="lower right", bbox_to_anchor=(1, 1), frameon=False,
+            handles=[unit_square("unjudged", **hatched)], loc="lower right", bbox_to_anchor=(1, 1), frameon=False,
             fontsize=SMALL, borderaxespad=0.2,
         )  # fmt: skip
     return ax

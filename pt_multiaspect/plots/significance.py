@@ -1,4 +1,4 @@
-"""Achieved significance levels of pairs of systems."""
+"""A plot of the achieved significance levels of pairs of systems."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def asl_curves(
     Parameters
     ----------
     power : DiscriminativePower
-        What `analysis.discriminative_power` returns.
+        The result of `analysis.discriminative_power`.
     n_pairs : int, optional
-        Draw only the first so many pairs of each measure.
+        Number of pairs drawn per measure, those with the highest levels first. All by default.
     top : float in (0, 1), optional
-        The greatest level shown, such as 0.1; all by default.
+        Upper limit of the vertical axis, such as 0.1. 1 by default.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on. By default, a new figure.
 
     Returns
     -------
     Axes
-        The legend has the measures by their power, the most discriminative first.
+        The legend lists the measures by power, highest first.
 
     Raises
     ------
     MultiAspectError
-        If `power` is something else, or a parameter is out of range.
+        If `power` is not a `DiscriminativePower`, or a parameter is out of range.
     ImportError
         If matplotlib is not installed.
 
@@ -67,9 +67,11 @@ def asl_curves(
     ['AP (66.7 %)', 'α = 0.01']
     """
     if not isinstance(power, DiscriminativePower):
-        raise MultiAspectError(f"power is what analysis.discriminative_power returns, not a {type(power).__name__}")
+        raise MultiAspectError(
+            f"power: expected the result of analysis.discriminative_power, got a {type(power).__name__}"
+        )
     limit = None if n_pairs is None else check_count("n_pairs", n_pairs)
-    greatest = None if top is None else check_between("top", top)
+    highest = None if top is None else check_between("top", top)
     levels = {measure: group["asl"].to_numpy(float) for measure, group in power.curve().groupby("measure")}
     shares = dict(zip(power.table["measure"], power.table["power"], strict=True))
     texts = distinct([str(measure) for measure in shares], 44)
@@ -87,7 +89,7 @@ def asl_curves(
     corrected = f" (levels before {power.correction})" if power.correction else ""
     ax.axhline(power.alpha, color="black", lw=1, ls=(0, (6, 3)), label=f"α = {power.alpha:g}{corrected}")
     ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
-    ax.set_ylim(0, 1 if greatest is None else greatest)
+    ax.set_ylim(0, 1 if highest is None else highest)
     ax.set_xlabel("pairs of systems, by descending level")
     ax.set_ylabel(f"achieved significance level ({power.test})")
     add_legend(ax, beside, title="measure (pairs discriminated)")

@@ -1,4 +1,4 @@
-"""Mean values of systems under two measures."""
+"""A scatter plot of the means of systems under two measures."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ def systems(
     label: int | Sequence[Hashable] = 5,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw systems by their means of two measures, with Kendall's τ.
+    """Plot the means of systems under two measures, with Kendall's τ.
 
     Parameters
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. An axis goes downwards for a measure of which lower is better,
-        such as ESL, so that better systems are always at the top right.
+        ``pt.Experiment(perquery=True)`` return. The axis of a lower-is-better measure, such as ESL, is
+        inverted, so that better systems are always at the top right.
     x, y : measure or str
-        Two of the measures in it.
+        Two measures of the frame, for the horizontal and the vertical axis.
     label : int or sequence of names, default 5
-        Which systems are named: so many of those that change their rank most between the measures, as far
-        as they change it at all, or these. The number after a name is by how many ranks `y` puts
-        it higher (↑) or lower (↓) than `x`; ties have their mean rank.
+        The systems to label: the names of systems, or the number of those whose ranks differ most between
+        the measures (systems with equal ranks are not labelled). The number after a name is the number of ranks
+        by which the system is higher (↑) or lower (↓) under `y` than under `x`; ties have their mean rank.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on. By default, a new figure.
 
     Returns
     -------
     Axes
-        The title has Kendall's τ-b of the means, numbers of systems and of topics.
+        The title shows Kendall's τ-b of the means and the numbers of systems and topics.
 
     Raises
     ------
     MultiAspectError
-        If a measure or a name is unknown, or the frame is not as `analysis.correlation` needs it.
+        If a measure or a name is unknown, or the frame is not valid for `analysis.correlation`.
     ImportError
         If matplotlib is not installed.
 
     References
     ----------
-    After Fig. 1 and 2 of Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016.
+    Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, Fig. 1 and 2.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def systems(
     for axis, measure, sign in zip((ax.xaxis, ax.yaxis), both, signs.tolist(), strict=True):
         axis.set_label_text(f"{wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
         axis.set_inverted(sign < 0)
-    known = "is not defined" if math.isnan(tau) else f"= {tau:.3f}"
+    known = "is undefined" if math.isnan(tau) else f"= {tau:.3f}"
     ax.set_title(f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics)", fontsize="medium")
     ax.margins(0.1)
     if named:
@@ -121,16 +121,18 @@ def systems(
 def _two_measures(
     perquery: pd.DataFrame, x: Measure | str, y: Measure | str
 ) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
-    """The values systems × topics × (x, y), names, topics, labels of the measures, and −1 where lower is better."""
+    """Return the values (systems × topics × (x, y)), names, topics, measures, and −1 where lower is better."""
     both = (str(x), str(y))
     if isinstance(perquery, pd.DataFrame) and list(perquery.columns).count("measure") == 1 and len(perquery):
         written = perquery["measure"].map(str)
         known = written.unique().tolist()
         unknown = [measure for measure in both if measure not in known]
         if unknown:
-            raise MultiAspectError(f"the frame has no measure {choices(unknown)}; it has {choices(known)}")
+            raise MultiAspectError(f"expected measures of the frame ({choices(known)}), got {choices(unknown)}")
         if both[0] == both[1]:
-            raise MultiAspectError(f"x and y are two measures, not {both[0]} twice; the frame has {choices(known)}")
+            raise MultiAspectError(
+                f"expected two different measures ({choices(known)}) as x and y, got {both[0]} twice"
+            )
         perquery = perquery.assign(measure=written)[written.isin(both).to_numpy()]
     values, names, qids, measures = matrix(perquery)
     values = values[:, :, [measures.index(measure) for measure in both]]
@@ -138,24 +140,24 @@ def _two_measures(
 
 
 def _to_label(label: int | Sequence[Hashable], names: list[Any], moves: Floats) -> list[int]:
-    """The positions of the systems that are named, those that move most first."""
+    """Return the positions of the systems to label, largest change of rank first."""
     is_number = isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0
     if not is_number and (isinstance(label, str) or not isinstance(label, Iterable)):
-        raise MultiAspectError(f"label is a number of systems, at least 0, or a list of names, not {label!r}")
+        raise MultiAspectError(f"label: expected a number of systems ≥ 0 or a list of names, got {label!r}")
     if isinstance(label, int | np.integer):
         order = np.argsort(-np.abs(moves), kind="stable")[: int(label)]
         return [index for index in order.tolist() if moves[index]]
     unknown = [name for name in label if name not in names]
     if unknown:
-        raise MultiAspectError(f"there is no system {choices(unknown)}; there are {some(names)}")
+        raise MultiAspectError(f"label: expected names of systems ({some(names)}), got {choices(unknown)}")
     return [names.index(name) for name in dict.fromkeys(label)]
 
 
 def _annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int, str]) -> None:
-    """Name points, each where its name and the line to it hide few other points, names and lines."""
+    """Label points, placing each label where it hides as few other points, labels and lines as possible."""
     figure = ax.get_figure()
     assert figure is not None
-    figure.canvas.figure.draw_without_rendering()  # that lays the axes out
+    figure.canvas.figure.draw_without_rendering()  # computes the layout of the axes
     scale = 72.0 / figure.dpi
     at = ax.transData.transform(points) * scale
     corners = ax.get_window_extent()
@@ -190,10 +192,10 @@ def _annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int
 
 
 def _hits(points: Floats, box: Floats, margin: float) -> int:
-    """How many points are in a box (left, bottom, right, top), or as close to it as the margin."""
+    """Return the number of points in a box (left, bottom, right, top) widened by the margin."""
     return int(((points > box[:2] - margin) & (points < box[2:] + margin)).all(axis=1).sum())
 
 
 def _overlap(one: Floats, other: Floats) -> bool:
-    """Whether two boxes meet."""
+    """Return whether two boxes overlap."""
     return bool((one[:2] < other[2:]).all() and (other[:2] < one[2:]).all())

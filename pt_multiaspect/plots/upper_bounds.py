@@ -1,4 +1,4 @@
-"""Values of ideal rankings, and upper bounds, by topic."""
+"""A plot of the values of ideal rankings and of upper bounds, by topic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .style import BLUE, ORANGE, SMALL, axes_or_new, check_columns, natural_key,
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Bounds above the value by less are not seen above it.
+#: Minimum difference between bound and value that is visible.
 _VISIBLE = 1e-4
 
 
@@ -28,45 +28,43 @@ def upper_bounds(
     measure: Measure | str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw, per topic, the values of rankings that are taken for ideal, and the best value of any ranking.
+    """Plot the values of ideal rankings and the maximum attainable value, per topic.
 
-    A box has the values of all strategies: its edges are the quartiles, the line in it is the median, and
-    whiskers go to the least and the greatest value.
+    A box shows the values of all strategies: its edges are the quartiles, the line in it is the median, and
+    the whiskers end at the minimum and the maximum.
 
     Parameters
     ----------
     ideal : DataFrame, optional
-        Columns ``qid strategy value``, as `analysis.ideal_values` returns: the boxes. What `analysis.upper_bound`
-        returns is taken for `bounds` here too.
+        Columns ``qid strategy value``, as `analysis.ideal_values` returns; drawn as boxes. The result of
+        `analysis.upper_bound` is also accepted here and used as `bounds`.
     bounds : DataFrame, optional
-        Columns ``qid value bound``, as `analysis.upper_bound` returns, for the
-        same topics: diamonds are the best values found, triangles what no ranking can exceed, drawn
-        where that is greater by 0.0001 or more.
+        Columns ``qid value bound``, as `analysis.upper_bound` returns, for the same topics. Diamonds are the
+        best values found. Triangles are upper bounds, drawn where they exceed the value by more than 0.0001.
     sort : {'name', 'bound'}, default 'name'
-        The order of topics: by name, numbers in it as numbers, or the greatest bound first (without
-        `bounds` the greatest value).
+        The order of topics: by name, with numbers compared as numbers, or by bound, highest first (by
+        the highest value without `bounds`).
     measure : measure or str, optional
-        Whose values they are, to be written on the axis.
+        The measure, for the label of the vertical axis.
     ax : Axes, optional
-        Where to draw; a new figure by default, the wider the more topics there are.
+        Axes to draw on. By default, a new figure, whose width depends on the number of topics.
 
     Returns
     -------
     Axes
-        Topics are at 1, 2, … in this order.
+        Topics are at positions 1, 2, … of the horizontal axis.
 
     Raises
     ------
     MultiAspectError
-        If neither frame is given, a column is missing, a value is no finite number, a topic has a strategy or
-        a bound twice, the two frames have different topics, or a frame is empty.
+        If neither frame is given, a column is missing, a value is not a finite number, rows are duplicated, the
+        frames have different topics, or a frame is empty.
     ImportError
         If matplotlib is not installed.
 
     References
     ----------
-    Fig. 2 of Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings.
-    CIKM 2021.
+    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, Fig. 2.
 
     Examples
     --------
@@ -81,10 +79,10 @@ def upper_bounds(
     check_choice("sort", sort, ("name", "bound"))
     if isinstance(ideal, pd.DataFrame) and "bound" in ideal.columns:
         if bounds is not None:
-            raise MultiAspectError("ideal has a column bound, as analysis.upper_bound returns: give it as bounds=")
+            raise MultiAspectError("ideal has a column bound, as from analysis.upper_bound: pass it as bounds=")
         ideal, bounds = None, ideal
     if ideal is None and bounds is None:
-        raise MultiAspectError("expected what analysis.ideal_values or analysis.upper_bound returns, got nothing")
+        raise MultiAspectError("expected the result of analysis.ideal_values or analysis.upper_bound, got None")
     groups: dict[Any, Floats] = {}
     best: dict[Any, float] = {}
     found: pd.DataFrame | None = None
@@ -97,9 +95,8 @@ def upper_bounds(
         apart = sorted({str(qid) for qid in set(groups) ^ set(found.index)}, key=natural_key) if groups else []
         if apart:
             raise MultiAspectError(
-                f"ideal and bounds have the same topics, but {some(apart)} "
-                f"{'is' if len(apart) == 1 else 'are'} in one of them only "
-                f"({len(groups)} topics in ideal, {len(found)} in bounds)"
+                f"expected the same topics in ideal ({len(groups)}) and bounds ({len(found)}), got {some(apart)} "
+                "in only one of them"
             )
         best = dict(zip(found.index.tolist(), found["bound"].tolist(), strict=True))
     topics = sorted(map(str, best), key=natural_key)
@@ -127,7 +124,7 @@ def upper_bounds(
             handles.append(
                 ax.scatter(
                     place[above], bound[above], s=34, marker="v", facecolors="white", edgecolors="black", lw=1.1,
-                    zorder=3, label="proven bound, where it is greater",
+                    zorder=3, label="proven upper bound, where higher",
                 )
             )  # fmt: skip
     ax.legend(
@@ -137,13 +134,13 @@ def upper_bounds(
     crowded = len(topics) > 12 or max(map(len, topics)) > 5
     ax.set_xticks(place, topics, rotation=90 if crowded else 0, fontsize=SMALL)
     ax.set_xlim(0.3, len(topics) + 0.7)
-    ax.set_xlabel("topic" if sort == "name" else "topic, the greatest bound first")
+    ax.set_xlabel("topic" if sort == "name" else "topic, highest bound first")
     ax.set_ylabel("value" if measure is None else wrap(str(measure), 34))
     return ax
 
 
 def _values_by_topic(frame: object, columns: list[str], keys: list[str], what: str) -> pd.DataFrame:
-    """The columns of a frame, checked, with a column ``topic``; a row per topic and `keys`."""
+    """Return the checked columns of a frame and a column ``topic``, with one row per topic and `keys`."""
     source = {"ideal": "analysis.ideal_values", "bounds": "analysis.upper_bound"}[what]
     check_columns(frame, columns, what, source)
     assert isinstance(frame, pd.DataFrame)
@@ -153,14 +150,14 @@ def _values_by_topic(frame: object, columns: list[str], keys: list[str], what: s
         wrong = np.flatnonzero(~np.isfinite(numbers))
         if len(wrong):
             raise MultiAspectError(
-                f"{what} has the {column} {result[column].iloc[int(wrong[0])]} on topic "
-                f"{result['topic'].iloc[int(wrong[0])]}, no finite number"
+                f"{what}: expected finite numbers, got the {column} {result[column].iloc[int(wrong[0])]} on topic "
+                f"{result['topic'].iloc[int(wrong[0])]}"
             )
         result[column] = numbers
     twice = result[result.duplicated(["topic", *keys])]
     if len(twice):
         raise MultiAspectError(
-            f"{what} has more than one row of topic {twice['topic'].iloc[0]}"
-            + "".join(f" and {key} {twice[key].iloc[0]}" for key in keys)
+            f"{what}: expected one row per {' and '.join(['topic', *keys])}, got more for topic "
+            f"{twice['topic'].iloc[0]}" + "".join(f" and {key} {twice[key].iloc[0]}" for key in keys)
         )
     return result
