@@ -222,11 +222,17 @@ def test_the_result(values):
             ["run 2", "no value of RR"],
         ),
         (lambda: discriminative_power(GOOD, test="wilcoxon"), ["test", "bootstrap, permutation, t, tukey"]),
-        (lambda: discriminative_power(GOOD, n_resamples=50), ["n_resamples=50", "0.01", "at least 100"]),
+        (
+            lambda: discriminative_power(GOOD, n_resamples=50),
+            ["n_resamples: expected at least 100", "got 50"],
+        ),
         (lambda: discriminative_power(GOOD, n_resamples=0), ["n_resamples", "0"]),
         (lambda: discriminative_power(GOOD, alpha=5), ["alpha", "5"]),
         (lambda: discriminative_power(GOOD, seed=1.5), ["seed", "1.5"]),
-        (lambda: discriminative_power(GOOD, test="tukey", correction="holm"), ["tukey", "correction"]),
+        (
+            lambda: discriminative_power(GOOD, test="tukey", correction="holm"),
+            ["test='tukey'", "omit correction='holm'"],
+        ),
         (lambda: discriminative_power(GOOD, correction="x"), ["correction", "holm", "x"]),
     ],
 )
@@ -255,3 +261,10 @@ def test_renamed_argument(values):
         TypeError, match=r"discriminative_power\(\) has no argument 'B'; it is now called 'n_resamples'"
     ):
         discriminative_power(frame(values), B=200)
+
+
+def test_the_number_of_resamples_that_the_error_asks_for_is_accepted():
+    # 1 / 0.03 is 33.3: the error asked for 33 resamples, and was raised again for 33.
+    with pytest.raises(MultiAspectError, match=r"expected at least 34 \(1 / alpha\) for alpha=0.03, got 33"):
+        discriminative_power(GOOD, n_resamples=33, alpha=0.03)
+    assert len(discriminative_power(GOOD, n_resamples=34, alpha=0.03).table) == 2

@@ -1,4 +1,4 @@
-"""Evaluating the evaluation: how measures agree, and how well they tell systems apart."""
+"""Meta-evaluation of measures: correlation, discriminative power, upper bounds, axioms."""
 
 from . import axioms
 from .correlation import correlation, rank_correlation, tau_ap

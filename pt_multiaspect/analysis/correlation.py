@@ -251,7 +251,7 @@ def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
 
 
 def _kernel(method: str, p: float) -> _Kernel:
-    """What makes a matrix of correlations of an array measures × systems; rows are references."""
+    """Return the function from scores (measures × systems) to the correlation matrix. Rows are references."""
     check_choice("method", method, METHODS)
     persistence = check_between("p", p)
     kernels: dict[str, _Kernel] = {
@@ -264,7 +264,7 @@ def _kernel(method: str, p: float) -> _Kernel:
 
 
 def rounded(scores: Floats) -> Floats:
-    """Scores to `DECIMALS` decimals, so that what rounding made of a tie is one; great numbers have none."""
+    """Round scores to `DECIMALS` decimals, so that rounding errors do not break ties. Large numbers are kept."""
     result = np.array(scores, dtype=np.float64)
     has_decimals = np.abs(result) < 1e15
     result[has_decimals] = result[has_decimals].round(DECIMALS)
@@ -275,16 +275,16 @@ def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
     try:
         lists = [np.asarray(list(scores), dtype=np.float64) for scores in (reference, other)]
     except (TypeError, ValueError) as error:
-        raise MultiAspectError(f"scores are lists of numbers: {error}") from None
+        raise MultiAspectError(f"expected two lists of numbers: {error}") from None
     if any(scores.ndim != 1 for scores in lists) or len(lists[0]) != len(lists[1]):
         raise MultiAspectError(
-            f"the two lists have scores of the same systems, not {len(lists[0])} and {len(lists[1])} of them"
+            f"expected scores of the same systems, got arrays of shapes {lists[0].shape} and {lists[1].shape}"
         )
     if len(lists[0]) < 2:
-        raise MultiAspectError(f"at least two systems are compared, but there is {len(lists[0])}")
+        raise MultiAspectError(f"expected scores of at least two systems, got {len(lists[0])}")
     scores = np.stack(lists)
     if not np.isfinite(scores).all():
-        raise MultiAspectError(f"there is a score of {scores[~np.isfinite(scores)][0]:g}, no finite number")
+        raise MultiAspectError(f"expected finite scores, got {scores[~np.isfinite(scores)][0]:g}")
     return rounded(scores)
 
 
@@ -318,13 +318,13 @@ def _warn_of_constants(values: Floats, measures: list[object], method: str, by: 
         return
     worst = int(constant.sum(axis=0).argmax())
     consequence = (
-        f"on {constant[:, worst].sum()} of {len(constant)} topics, which are left out of the mean"
+        f"on {constant[:, worst].sum()} of {len(constant)} topics, which are excluded from the mean"
         if by == "query"
-        else "in the mean, so that its correlations are NaN"
+        else "on average, so its correlations are NaN"
     )
     warn_once(
-        f"{method} is not defined where a measure gives all systems the same score: {measures[worst]} does so "
-        f"{consequence}; leave out such measures or topics, or compare by rbo"
+        f"{method} is undefined if a measure gives all systems the same score: {measures[worst]} does so "
+        f"{consequence}. Omit such measures or topics, or use method='rbo'"
     )
 
 
@@ -344,7 +344,7 @@ def _spearman(scores: Floats) -> Floats:
 
 
 def _normalised(products: Floats) -> Floats:
-    """Divide by the roots of the diagonal; NaN where that is 0."""
+    """Divide by the square roots of the diagonal. NaN where the diagonal is 0."""
     size = np.diag(products)
     with np.errstate(invalid="ignore", divide="ignore"):
         result: Floats = products / np.sqrt(np.outer(size, size))
@@ -356,7 +356,7 @@ def _tau_ap(scores: Floats) -> Floats:
     order = np.argsort(-scores, axis=1, kind="stable")
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(n_systems), axis=1)  # from 0
-    # share[m, i, j]: what system j adds to the share of i, if m puts it above i.
+    # share[m, i, j]: the contribution of system j to the fraction of i, if m ranks j above i.
     above = rank[:, None, :] < rank[:, :, None]
     share = above / np.maximum(rank, 1)[:, :, None]
     correct = (scores[:, None, :] >= scores[:, :, None]).astype(np.float64)

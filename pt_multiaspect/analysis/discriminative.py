@@ -24,10 +24,10 @@ CORRECTIONS = (
     "fdr_bh", "fdr_by", "fdr_tsbh", "fdr_tsbky",
 )  # fmt: skip
 
-#: Statistics this close, relative to their greatest value, are equal: what rounding may make of a tie.
+#: Statistics that differ by at most this, relative to the maximum, are tied (rounding errors).
 _TOLERANCE = 1e-12
 
-#: How many numbers an array that is made on the way may have (32 MB).
+#: Maximum size of a temporary array (32 MB).
 _CHUNK = 4_000_000
 
 
@@ -42,14 +42,13 @@ class DiscriminativePower:
         systems that differ significantly; ``n_discriminated`` and ``n_pairs``, the numbers of such pairs and
         of all pairs; ``required_difference``, the estimated difference of means required for significance.
     pairs : DataFrame
-        A row per measure and pair: ``measure a b``, a before b by name; ``difference``, the mean of a less
-        that of b;
-        ``asl``, the achieved significance level; ``p``, the same after the correction;
-        ``discriminated``.
+        One row per measure and pair of systems: ``measure``; ``a`` and ``b``, sorted by name; ``difference``,
+        the mean of a minus the mean of b; ``asl``, the achieved significance level; ``p``, the same after
+        the correction; ``discriminated``, whether p is below alpha.
     alpha : float
         The significance level.
     test, correction : str
-        How it was tested; the correction may be None.
+        The test and the correction (None if not corrected).
 
     Examples
     --------
@@ -63,13 +62,13 @@ class DiscriminativePower:
     correction: str | None
 
     def curve(self) -> pd.DataFrame:
-        """Give the achieved-significance-level curves, for drawing.
+        """Return the curves of achieved significance levels.
 
         Returns
         -------
         DataFrame
-            ``measure rank a b asl``: the pairs of each measure from the greatest significance level to the
-            least. The closer a curve is to the axes, the more discriminative the measure.
+            Columns ``measure rank a b asl``: the pairs of each measure by significance level, highest first.
+            The closer a curve is to the axes, the more discriminative the measure.
         """
         order = self.pairs.sort_values("asl", ascending=False, kind="stable")
         parts = [order[order["measure"] == measure] for measure in self.pairs["measure"].unique()]
@@ -108,54 +107,56 @@ def discriminative_power(
     n_resamples : int, default 10_000
         Number of resamples, at least 1 / alpha. Not used by the test 't'.
     alpha : float in (0, 1), default 0.01
-        The significance level: pairs whose level is below are discriminated.
+        The significance level: pairs with a level below it are discriminated.
     correction : str, optional
-        The correction for testing many pairs, as `method` of ``statsmodels.stats.multitest.multipletests``:
-        'bonferroni', 'holm', 'fdr_bh', … It goes over the pairs of one measure. Not for 'tukey', which is
-        a correction itself.
+        Correction for multiple testing, a `method` of ``statsmodels.stats.multitest.multipletests``:
+        'bonferroni', 'holm', 'fdr_bh', … The pairs of one measure form a family. Not available for 'tukey',
+        which corrects for the number of pairs itself.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
 
     Returns
     -------
     DiscriminativePower
-        Its ``table`` has the power in [0, 1] and the difference needed of each measure, its ``pairs``
-        every pair, and its ``curve()`` the achieved-significance-level curves.
+        ``table`` contains the power in [0, 1] and the required difference of each measure, ``pairs`` the
+        level of every pair, and ``curve()`` returns the curves of achieved significance levels.
 
     Raises
     ------
     MultiAspectError
-        If there is one system or one topic only, a value is NaN, a measure is missing for some
-        systems, systems have unequal topics, a row is there twice, n_resamples is too small for alpha, or a
-        parameter is out of range.
+        If there are fewer than two systems or topics, a value is NaN, a measure is missing for some
+        systems, systems have different topics, rows are duplicated, `n_resamples` is too small for `alpha`, or
+        a parameter is out of range.
     ImportError
         If `correction` is given and statsmodels is not installed.
 
     Notes
     -----
-    All resamples are shared by all pairs and all measures, so that these are compared on equal terms.
+    All pairs and all measures share the same resamples, so that measures are comparable. Let z be the
+    per-topic differences of a pair of systems.
 
-    - 'bootstrap': Sakai's. Differences z of a pair are shifted to a mean of 0 and topics drawn from
-      them with replacement; the level is the share of draws whose studentised mean is at least as
-      far from 0 as that of z. A draw whose differences are all equal has a studentised mean of 0 if
-      they are 0, else an infinite one.
-    - 'permutation': signs of z are flipped at random; the level is (1 + draws whose mean is at least as far
-      from 0) / (1 + n_resamples).
+    - 'bootstrap': Sakai's paired test. The differences z are shifted to mean 0, and topics are drawn with
+      replacement. The level is the fraction of samples whose studentised mean is at least as far from 0 as
+      that of z. If all differences in a sample are equal, its studentised mean is 0 if they are 0, and
+      infinite otherwise.
+    - 'permutation': the signs of z are flipped at random. The level is (1 + number of samples whose mean is
+      at least as far from 0) / (1 + n_resamples).
     - 't': Student's paired t-test.
-    - 'tukey': randomised Tukey HSD. The scores of each topic are permuted over all systems; the level is (1 + draws
-      whose range of means is at least the difference of the pair) / (1 + n_resamples). It keeps the chance of
-      any false alarm among all pairs at alpha, and is thus much stricter than the others.
+    - 'tukey': randomised Tukey HSD. The scores of each topic are permuted among all systems. The level is
+      (1 + number of samples whose range of means is at least the difference of the pair) / (1 + n_resamples).
+      It controls the family-wise error rate over all pairs and is therefore much stricter than the other tests.
 
-    Systems with equal scores on all topics are never discriminated (their level is 1). A pair with
-    the same difference, not 0, on all topics has no variance: 'bootstrap' and 't' discriminate it.
+    Systems with equal scores on all topics are never discriminated (their level is 1). A pair with the same
+    non-zero difference on all topics has no variance; 'bootstrap' and 't' discriminate it.
 
-    The difference needed is, per pair, the least difference of means that would have been
-    significant (of the bootstrap, the mean difference of the draw whose studentised mean is the
-    ⌈n_resamples·alpha⌉-th furthest from 0), and of these the greatest over all pairs, as Sakai has it; a correction
-    does not enter into it. It is in the units of the measure, so compare it between measures of like
-    range only.
+    The required difference of a pair is the smallest difference of means that would have been significant.
+    For the bootstrap, it is the mean difference of the sample whose studentised mean is the
+    ⌈n_resamples·alpha⌉-th farthest from 0. As in Sakai's papers, the required difference of a measure is the
+    maximum over all pairs. Corrections do not affect it. It is in the units of the measure: compare it only
+    between measures with similar ranges.
 
-    More power is not more validity: a measure may separate systems consistently by what is beside the point.
+    High discriminative power does not imply validity: a measure may separate systems consistently by an
+    irrelevant property.
 
     References
     ----------
@@ -189,7 +190,8 @@ def discriminative_power(
     alpha = check_between("alpha", alpha)
     if test != "t" and n_resamples * alpha < 1 - 1e-9:
         raise MultiAspectError(
-            f"n_resamples={n_resamples} cannot show a level of alpha={alpha:g}; draw at least {1 / alpha:.0f}"
+            f"n_resamples: expected at least {math.ceil((1 - 1e-9) / alpha)} (1 / alpha) for alpha={alpha:g}, got "
+            f"{n_resamples}"
         )
     correct = _corrector(test, correction, alpha)
     values, names, _, measures = matrix(perquery)
@@ -220,11 +222,13 @@ def discriminative_power(
 
 
 def _corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floats], Floats]:
-    """What makes corrected levels of those of all pairs."""
+    """Return the function that corrects the levels of all pairs."""
     if correction is None:
         return lambda levels: levels
     if test == "tukey":
-        raise MultiAspectError("tukey corrects for the number of pairs itself; leave out correction")
+        raise MultiAspectError(
+            f"test='tukey' corrects for the number of pairs itself: omit correction={correction!r}"
+        )
     check_choice("correction", correction, CORRECTIONS)
     multitest = import_module("statsmodels.stats.multitest")
 
@@ -237,9 +241,10 @@ def _corrector(test: str, correction: str | None, alpha: float) -> Callable[[Flo
 def _judge(
     test: str, values: Floats, n_resamples: int, alpha: float, rng: np.random.Generator
 ) -> Callable[[int, Floats, float], tuple[Floats, float]]:
-    """What makes the levels of all pairs, and the difference needed, by one measure; draws are made once.
+    """Return the function that computes, for one measure, the levels of all pairs and the required difference.
 
-    It takes the place of the measure, a row of differences per pair, and what counts as no difference.
+    It takes the index of the measure, an array of differences (pairs × topics), and the maximum difference
+    that counts as 0. Resamples are drawn only once.
     """
     n_topics = values.shape[1]
     if test == "t":
@@ -255,7 +260,7 @@ def _judge(
 
 
 def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
-    """Draw topics with replacement n_resamples times; how often each is in, topics × n_resamples."""
+    """Draw topics with replacement, and return the count of each topic per sample, topics × n_resamples."""
     counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
     for draws in _slices(n_resamples, n_topics):
         size = draws.stop - draws.start
@@ -266,12 +271,12 @@ def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -
 
 
 def random_signs(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.int8]:
-    """Draw a sign, −1 or 1, per topic n_resamples times, topics × n_resamples."""
+    """Draw a sign, −1 or 1, per topic and sample, topics × n_resamples."""
     return (2 * rng.integers(2, size=(n_resamples, n_topics), dtype=np.int8) - 1).T
 
 
 def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Permute the systems on each topic n_resamples times; the ranges of their means, measures × n_resamples."""
+    """Permute the systems on each topic, and return the range of their means, measures × n_resamples."""
     n_systems, n_topics, n_measures = values.shape
     ranges = np.empty((n_measures, n_resamples))
     scores = [np.ascontiguousarray(values[:, :, measure].T).ravel() for measure in range(n_measures)]
@@ -286,13 +291,13 @@ def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) 
 
 
 def _slices(length: int, width: int) -> list[slice]:
-    """Parts of `length` rows with about `_CHUNK` numbers each when a row has `width`."""
+    """Split `length` rows of `width` numbers into parts of about `_CHUNK` numbers."""
     size = max(1, _CHUNK // max(width, 1))
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
 def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
-    """The matrix product with an array of small integers, which is made floating point part by part."""
+    """Compute a matrix product with an array of small integers, which is converted to floats in parts."""
     for draws in _slices(drawn.shape[1], drawn.shape[0]):
         out[:, draws] = rows @ drawn[:, draws].astype(np.float64)
 
@@ -300,10 +305,10 @@ def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
 def _bootstrap(
     differences: Floats, zero: float, drawn: npt.NDArray[np.uint16], alpha: float
 ) -> tuple[Floats, float]:
-    """Levels by Sakai's test, and the difference needed.
+    """Return the levels by Sakai's test, and the required difference.
 
-    With X the sum of n numbers and Q that of their squares, u = X² / (n Q) is in [0, 1] and
-    t² = (n − 1) u / (1 − u): u orders draws as |t| does, and needs no variance, which would be the
+    For the sum X of n numbers and the sum Q of their squares, u = X² / (n Q) is in [0, 1] and
+    t² = (n − 1) u / (1 − u). Thus u orders samples as |t| does, without a variance, which would be the
     difference of nearly equal numbers.
     """
     (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
@@ -311,7 +316,7 @@ def _bootstrap(
     shifted = differences - differences.mean(axis=1, keepdims=True)
     shifted[np.abs(shifted) <= zero] = 0.0
     observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference everywhere
-    place = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the draw to be surpassed, in ascending order
+    place = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
     level, needed = np.empty(n_rows), np.empty(n_rows)
     parts = _slices(n_rows, n_resamples)
     width = parts[0].stop
@@ -329,7 +334,7 @@ def _bootstrap(
 
 
 def _squared_cosine(sums: Floats, squares: Floats, n: int, out: Floats | None = None) -> Floats:
-    """X² / (n Q), and 0 where Q is 0."""
+    """Return X² / (n Q), and 0 where Q is 0."""
     result = np.empty_like(squares) if out is None else out
     np.multiply(squares, n, out=result)
     np.maximum(result, np.finfo(np.float64).tiny, out=result)
@@ -339,7 +344,7 @@ def _squared_cosine(sums: Floats, squares: Floats, n: int, out: Floats | None = 
 
 
 def _place(n_resamples: int, alpha: float) -> int:
-    """The place, in ascending order, of the draw to be surpassed, where the observed value counts as a draw."""
+    """Return the index, in ascending order, of the critical sample if the observed value counts as a sample."""
     return min(n_resamples - math.ceil((n_resamples + 1) * alpha - 1e-9) + 1, n_resamples - 1)
 
 

@@ -32,7 +32,7 @@ def crp_over_ranks(
     -------
     Axes
         The solid line at 0 is the ideal ranking; the dashed line is at rank R, the recall base. Where a curve
-        is below 0, documents are ranked too high.
+        is below 0, documents are, on balance, ranked too high.
 
     Raises
     ------
