@@ -354,7 +354,7 @@ def test_what_is_defined_in_a_function_is_not_pickled() -> None:
 def test_required_parameters_are_asked_for() -> None:
     with pytest.raises(ma.MultiAspectError, match="RelativeRecall is incomplete: it requires expected"):
         check_measure(ma.RelativeRecall)
-    with pytest.raises(ma.MultiAspectError, match="P is not complete"):
+    with pytest.raises(ma.MultiAspectError, match="P is incomplete"):
         check_measure(P)
 
 
