@@ -75,7 +75,6 @@ def evaluate(
     1  mine  q1  CAM(base='AP')   0.75
     """
     from joblib import Parallel, delayed
-    from tqdm.auto import tqdm
 
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise MultiAspectError(
@@ -86,8 +85,11 @@ def evaluate(
     judgments = Judgments.of(qrels)
     jobs = (delayed(_evaluate)(name, run, judgments, labelled) for name, run in named.items())
     tables = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    bar = tqdm(tables, total=len(named), desc="evaluate", unit="run", disable=not progress)
-    evaluated = list(bar)
+    if progress:
+        from tqdm.auto import tqdm  # warns in notebooks without widgets
+
+        tables = tqdm(tables, total=len(named), desc="evaluate", unit="run")
+    evaluated = list(tables)
     for message in dict.fromkeys(message for _, messages in evaluated for message in messages):
         warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
     result: pd.DataFrame = pd.concat([table for table, _ in evaluated], ignore_index=True)[COLUMNS]

@@ -457,6 +457,10 @@ def test_cams_label_needs_queries_even_for_regressors() -> None:
 def test_a_label_gain_that_is_set_is_left_alone(data: Data) -> None:
     for target in (MANHATTAN, MANHATTAN(weighting="normalized")):
         assert label_gain(target, data, label_gain=[0, 1, 2, 4, 8, 16]) == [0, 1, 2, 4, 8, 16]
+    with pytest.raises(
+        MultiAspectError, match="label_gain: LightGBM receives codes for the fractional labels of CAM"
+    ):
+        label_gain(CAM(aspects=ASPECTS), data, label_gain=list(range(10_000)))
 
 
 def test_exponential_weights_train_as_their_classes_do(data: Data) -> None:

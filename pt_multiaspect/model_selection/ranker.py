@@ -358,10 +358,16 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if whole or not last.get_params()["ndcg_exp_gain"]:
                 return list(targets)
             return [np.searchsorted(gain, each) for each in targets]
-        if whole and largest <= _LARGEST_KEPT_LABEL:
+        is_label = whole and largest <= _LARGEST_KEPT_LABEL
+        if is_label:
             gain = np.arange(int(largest) + 1, dtype=np.float64)
         if last.get_params().get("label_gain") is None:
             last.set_params(label_gain=gain.tolist())
+        elif not is_label and not measure.GAIN_IS_GRADE:
+            raise MultiAspectError(
+                f"label_gain: LightGBM receives codes for the fractional labels of {measure}, whose gains label_gain "
+                "would replace; leave it unset"
+            )
         return [np.searchsorted(gain, each).astype(np.int64) for each in targets]
 
     def _features(self, X: Any) -> Any:
