@@ -365,8 +365,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             last.set_params(label_gain=gain.tolist())
         elif not is_label and not measure.GAIN_IS_GRADE:
             raise MultiAspectError(
-                f"label_gain: LightGBM receives codes for the fractional labels of {measure}, whose gains label_gain "
-                "would replace; leave it unset"
+                f"label_gain: LightGBM receives codes for the fractional labels of {measure}, whose gains "
+                "label_gain would replace; leave it unset"
             )
         return [np.searchsorted(gain, each).astype(np.int64) for each in targets]
 
