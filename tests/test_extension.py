@@ -305,8 +305,8 @@ def named(name: str, **more: object) -> type[ma.Measure]:
         (lambda: type("_Empty", (ma.LinearMeasure,), {}), "must define linear"),
         (lambda: type("_Empty", (ma.JointMeasure,), {}), "must define base, joint"),
         (lambda: type("_Empty", (ma.AspectMean,), {}), "must define combine"),
-        (lambda: nDCG, r"below pt_multiaspect\.Measure"),
-        (lambda: int, r"below pt_multiaspect\.Measure"),
+        (lambda: nDCG, r"subclass of pt_multiaspect\.Measure"),
+        (lambda: int, r"subclass of pt_multiaspect\.Measure"),
         (
             lambda: named("X", SUPPORTED_PARAMS={"base": ma.Param(ma.params.ASPECTS.parse, "a,b", "x")}),
             "is read as .*give the latter",

@@ -401,3 +401,31 @@ def test_faulty_json_is_refused(spec: str) -> None:
 def test_integers_beyond_the_floats_are_refused(make: Any) -> None:
     with pytest.raises(MultiAspectError):
         make()
+
+
+@pytest.mark.parametrize("faulty", ["?", "", "1,5"])
+def test_a_label_column_of_text_with_one_that_is_no_number_is_an_error(faulty: str) -> None:
+    """The column was left out, so that CAM was that of relevance alone."""
+    qrels = collection(label=["2", "0", "1"], credibility=["0", "1", faulty])
+    with pytest.raises(MultiAspectError, match=r"invalid label .* in column credibility"):
+        value(CAM, qrels)
+    assert value(CAM, collection(label=["2", "0", "1"], stance=["pro", "con", "1"])) == value(
+        CAM(aspects="relevance"), collection(label=[2, 0, 1])
+    )
+
+
+def test_gains_by_label_must_be_complete_if_lower_labels_are_better() -> None:
+    """The labels left out were gains themselves, so that the worst documents were the ideal."""
+    qrels = collection(label=[0, 1, 2])
+    turned = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
+    with pytest.raises(MultiAspectError, match="expected a gain for every label, got none for 0, 1"):
+        value(On(base="nDCG(gains={2: 3})", aspects=turned), qrels)
+    by_hand = value(On(base="nDCG(gains={0: 2, 1: 1, 2: 0})", aspects=turned), qrels)
+    assert by_hand == pytest.approx(value(On(base="nDCG", aspects=turned), qrels))
+
+
+@pytest.mark.parametrize("measure", [ma.MM, ma.GAM, ma.WHAM])
+def test_means_that_are_0_if_one_value_is_need_higher_to_be_better(measure: Any) -> None:
+    """ESL 0 on one aspect, the best value, made the mean 0 whatever the other aspect."""
+    with pytest.raises(MultiAspectError, match="0 is the best value of ESL, where lower is better"):
+        measure(base="ESL")

@@ -38,6 +38,7 @@ OWN = (
     "RecallEffort(expected=2)", "RelativeRecall(expected=2)", "Satisfaction@3", "Frustration",
 )  # fmt: skip
 NEGATIVE = ("CRP", "CRP@2")
+LOWER = ("ESL", "Frustration")
 
 
 class Numbers:
@@ -109,7 +110,7 @@ def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
         yield f"On {base}", On(aspect="credibility", base=base, aspects=aspects)
         yield f"CAM {base}", CAM(base=base, weights=weights, aspects=aspects)
         yield f"TOMA {base}", toma(kind, base=base)
-        if base not in NEGATIVE:
+        if base not in (*NEGATIVE, *LOWER):
             yield f"MM {base}", MM(base=base, empty="drop", aspects=aspects)
             yield f"GAM {base}", GAM(base=base, weights=weights, aspects=aspects)
     for base in ("nDCG", "nDCG@2", "P@3", "R@3", "Rprec", "RBP(p=0.5)", "SetR"):

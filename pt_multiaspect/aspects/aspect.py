@@ -35,7 +35,7 @@ def _check_keys(keys: Iterable[object]) -> None:
             "gains=[…] instead of values=[…], and probabilities=… instead of the former gains=…"
         )
     if unknown:
-        raise MultiAspectError(f"an aspect has no {choices(unknown)}; expected {choices(_KEYS)}")
+        raise MultiAspectError(f"Aspect has no parameter {choices(unknown)}; expected {choices(_KEYS)}")
 
 
 def _with_known_keys(init: Callable[_Params, None]) -> Callable[_Params, None]:

@@ -86,9 +86,10 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     # A column with at least one number is an invalid label column rather than no label column.
     if any(isinstance(value, Number) and not isinstance(value, Enum) for value in values):
         return True
-    # Numbers read as text are labels, too; the first rows exclude most texts.
-    parts = (values.iloc[:10], values) if len(values) else ()
-    return bool(parts) and all(pd.to_numeric(part, errors="coerce").notna().all() for part in parts)
+    # Numbers read as text are labels, too. If most values are numbers, the others are invalid labels, which
+    # reading the column reports; the first rows exclude most texts.
+    parts = (values.iloc[:50], values) if len(values) else ()
+    return bool(parts) and all(pd.to_numeric(part, errors="coerce").notna().mean() >= 0.5 for part in parts)
 
 
 def as_floats(column: pd.Series[Any]) -> Floats:

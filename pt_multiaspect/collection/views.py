@@ -11,7 +11,7 @@ import numpy as np
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect, Scale
-from ..errors import MultiAspectError, warn_once
+from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.target import Target
 from .columns import _USUAL_GRADES, shortened
 
@@ -169,6 +169,12 @@ class AspectView:
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         """The labels themselves, at least 0, with the gains of some labels replaced."""
+        unmapped = self.label[self.known & ~np.isin(self.label, list(gains))]
+        if len(unmapped) and not self.scale.greater_is_better:
+            raise MultiAspectError(
+                f"gains= of the base: lower labels of {self.name} are better, so labels are not gains; expected a "
+                f"gain for every label, got none for {choices(sorted({spell(each) for each in unmapped.tolist()}))}"
+            )
         gain = np.nan_to_num(self.label)
         for label, value in gains.items():
             gain[self.label == label] = value

@@ -133,7 +133,7 @@ def below_scale(figures: Figures) -> Iterator[Finding]:
                 "warning",
                 view.name,
                 f"{int(count[odd].sum())} labels below the scale ({', '.join(map(spell, codes[:5]))}) count as its "
-                f"lowest grade, {spell(float(lowest))}; only -1 and -2 are usual for junk",
+                f"lowest grade, {spell(float(lowest))}; only -1 and -2 usually mark junk",
                 figures.declaration({view.name: unjudged_code(view, codes, view.aspect.grades)}),
             )
 

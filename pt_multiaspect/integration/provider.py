@@ -32,8 +32,8 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
         for one, other in pairwise(ordered):
             if str(one) == str(other):
                 warn_once(
-                    f"two different measures print as {one}, as a name in it stood for something else when one was "
-                    "made. Tools that go by what measures print, as pt.Experiment does, show one of them"
+                    f"two different measures print as {one}, because a name in it was redefined in between. Tools "
+                    "that identify measures by their printed form, such as pt.Experiment, show only one of them"
                 )
         self.judgments = Judgments.of(qrels)
         super().__init__(ordered, self.judgments.qids.tolist())

@@ -86,6 +86,12 @@ class AspectMean(BasedMeasure):
                 f"expected a non-negative base, got {choices(negative)}: the {self.NONNEGATIVE} mean of negative "
                 "values is undefined; choose another base, or use CAM"
             )
+        lower = [base.text for base in self.bases.each() if base.LOWER_IS_BETTER]
+        if self.NONNEGATIVE is not None and lower:
+            raise MultiAspectError(
+                f"the {self.NONNEGATIVE} mean is 0 if one value is 0, but 0 is the best value of {choices(lower)}, "
+                "where lower is better; choose a base where higher is better, or CAM"
+            )
 
     def _check_names(self, names: Sequence[str]) -> None:
         super()._check_names(names)

@@ -130,7 +130,7 @@ def _default(measure: type[M] | M) -> M:
     kind = measure if isinstance(measure, type) else type(measure)
     if not issubclass(kind, Measure):
         raise MultiAspectError(
-            f"register: expected a class below pt_multiaspect.Measure, or a measure of one, got {measure!r}"
+            f"register: expected a subclass of pt_multiaspect.Measure, or an instance of one, got {measure!r}"
         )
     missing = [name for name in dir(kind) if getattr(getattr(kind, name), "__isabstractmethod__", False)]
     if missing:

@@ -50,7 +50,7 @@ class _uRBP(JointMeasure):
     """Understandability-biased rank-biased precision: a document counts if it is positive on every aspect.
 
     uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), where u_a(k) is 1 if the grade of the document at rank k is at
-    least the threshold of aspect a, else 0. Values are between 0 and 1; 1 is not attainable by a finite
+    least the threshold of aspect a, else 0. Values are between 0 and 1; for p > 0, 1 is not attainable by a finite
     ranking.
 
     Parameters
