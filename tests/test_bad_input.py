@@ -514,7 +514,7 @@ def test_weights(measure: Any, name: str) -> None:
     ("no aspects", lambda: Aspects({}), ["at least one aspect", "{}"]),
     ("a list", lambda: Aspects(["relevance"]), ["mapping", "['relevance']"]),
     ("relevance twice", lambda: Aspects({"label": 1, "relevance": 2}), ["'relevance'", "twice"]),
-    ("an unknown key", lambda: Aspects({"relevance": {"grade": [0, 1]}}), ["'relevance'", "no grade", "grades, gains, probabilities, threshold, greater_is_better, unjudged"]),
+    ("an unknown key", lambda: Aspects({"relevance": {"grade": [0, 1]}}), ["'relevance'", "no parameter grade", "grades, gains, probabilities, threshold, greater_is_better, unjudged"]),
     ("a word for a scale", lambda: Aspects({"relevance": "high"}), ["'relevance'", "'high'", "top grade"]),
     ("no name", lambda: Aspects({"": 2}), ["non-empty string", "''"]),
     ("as a parameter", lambda: TOMA(aspects=3), ["TOMA", "Aspects object", "got 3"]),
