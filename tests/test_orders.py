@@ -476,3 +476,11 @@ def test_both_orders_answer_alike() -> None:
         assert type(doubled) is type(order)
     scaled = DistanceOrder(TWO).rescaled((2, 3))
     assert scaled.weights(grades).tolist() == DistanceOrder(TWO).weights(grades).tolist()
+
+
+def test_the_aspects_of_an_order_may_be_named_again() -> None:
+    order = Order({(0, 0): 0, (1, 0): 1, (0, 1): 1, (1, 1): 3}, ["relevance", "credibility"])
+    qrels = {"q": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    run = {"q": {"d1": 2.0, "d2": 1.0}}
+    expected = TOMA(order=order).calc_aggregate(qrels, run)
+    assert TOMA(order=order, aspects="credibility,relevance").calc_aggregate(qrels, run) == expected < 1
