@@ -63,7 +63,7 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ('{"version": true, "aspects": {"relevance": 2}}', "got True"),
         ('{"version": "1", "aspects": {"relevance": 2}}', "got '1'"),
         ('{"version": 1, "aspects": {"relevance": 2}, "names": "x"}', "unknown key names"),
-        ('{"version": 1, "aspects": {"relevance": {"treshold": 2}}}', "has no treshold"),
+        ('{"version": 1, "aspects": {"relevance": {"treshold": 2}}}', "has no parameter treshold"),
         (
             '{"version": 1, "aspects": {"relevance": {"grades": [0, 2, 1]}}}',
             "expected increasing grades",

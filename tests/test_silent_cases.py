@@ -393,7 +393,7 @@ def test_faulty_json_is_refused(spec: str) -> None:
         lambda: Aspect([0, 1], gains=[0, 10**400]),
         lambda: TOMA(weights={"a": 10**400}),
         lambda: CAM(weights={"a": 10**400}),
-        lambda: value(CAM, collection(label=[0, 10**400])),
+        lambda: value(CAM, collection(label=pd.Series([0, 10**400], dtype=object))),
         lambda: value(CAM, collection(label=["0", "1e999"])),
         lambda: Judgments({"q": {"d": 10**400}}).labels("relevance"),
     ],

@@ -155,10 +155,14 @@ def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
 
 def contingency(first: AspectView, second: AspectView) -> pd.DataFrame:
     """Count the documents of each pair of labels; a missing label is NaN."""
-    table = pd.crosstab(
-        pd.Series(first.label, name=first.name), pd.Series(second.label, name=second.name), dropna=False
+    rows, row = np.unique(first.label, return_inverse=True)  # NaN last, once
+    columns, column = np.unique(second.label, return_inverse=True)
+    counts = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
+    return pd.DataFrame(
+        counts.reshape(len(rows), len(columns)),
+        index=pd.Index(rows, name=first.name),
+        columns=pd.Index(columns, name=second.name),
     )
-    return table.sort_index(axis=0).sort_index(axis=1)
 
 
 def gap_shares(

@@ -48,7 +48,9 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     for form, _ in linear:
         _check_discount(form, query)
     if len(linear) == len(forms) and all(form.is_ranked_like(linear[0][0]) for form, _ in linear[1:]):
-        return ranked(query, np.sum([weight[query] * form.normalised_gain for form, weight in linear], axis=0))
+        gains = [weight[query] * form.normalised_gain for form, weight in linear]
+        # Ties by the gains themselves, so that sums do not depend on the order of the qrels.
+        return ranked(query, np.sum(gains, axis=0), *gains)
     return _by_assignment(forms, query, n_queries)
 
 

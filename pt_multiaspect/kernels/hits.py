@@ -106,9 +106,9 @@ def descending(query: Ints, values: Floats) -> Ints:
     return np.lexsort((-values, query))
 
 
-def ranked(query: Ints, values: Floats) -> Ints:
-    """Return the rank of each element within its query, from 1, by decreasing value; ties keep their order."""
-    order = descending(query, values)
+def ranked(query: Ints, values: Floats, *ties: Floats) -> Ints:
+    """Return the rank of each element within its query, from 1, by decreasing value, then by decreasing `ties`."""
+    order = np.lexsort((*(-each for each in reversed(ties)), -values, query))
     rank = np.empty(len(query), dtype=np.intp)
     rank[order] = positions(query[order]) + 1
     return rank
