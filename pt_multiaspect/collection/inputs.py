@@ -67,8 +67,10 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
         return frame.join(pd.DataFrame([tuple(label) for label in labels], columns=list(names))), fields is None
     if any(isinstance(label, Mapping | tuple | list) for label in labels):
         raise MultiAspectError("qrels: expected labels of one kind, got single numbers and others")
-    # As objects, since pandas cannot hold integers beyond float64, which reading the labels reports.
-    return frame.assign(relevance=pd.Series(labels, dtype=object).infer_objects()), False
+    try:
+        return frame.assign(relevance=labels), False
+    except OverflowError:  # integers beyond float64 in pandas 2.0; reading the labels reports them
+        return frame.assign(relevance=pd.Series(labels, dtype=object)), False
 
 
 def run_frame(run: object) -> pd.DataFrame:
