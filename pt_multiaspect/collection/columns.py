@@ -116,7 +116,8 @@ def _numbers(column: pd.Series[Any]) -> Floats:
         return np.asarray([float(str(value)) for value in distinct], dtype=np.float64)[place]
     if column.dtype == object:
         short = (np.float16, np.float32)
-        column = column.map(lambda value: float(str(value)) if isinstance(value, short) else value)
+        values = [float(str(value)) if isinstance(value, short) else value for value in column]
+        column = pd.Series(values, index=column.index, name=column.name, dtype=object)
     return as_floats(column)
 
 
