@@ -430,7 +430,10 @@ def test_a_measure_carries_its_distance() -> None:
         sys.path.insert(0, {json.dumps(str(__import__("pathlib").Path(__file__).parent))})
         import pt_multiaspect as ma
         import numpy as np
-        from joblib.externals import cloudpickle
+        try:
+            import cloudpickle
+        except ImportError:  # what joblib brings along, by version
+            from joblib.externals import cloudpickle
 
         def steep(gaps):
             return (gaps ** 3).sum(axis=1)
