@@ -97,6 +97,7 @@ MULTI = (
     On(aspect="credibility", base="nDCG@3"),
     On(aspect="understandability", base="AP"),
 )
+random_labels = pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
 STANDARD = (nDCG @ 10, nDCG, AP, AP(rel=2), P(rel=2) @ 3, RR)
 
 
@@ -111,6 +112,7 @@ def tables(draw: st.DrawFn, missing: bool) -> tuple[pd.DataFrame, list[int], lis
     return pd.DataFrame(rows, columns=list(NAMES[:3])), qid, scores
 
 
+@random_labels
 @given(table=tables(missing=True), measure=st.sampled_from(MULTI))
 @settings(max_examples=120)
 def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> None:
@@ -122,7 +124,7 @@ def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> No
     assert named(FirstFeature(), X, Y.to_numpy(), qid=qid) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")  # of random labels
+@random_labels
 @given(table=tables(missing=False), measure=st.sampled_from(STANDARD))
 @settings(max_examples=80)
 def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measure: Any) -> None:
@@ -146,6 +148,7 @@ def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measu
     assert on(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
 
 
+@random_labels
 @given(table=tables(missing=True), measure=st.sampled_from(MULTI[:4]), seed=st.integers(0, 99))
 @settings(max_examples=30)
 def test_rows_of_a_query_need_not_stand_together(table: Any, measure: Any, seed: int) -> None:
@@ -766,6 +769,7 @@ def test_predictions_are_compared_in_double_precision() -> None:
     assert scorer(_answer([1e300, 1e299, -1e299, -np.inf]), X4, labels, qid=["a"] * 4) == 1.0
 
 
+@random_labels
 @given(table=tables(missing=True), seed=st.integers(0, 99))
 @settings(max_examples=40)
 def test_in_double_precision_only_the_order_of_the_predictions_counts(table: Any, seed: int) -> None:
