@@ -185,7 +185,7 @@ def rank_correlation(
     - 'spearman': Pearson's correlation of mean ranks in [−1, 1], as ``scipy.stats.spearmanr``.
     - 'rbo': extrapolated rank-biased overlap [1]_ of the two complete rankings, in (0, 1], 1 for equal
       rankings. With p = 0.9, the first ten ranks have 86 % of the weight. Tied systems share the first of
-      their ranks, and the agreement at depth d is 2 · |A ∩ B| / (|A| + |B|) for the sets A and B of systems
+      their ranks, and the agreement at depth d is ``2 |A ∩ B| / (|A| + |B|)`` for the sets A and B of systems
       down to d. As both lists rank the same systems, values of unrelated rankings are well above 0.
 
     References

@@ -1,0 +1,109 @@
+"""Sphinx configuration. Pages with code cells are executed on each build; nothing is downloaded."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numpydoc.docscrape_sphinx import get_doc_object
+
+import pt_multiaspect
+from pt_multiaspect.measures import ALL
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).resolve().parent
+
+project = "pt_multiaspect"
+author = "The pt_multiaspect developers"
+copyright = f"2026, {author}"
+version = release = pt_multiaspect.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["_build", "README.md"]
+html_theme = "pydata_sphinx_theme"
+html_title = "pt_multiaspect"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {page: [] for page in ("index", "start", "before_you_report", "changelog")}
+
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+# The CHANGELOG starts with a heading of its own, and its sections repeat their names.
+suppress_warnings = ["myst.header"]
+
+
+def _page(module_name: str, members: list[object]) -> str:
+    """Return the page of a family: the measures of one module, with their docstrings."""
+    names = ", ".join(measure.NAME for measure in members)
+    summary = inspect.getdoc(importlib.import_module(module_name)) or ""
+    lines = [names, "=" * len(names), "", summary, ""]
+    for measure in members:
+        signature, _, text = (inspect.getdoc(measure) or "").partition("\n\n")
+        rendered = get_doc_object(type(measure), "class", doc=text, config={"show_class_members": False})
+        heading = [measure.NAME, "-" * len(measure.NAME), ""] if len(members) > 1 else []
+        arguments = re.sub(r"\s+", " ", signature).removeprefix(measure.NAME)
+        lines += [
+            *heading,
+            f".. py:data:: pt_multiaspect.{measure.NAME}",
+            "",
+            f"   ``{measure.NAME}{arguments}``",
+            "",
+        ]
+        lines += [f"   {line}".rstrip() for line in str(rendered).splitlines()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write_measure_pages(app: Sphinx) -> None:
+    """Write a page for each family of measures, from what is registered."""
+    families: dict[str, list[object]] = defaultdict(list)
+    for measure in ALL:
+        families[type(measure).__module__].append(measure)
+    folder = HERE / "measures"
+    folder.mkdir(exist_ok=True)
+    pages = []
+    for module_name, members in families.items():
+        page = module_name.rpartition(".")[2]
+        pages.append(page)
+        (folder / f"{page}.rst").write_text(_page(module_name, members), encoding="utf-8")
+    toctree = "\n".join(f"   {page}" for page in pages)
+    (folder / "index.rst").write_text(
+        "Measures\n========\n\n"
+        "A page for each family, from the docstrings: formula, parameters, source and an example.\n\n"
+        f".. toctree::\n   :maxdepth: 1\n\n{toctree}\n",
+        encoding="utf-8",
+    )
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the generator of the measure pages."""
+    app.connect("builder-inited", write_measure_pages)

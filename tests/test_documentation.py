@@ -1,0 +1,45 @@
+"""The documentation reaches everything that is public. CI builds it, which executes its pages."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect.measures import ALL
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+API = (DOCS / "api.md").read_text(encoding="utf-8")
+NAMES = {name.removeprefix("pt_multiaspect.") for name in re.findall(r"auto\w+:: (\S+)", API)}
+MEASURES = {measure.NAME for measure in ALL}
+
+
+def public(module: object, prefix: str) -> set[str]:
+    """The public functions and classes of a module, as the API page writes them."""
+    names = {name for name in module.__all__ if callable(getattr(module, name)) and name not in MEASURES}
+    return {f"{prefix}{name}" for name in names}
+
+
+def test_every_public_name_is_on_the_api_page():
+    assert public(ma, "") - NAMES == set()
+
+
+@pytest.mark.parametrize("room", ["analysis", "plots"])
+def test_every_function_of_a_room_is_on_the_api_page(room):
+    functions = {
+        name
+        for name in public(getattr(ma, room), f"{room}.")
+        if inspect.isfunction(getattr(getattr(ma, room), name.split(".")[1]))
+    }
+    assert functions
+    assert functions - NAMES == set()
+
+
+def test_every_page_is_in_the_table_of_contents():
+    contents = (DOCS / "index.md").read_text(encoding="utf-8").rpartition("{toctree}")[2]
+    pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
+    assert pages
+    assert [page for page in sorted(pages) if f"\n{page}\n" not in contents] == []
