@@ -44,7 +44,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {page: [] for page in ("index", "start", "before_you_report", "changelog")}
+html_sidebars = {page: [] for page in ("index", "start", "which_measure", "before_you_report", "changelog")}
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
