@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import nbformat
@@ -11,13 +13,19 @@ from nbclient import NotebookClient
 HERE = Path(__file__).resolve().parent
 
 
+def execute(path: Path) -> str:
+    """Execute one notebook, in its folder, and return its name."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": HERE}}).execute()
+    return path.name
+
+
 def main() -> int:
-    for path in sorted(HERE.glob("*.ipynb")):
-        notebook = nbformat.read(path, as_version=4)
-        print(f"executing {path.name} ...", flush=True)
-        NotebookClient(
-            notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": HERE}}
-        ).execute()
+    """Execute the notebooks given as arguments, or all, as many at a time as there are cores."""
+    paths = [Path(argument).resolve() for argument in sys.argv[1:]] or sorted(HERE.glob("*.ipynb"))
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for done in as_completed([pool.submit(execute, path) for path in paths]):
+            print(f"executed {done.result()}", flush=True)
     return 0
 
 
