@@ -40,11 +40,12 @@ html_css_files = ["tables.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {page: [] for page in ("index", "start", "which_measure", "before_you_report", "changelog")}
+html_sidebars = {page: [] for page in ("index", "start", "which_measure", "before_you_report", "conventions", "changelog")}
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
