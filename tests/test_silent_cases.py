@@ -70,7 +70,9 @@ def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> N
     assert len(warned(TOMA, collection(label=MIXED, ease=[0, 7] * 6))[1]) == 1
 
 
-@pytest.mark.parametrize("measure", [On(base=AP), CAM(base=AP), URBP, On(base=RR), ESL, On(base=P @ 3)])
+@pytest.mark.parametrize(
+    "measure", [On(base=AP), CAM(base=AP, aspects="label"), URBP(aspects="label"), On(base=RR), ESL, On(base=P @ 3)]
+)
 def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> None:
     qrels = collection(label=[1, 4, 1, 2, 3, 1])
     found, (message,) = warned(measure, qrels)
@@ -96,7 +98,7 @@ def test_positives_only_and_scales_with_a_zero_are_ordinary(labels: list[float])
     value(On(base=AP, aspects=None), collection(label=labels))
 
 
-@pytest.mark.parametrize("measure", [On(base=nDCG), CAM, On(base=AP(rel=2)), nCRP, CRP])
+@pytest.mark.parametrize("measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP])
 def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> None:
     value(measure, collection(label=[1, 4, 1, 2, 3, 1]))
 
@@ -190,7 +192,7 @@ def test_a_default_threshold_on_a_long_scale_warns(measure: Any) -> None:
     [
         CAM(aspects=BINARY),
         TOMA(base="AP", aspects=BINARY),
-        CAM(base="AP(rel=5)", aspects=BINARY),
+        CAM(base={"relevance": "AP(rel=2)", "understandability": "AP(rel=5)"}, aspects=BINARY),
         unDCG(aspects=BINARY),
         On(aspect="relevance", base="AP", aspects=BINARY),
     ],
@@ -409,9 +411,9 @@ def test_a_label_column_of_text_with_one_that_is_no_number_is_an_error(faulty: s
     qrels = collection(label=["2", "0", "1"], credibility=["0", "1", faulty])
     with pytest.raises(MultiAspectError, match=r"invalid label .* in column credibility"):
         value(CAM, qrels)
-    assert value(CAM, collection(label=["2", "0", "1"], stance=["pro", "con", "1"])) == value(
-        CAM(aspects="relevance"), collection(label=[2, 0, 1])
-    )
+    stances = collection(label=["2", "0", "1"], stance=["pro", "con", "1"])
+    assert Judgments(stances).label_names == ("relevance",)
+    assert value(On, stances) == value(On, collection(label=[2, 0, 1]))
 
 
 def test_gains_by_label_must_be_complete_if_lower_labels_are_better() -> None:

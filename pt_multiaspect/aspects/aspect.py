@@ -333,6 +333,11 @@ class Scale:
         index = np.minimum(np.searchsorted(upwards, known), len(upwards) - 1)
         return index.astype(np.intp), np.flatnonzero(upwards[index] != known)
 
+    def reaches(self, rel: float) -> bool:
+        """Tell whether the top grade counts as relevant with an explicit ``rel``."""
+        top = self.grades[-1]
+        return bool(top >= rel if self.greater_is_better else top <= rel)
+
     @property
     def is_fractional(self) -> bool:
         """Whether any grade is not a whole number."""

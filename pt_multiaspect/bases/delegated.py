@@ -23,6 +23,9 @@ __all__ = ["Delegated", "by_ir_measures", "first_fraction"]
 #: Above this label, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
 
+#: Measures of ir-measures whose values have no maximum.
+_UNBOUNDED = ("NumRel", "NumRelRet", "NumRet", "alpha_DCG")
+
 
 class Delegated(Adapter):
     """A base computed by ir-measures. The labels it receives are the gains, or 1 for relevant documents."""
@@ -31,6 +34,8 @@ class Delegated(Adapter):
         super().__init__(measure)
         self.BINARY = "rel" in measure.SUPPORTED_PARAMS  # type: ignore[misc]
         self.READS_LABELS = "gains" in measure.params
+        if measure.NAME in _UNBOUNDED:
+            self.RANGE = (0.0, np.inf)  # type: ignore[misc]
 
     @property
     def depth(self) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._typing import Floats
@@ -31,6 +33,9 @@ class Exponentiated(Base):
         self.RANGE = base.RANGE  # type: ignore[misc]
         self.LOWER_IS_BETTER = base.LOWER_IS_BETTER  # type: ignore[misc]
         self.SORTING_IS_OPTIMAL = base.SORTING_IS_OPTIMAL  # type: ignore[misc]
+        self.NEEDS_TOP = base.NEEDS_TOP  # type: ignore[misc]
+        self.READS_UNJUDGED = base.READS_UNJUDGED  # type: ignore[misc]
+        self.CONSTANT_NORM = base.CONSTANT_NORM  # type: ignore[misc]
 
     @property
     def text(self) -> str:
@@ -52,7 +57,9 @@ class Exponentiated(Base):
                     f"the gain 2^{target.gain.max():g} - 1 is too large for the base {self.text}; use another "
                     "weighting than 'exponential', or a base that rescales gains, such as nDCG"
                 )
-            return target.with_gain(gain, float(np.exp2(min(target.top, 1023.0)) - 1.0))
+            top, unjudged, bottom = np.exp2(np.minimum([target.top, target.unjudged, target.bottom], 1023.0)) - 1.0
+            changed = target.with_gain(gain, float(top))
+            return replace(changed, unjudged=float(unjudged), bottom=float(bottom))
 
         return target.cached("2^g - 1", make)
 

@@ -69,7 +69,7 @@ class AspectView:
         lowest, label = self.scale.grades[0], self.label
         below = label < lowest if self.scale.greater_is_better else label > lowest
         # TREC marks junk by -1 and -2; any other label below the scale is hardly meant as the lowest grade.
-        return [spell(code) for code in np.unique(label[below & ((label >= 0) | (label < -2))]).tolist()]
+        return [spell(code) for code in np.unique(label[below]).tolist() if code not in (-1, -2)]
 
     @property
     def scale(self) -> Scale:
@@ -160,6 +160,37 @@ class AspectView:
             return np.asarray(
                 self.label >= rel if self.scale.greater_is_better else self.label <= rel, dtype=np.bool_
             )
+
+    def check_judged(self) -> None:
+        """Warn if no document is judged on this aspect; very few documents may happen not to be."""
+        n_pairs = len(self.label)
+        if n_pairs >= _MIN_POOL and not self.known.any():
+            warn_once(
+                f"all labels of {self.name} are missing ({n_pairs} documents), so no run scores on it. Leave it "
+                "out with aspects=, or check how the column was made: a merge by ids that do not match leaves "
+                "labels missing. In a part of the qrels (a batch, a fold), this may be as intended",
+                key=f"not judged: {self.name}",
+            )
+
+    def check_rel(self, rel: float) -> None:
+        """Warn if no grade reaches `rel`, so that no document can be relevant on this aspect.
+
+        Few labels do not show the top of an inferred scale, so nothing is said of those.
+        """
+        few = self.inferred and (len(self.scale) == 1 or int(self.known.sum()) < _MIN_POOL)
+        if self.scale.reaches(rel) or few:
+            return
+        top = spell(float(self.scale.grades[-1]))
+        beyond = "above" if self.scale.greater_is_better else "below"
+        grade = "the highest label" if self.inferred else "the top grade"
+        warn_once(
+            f"rel={spell(rel)} is {beyond} {top}, {grade} of {self.name}: no document counts as relevant on it, so "
+            f"a base with this rel is 0 for every run. Choose a rel per aspect, as in base={{{self.name!r}: "
+            f"'AP(rel={top})', …}}, or none, which counts from the threshold of each aspect"
+            + (f". If the scale of {self.name} is longer, declare it" if self.inferred else ""),
+            key=f"{self.scale}: {spell(rel)}",
+            group=f"rel: {self.name}",
+        )
 
     @cached_property
     def junk(self) -> Floats:

@@ -35,6 +35,9 @@ class Source(Protocol):
     def at_least(self, rel: float) -> Bools:
         """Return the documents that binary measures count as relevant with an explicit ``rel``."""
 
+    def check_rel(self, rel: float) -> None:
+        """Warn if no label can reach ``rel``; called when a measure uses `at_least`."""
+
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         """Return the gains assigned to raw labels (``gains`` of nDCG)."""
 
@@ -104,6 +107,7 @@ class Target:
     def relevant(self, rel: float | None) -> Bools:
         """Return the documents that binary measures count as relevant: with label ≥ `rel`, or the positive ones."""
         if rel is not None:
+            self.source.check_rel(rel)
             return self.cached(("rel", rel), lambda: self.source.at_least(rel))
         self.source.check_threshold()
         return self.positive

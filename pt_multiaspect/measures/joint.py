@@ -113,6 +113,9 @@ class JointSource:
     def at_least(self, rel: float) -> Bools:
         return np.asarray(self.gain >= rel, dtype=np.bool_)
 
+    def check_rel(self, rel: float) -> None:
+        """The maximum of combined gains is not known."""
+
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         raise MultiAspectError(
             "a base that maps raw labels to gains cannot evaluate several aspects combined; declare the gains of "

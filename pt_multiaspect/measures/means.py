@@ -17,6 +17,8 @@ from ..errors import MultiAspectError, choices
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking, placed
 from ..kernels.hits import ratio
+from ..orders.order import weights_of
+from .doubts import check_reachable, check_units
 from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on
@@ -96,11 +98,19 @@ class AspectMean(BasedMeasure):
     def _check_names(self, names: Sequence[str]) -> None:
         super()._check_names(names)
         self.bases.check_names(names, self.NAME)
+        weights = weights_of(self["weights"], names)
+        counted = [(name, self.bases.of(name)) for name, weight in zip(names, weights, strict=True) if weight]
+        check_reachable(counted, self.spec)
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
         """The aspects with a positive weight, with their bases and normalised weights."""
         shares = zip(views, self.shares(views), strict=True)
         return [(view, self.bases.of(view.name), share) for view, share in shares if share > 0]
+
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        if self["weights"] is None:
+            check_units(self.NAME, [self.bases.of(view.name) for view in views])
+        return super()._evaluate(rankings, views)
 
     def depends_on(self, view: AspectView) -> bool:
         weights = self["weights"]

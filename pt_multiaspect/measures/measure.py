@@ -19,6 +19,7 @@ from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..orders.order import TupleOrder, weights_of
+from .doubts import warn_of_views
 from .identity import hashable, sign
 from .parameters import Param
 
@@ -31,9 +32,10 @@ __all__ = ["DirectMeasure", "Measure"]
 class Measure(ir_measures.Measure):  # type: ignore[misc]
     """Base class of the measures of this package.
 
-    Measures are immutable values. Two measures are equal if they print the same; the printed form can
-    be read by `ir_measures.parse_measure`. Calling a measure with parameters, or ``measure @ cutoff``,
-    returns a new measure.
+    Measures are immutable values. Two measures are equal if they have the same class, parameters and bases.
+    They also print the same; measures that print the same differ if a name in the printed form, such as that of
+    an `Aspects` set, was declared again in between. `ir_measures.parse_measure` reads the printed form. Calling a
+    measure with parameters, or ``measure @ cutoff``, returns a new measure.
 
     Parameters
     ----------
@@ -243,6 +245,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         try:
             views = self.views(rankings.judgments)
             self.warn_if_inferred(views)
+            warn_of_views(self, views)
             values = self._evaluate(rankings, views)
         except MultiAspectError as error:
             raise self._named(error) from None

@@ -10,6 +10,7 @@ from ..bases import Term
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
+from .doubts import check_reachable
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on
@@ -59,6 +60,7 @@ class _On(BasedMeasure):
     def _check_names(self, names: Sequence[str]) -> None:
         if self["aspect"] not in names:
             raise MultiAspectError(f"expected aspect to be one of {choices(names)}, got {self['aspect']}")
+        check_reachable([(self["aspect"], self.bases.one)], self.spec)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
         """Return the aspect that the measure evaluates."""

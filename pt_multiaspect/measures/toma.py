@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
@@ -18,7 +19,7 @@ from ..bases.base import power_gain
 from ..bases.exponentiated import exponentiated
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, warn_once
 from ..orders import DistanceOrder, TupleOrder
 from ..orders.order import AXES, check_gate
 from ..orders.parameter import parse_distance, parse_order, spell_order
@@ -50,6 +51,18 @@ class _Classes(JointSource):
 
     def at_least(self, rel: float) -> Bools:
         return np.asarray(self._class_index >= rel, dtype=np.bool_)
+
+    def check_rel(self, rel: float) -> None:
+        top = self.order.n_classes - 1
+        if rel <= top:
+            return
+        message = (
+            f"rel={spell(rel)} of the base is above {top}, the highest class index, so no document is relevant. "
+            "Under TOMA, rel is a class index, not a grade; without rel, all classes above 0 are relevant"
+        )
+        if not any(view.inferred for view in self.views):
+            raise MultiAspectError(message)
+        warn_once(message, group="rel of TOMA")
 
 
 def _parse_gate(gate: Any) -> str | None:

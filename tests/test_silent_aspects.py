@@ -1,0 +1,193 @@
+"""Aspects and bases that once gave plausible wrong values without a sign; more in test_silent_cases.py."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import AP, RBP, P, nDCG
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, MM, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On
+from pt_multiaspect.bases import as_base
+from pt_multiaspect.bases.exponentiated import Exponentiated
+from pt_multiaspect.bases.rbp import GradedRBP
+from pt_multiaspect.collection.rankings import Rankings
+
+Warned = ma.MultiAspectWarning
+
+LABELS = [0, 3, 1, 0, 2, 0, 0, 3, 0, 1, 0, 0]
+TRUST = [0, 1, 2, 1] * 3
+SCALES = {"relevance": 3, "trust": 2}
+
+
+def collection(**aspects: Any) -> pd.DataFrame:
+    """One query, the documents in the order of the labels; the run retrieves them in that order."""
+    size = len(next(iter(aspects.values())))
+    return pd.DataFrame({"qid": "q1", "docno": [f"d{place:03}" for place in range(size)], **aspects})
+
+
+def warned(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
+    run = qrels[["qid", "docno"]].assign(score=-np.arange(len(qrels), dtype=float))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        (found,) = measure.evaluate(Rankings(run, Judgments(qrels)))
+    return float(found), [str(one.message) for one in caught if issubclass(one.category, Warned)]
+
+
+BOTH = collection(label=LABELS, trust=TRUST)
+
+# --- an explicit rel that no grade reaches -------------------------------------------------------
+
+
+def test_a_rel_above_the_top_grade_of_an_aspect_warns() -> None:
+    """The aspect was constantly 0: CAM could not exceed 1/2, and MM was always 0."""
+    measure = CAM(base="AP(rel=3)", aspects=SCALES)
+    found, (message,) = warned(measure, BOTH)
+    assert found == pytest.approx(warned(On(base="AP(rel=3)"), BOTH)[0] / 2)
+    assert "rel=3 is above 2, the top grade of trust" in message
+    assert "base={'trust': 'AP(rel=2)', …}" in message
+    assert warned(measure(normalized=False), BOTH)[1] == []  # once
+    per_aspect = {"relevance": "AP(rel=3)", "trust": "AP(rel=2)"}
+    assert warned(CAM(base=per_aspect, aspects=SCALES), BOTH)[1] == []
+    assert warned(CAM(base="AP(rel=3)", weights={"relevance": 1, "trust": 0}, aspects=SCALES), BOTH)[1] == []
+    fractional = {**SCALES, "trust": [0, 1, 2.5]}
+    found, (message,) = warned(MM(base="P(rel=3)@5", aspects=fractional), BOTH.assign(trust=[0, 1, 2.5, 1] * 3))
+    assert found == 0
+    assert "rel=3 is above 2.5" in message
+
+
+def test_a_rel_above_the_highest_label_of_an_inferred_scale_warns() -> None:
+    (message,) = warned(CAM(base="AP(rel=3)"), BOTH)[1]
+    assert "rel=3 is above 2, the highest label of trust" in message
+    assert "If the scale of trust is longer, declare it" in message
+    assert warned(CAM(base="AP(rel=3)"), BOTH[:9])[1] == []  # too few labels to tell
+
+
+def test_a_rel_beyond_a_turned_scale_warns() -> None:
+    turned = Aspects({"relevance": 3, "trust": Aspect([1, 2, 3], greater_is_better=False)})
+    qrels = collection(label=LABELS, trust=[1, 2, 3, 3] * 3)
+    base = {"relevance": "AP(rel=1)", "trust": "SetP(rel=0)"}
+    (message,) = warned(CAM(base=base, aspects=turned), qrels)[1]
+    assert "rel=0 is below 1, the top grade of trust" in message
+
+
+def test_a_rel_above_all_aspects_is_an_error() -> None:
+    for make in (
+        lambda: CAM(base="AP(rel=4)", aspects=SCALES),
+        lambda: CAM(base={"relevance": "AP(rel=4)", "trust": "P(rel=3)@5"}, aspects=SCALES),
+        lambda: On(aspect="trust", base=AP(rel=3), aspects=SCALES),
+        lambda: CAM(base="AP(rel=3)", weights={"relevance": 0, "trust": 1}, aspects=SCALES),
+    ):
+        with pytest.raises(MultiAspectError, match=r"expected a rel that a grade reaches, got .*rel="):
+            make()
+    assert warned(CAM(base="AP(rel=3)", aspects={"relevance": 3, "trust": None}), BOTH)[0] > 0
+    with pytest.raises(MultiAspectError, match="rel=12 of the base is above 11, the highest class index"):
+        warned(TOMA(base="AP(rel=12)", distance="manhattan", axes="gains", weights={"relevance": 1, "trust": 4},
+                    aspects=SCALES), BOTH)  # fmt: skip
+    assert any("rel=99 of the base is above" in each for each in warned(TOMA(base="AP(rel=99)"), BOTH)[1])
+
+
+# --- aspects that nobody judged, or that are alone ----------------------------------------------
+
+
+@pytest.mark.parametrize("aspects", [None, {"relevance": 3, "trust": 2}])
+def test_an_aspect_without_any_label_warns(aspects: Any) -> None:
+    """CAM was half of what it is on the other aspect."""
+    found, (message, *_) = warned(CAM(aspects=aspects), BOTH.assign(trust=np.nan))
+    assert found == pytest.approx(warned(CAM(aspects="relevance"), BOTH)[0] / 2)
+    assert "all labels of trust are missing (12 documents)" in message
+
+
+def test_an_aspect_with_codes_of_unjudged_documents_only_warns() -> None:
+    coded = {"relevance": 3, "trust": Aspect(1, unjudged=[2])}
+    (message,) = warned(CAM(aspects=coded), BOTH.assign(trust=2))[1]
+    assert "all labels of trust are missing" in message
+
+
+def test_queries_without_a_label_of_an_aspect_are_ordinary() -> None:
+    two = pd.concat([BOTH, BOTH.assign(qid="q2", trust=np.nan)])
+    run = two[["qid", "docno"]].assign(score=1.0)
+    CAM(aspects=SCALES).calc_aggregate(two, run)
+    CAM(aspects=SCALES).calc_aggregate(BOTH.assign(trust=np.nan)[:5], run)
+
+
+@pytest.mark.parametrize("measure", [CAM, MM, TOMA, ma.uRBP, ma.NLRE, ma.NWCS, ma.unDCG], ids=str)
+def test_a_multi_aspect_measure_of_a_single_column_warns(measure: Any) -> None:
+    found, messages = warned(measure, BOTH[["qid", "docno", "label"]])
+    assert any(f"{measure.NAME} combines several aspects, but the qrels have one" in each for each in messages)
+    selected = measure(aspects="relevance")
+    assert f"as in {selected}" in "".join(messages)
+    assert warned(selected, BOTH)[0] == found
+    assert not any("several aspects" in each for each in warned(selected, BOTH)[1])
+
+
+def test_single_aspect_measures_of_a_single_column_are_ordinary() -> None:
+    for measure in (On, On(base=AP), ma.DCG, ma.CRP, ma.HelpfulCompat):
+        assert warned(measure, BOTH[["qid", "docno", "label"]])[1] == []
+
+
+# --- labels below a scale -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [-0.5, -1.5, -0.001])
+def test_fractions_between_the_codes_of_junk_warn(code: float) -> None:
+    """Only -1 and -2 are codes; these were the lowest grade without a sign."""
+    qrels = collection(label=[code, 2, 0, -1, -2, 1])
+    (message,) = warned(On(aspects={"relevance": 2}), qrels)[1]
+    assert f"relevance has labels below its lowest grade 0, which are evaluated as that grade: {code}." in message
+    assert f"Aspect(unjudged=[{code}])" in message
+
+
+# --- bases --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        {"relevance": "nDCG", "trust": "NumRet(rel=1)"},
+        {"relevance": "CG", "trust": "P@5"},
+        {"relevance": "DCG", "trust": "CG"},
+        {"relevance": "NumRelRet", "trust": "NumRel"},
+    ],
+)
+def test_averaging_bases_on_different_scales_warns(base: Any) -> None:
+    measure = CAM(base=base, aspects=SCALES)
+    found, (message,) = warned(measure, BOTH)
+    assert found > 1
+    assert "CAM averages bases on different scales" in message
+    assert "have no maximum and may dominate" in message
+    assert measure.range[1] == np.inf
+    balanced = measure(weights={"relevance": 1, "trust": 1})
+    assert warned(balanced, BOTH) == (found, [])
+
+
+@pytest.mark.parametrize("base", ["DCG", {"relevance": "DCG@5", "trust": "DCG@10"}, "NumRelRet", "nCRP"])
+def test_averaging_one_base_without_a_maximum_is_ordinary(base: Any) -> None:
+    assert warned(CAM(base=base, aspects=SCALES), BOTH)[1] == []
+    assert warned(CAM(base={"relevance": "nDCG", "trust": "P@5"}, aspects=SCALES), BOTH)[1] == []
+
+
+@pytest.mark.parametrize("base", [as_base(ir_measures.ERR), GradedRBP(0.8, None), as_base(RBP), as_base(nDCG)])
+def test_exponential_gains_keep_what_a_base_states(base: Any) -> None:
+    changed = Exponentiated(base)
+    for flag in ("NEEDS_TOP", "READS_UNJUDGED", "CONSTANT_NORM", "LOWER_IS_BETTER", "SORTING_IS_OPTIMAL"):
+        assert getattr(changed, flag) == getattr(base, flag), flag
+
+
+def test_exponential_gains_include_that_of_unjudged_documents() -> None:
+    """It became 0."""
+    from dataclasses import replace
+
+    qrels = {"q1": {"d1": 1, "d2": 0}}
+    rankings = Rankings({"q1": {"new": 3.0, "d1": 2.0, "d2": 1.0}}, Judgments(qrels))
+    target = rankings.judgments.view("relevance", None).target
+    target = replace(target, unjudged=0.5, _cache={})
+    values = Exponentiated(GradedRBP(0.5, None)).values(rankings, target)
+    assert values == pytest.approx([0.5 * (2**0.5 - 1) + 0.25 * 1])
+    with pytest.raises(MultiAspectError, match="does not support gains of unjudged documents"):
+        Exponentiated(as_base(P @ 5)).values(rankings, target)
