@@ -96,7 +96,7 @@ def whole(description: str, *, low: int, high: int | None = None) -> Callable[[A
             if high is None or value <= high:
                 return int(value)
             raise MultiAspectError(f"{description} from {low} to {high}, got {_shown(value)}")
-        raise MultiAspectError(f"{description} from {low} up, got {_shown(value)}")
+        raise MultiAspectError(f"{description}, at least {low}, got {_shown(value)}")
 
     return parse
 

@@ -15,6 +15,7 @@ __all__ = [
     "callers_level",
     "choices",
     "counted",
+    "number_of",
     "renamed",
     "silenced",
     "warn_once",
@@ -54,7 +55,7 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         if earlier > _PER_GROUP:
             return
         if earlier == _PER_GROUP:
-            message += ". This differs between parts of the qrels (batches, folds); further cases are not reported"
+            message += ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
     _given.add(entry)
     warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
 
@@ -107,9 +108,14 @@ def renamed(**arguments: str) -> Callable[[Callable[_Params, _Result]], Callable
     return decorate
 
 
+def number_of(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return the total count in parentheses, for an error message that shows only the first case."""
-    return f"({number} such {noun}{'' if number == 1 else 's'} in all)"
+    return f"({number_of(number, f'such {noun}')} in all)"
 
 
 def choices(names: Iterable[object]) -> str:

@@ -407,7 +407,7 @@ WRONG_PARAMETERS: tuple[Case, ...] = (
     ("mu and nu 0", lambda: NLRE(mu=0, nu=0), ["NLRE", "mu and nu", "0"]),
     ("mu twice", lambda: NLRE(mu={"relevance": 1}, nu=1), ["NLRE", "mu is a dict", "omit nu"]),
     ("mu of no aspect", lambda: evaluate(NLRE(mu={"trust": 1})), ["NLRE", "trust", "relevance, credibility"]),
-    ("cutoff 0", lambda: TOMA @ 0, ["TOMA", "cutoff", "from 1 up", "got 0"]),
+    ("cutoff 0", lambda: TOMA @ 0, ["TOMA", "cutoff", "at least 1", "got 0"]),
     ("cutoff -1", lambda: NLRE @ -1, ["NLRE", "cutoff", "got -1"]),
     ("cutoff 2.5", lambda: NLRE @ 2.5, ["NLRE", "cutoff", "got 2.5"]),  # type: ignore[operator]
     ("cutoff, a string", lambda: ir_measures.parse_measure("uRBP@'x'"), ["uRBP", "cutoff", "'x'"]),

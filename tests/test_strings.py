@@ -92,7 +92,7 @@ def test_reads_lists_and_negative_numbers() -> None:
     assert read_measure("TOMA(aspects=['relevance', 'credibility'])") == TOMA(aspects=["relevance", "credibility"])
     assert read_measure(" nDCG(gains={-1: 0, 1: 5}) @ 10 ")["gains"] == {-1: 0, 1: 5}
     for text, part in {
-        "nDCG@-5": "from 1 up, got -5",
+        "nDCG@-5": "at least 1, got -5",
         "RBP(p=-0.5)": "p: expected a number",
         "uRBP(p=-1)": "p: expected a number",
     }.items():

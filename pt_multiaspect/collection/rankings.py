@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..errors import MultiAspectError, choices, counted, warn_once
+from ..errors import MultiAspectError, choices, counted, number_of, warn_once
 from ..kernels.hits import Hits
 from .columns import as_floats, encode, fingerprints
 from .inputs import run_columns
@@ -82,6 +82,8 @@ class Rankings:
         #: How many queries the run and the qrels share, and how many rows the run has.
         self.n_common = int((position >= 0).sum())
         self.n_rows = len(frame)
+        #: Some queries of the run, judged or not, for warnings.
+        self.some_qids: list[str] = qids[:3].tolist()
         query = position[codes]
         if self.n_common < len(qids):
             kept = query >= 0
@@ -108,6 +110,12 @@ class Rankings:
             n_ret=n_ret,
         )
         self._cache: dict[Hashable, Any] = {}
+
+    @property
+    def some_documents(self) -> list[str]:
+        """Some documents retrieved for judged queries, for warnings."""
+        documents: list[str] = self._docnos[:3].tolist()
+        return documents
 
     def shared(self, key: Hashable, make: Any) -> Any:
         """Return what `make` gives, made once per `key` for all measures of this run."""
@@ -169,7 +177,37 @@ def _scores(
         # -0 and 0 are the same score, also where a small number becomes one of them.
         if dtype is np.float64:
             return values + np.float64(0)
-        return values.astype(np.float32) + np.float32(0)
+        short = values.astype(np.float32) + np.float32(0)
+    _warn_of_lost_precision(values, short, codes, qids)
+    return short
+
+
+#: Minimum number of neighbours in a query to tell that most scores are equal.
+_MIN_PAIRS = 4
+
+
+def _warn_of_lost_precision(
+    values: Floats, short: NDArray[np.float32], codes: Ints, qids: NDArray[np.object_]
+) -> None:
+    """Warn if most scores of a query differ, but are equal as 32-bit floats.
+
+    Adjacent rows tell: runs are sorted, and where most scores are equal, most neighbours are in any order.
+    """
+    lost = np.flatnonzero((short[1:] == short[:-1]) & (values[1:] != values[:-1]) & (codes[1:] == codes[:-1]))
+    if not len(lost):
+        return
+    pairs = np.bincount(codes, minlength=len(qids)) - 1
+    mostly = (pairs >= _MIN_PAIRS) & (2 * np.bincount(codes[lost], minlength=len(qids)) > pairs)
+    lost = lost[mostly[codes[lost]]]
+    if len(lost):
+        qid, one, other = qids[codes[lost[0]]], float(values[lost[0]]), float(values[lost[0] + 1])
+        warn_once(
+            f"most scores of {number_of(int(mostly.sum()), 'topic')} are equal as 32-bit floats, as in trec_eval, "
+            f"but differ, such as {one!r} and {other!r} of topic {qid}: these documents are sorted by docno. "
+            "Rescale the scores, for example by their logarithm, or use scores that count down by rank",
+            key=f"{qid} {one} {other}",
+            group="scores as 32-bit floats",
+        )
 
 
 def _last_occurrences(
@@ -182,9 +220,11 @@ def _last_occurrences(
     dropped = len(kept) - int(kept.sum())
     if dropped:
         warn_once(
-            f"a run has repeated documents for a query ({dropped} surplus rows): each document counts once, with "
-            "its last score. Drop duplicates to choose which score counts",
-            key="repeated documents",
+            f"a run has repeated documents for a query, such as {docnos[~kept][0]} "
+            f"({number_of(dropped, 'surplus row')}): each document counts once, with its last score. Drop "
+            "duplicates to choose which score counts",
+            key=f"{dropped} {docnos[~kept][:3].tolist()}",
+            group="repeated documents",
         )
     return kept
 

@@ -12,10 +12,11 @@ import pandas as pd
 from ..errors import MultiAspectError, choices
 from .inputs import run_frame
 from .judgments import Judgments
+from .overlap import warn_of_no_common_document
 from .rankings import Rankings
 from .trec_files import read_run
 
-__all__ = ["join", "named_runs"]
+__all__ = ["join", "named_runs", "titled"]
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
@@ -43,6 +44,11 @@ def named_runs(runs: object) -> dict[str, object]:
     if not named:
         raise MultiAspectError("expected at least one run, got none")
     return named
+
+
+def titled(name: str) -> str:
+    """The name of a run in errors; unnamed runs are called run 1, run 2 and so on already."""
+    return name if name.startswith("run ") else f"run {name}"
 
 
 def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings]:
@@ -74,11 +80,12 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings
             run = list(run)  # which can be read repeatedly
         rankings = Rankings(run, judgments)
     except MultiAspectError as error:
-        raise MultiAspectError(f"run {name}: {error}") from None
+        raise MultiAspectError(f"{titled(name)}: {error}") from None
     if not rankings.n_common:
         raise MultiAspectError(
-            f"run {name} and the qrels have no query in common: the qrels have queries such as "
+            f"{titled(name)} and the qrels have no query in common: the qrels have queries such as "
             f"{choices(judgments.qids[:3])}, the run has queries such as "
             f"{choices(run_frame(run)['query_id'].unique()[:3])}. Check the query ids"
         )
+    warn_of_no_common_document(rankings, titled(name))
     return run, rankings

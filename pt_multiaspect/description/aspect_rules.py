@@ -10,6 +10,7 @@ from .._numbers import spell
 from ..aspects.aspect import Aspect
 from ..collection.columns import doubt
 from ..collection.views import AspectView
+from ..errors import number_of
 from .figures import Figures, Finding, direction, percent, scale_code, scale_code_with, unjudged_code
 from .scales import is_positive, records
 
@@ -196,7 +197,8 @@ def no_label_column(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "note",
                 view.name,
-                f"the column may hold no labels ({reason}); as no aspects were named, it is evaluated as one",
+                f"the column is unlikely to hold labels ({reason}), but is evaluated as an aspect, as none were "
+                "selected",
                 figures.declaration(without=view.name),
             )
 
@@ -213,8 +215,8 @@ def reversed_scale(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "warning" if sure else "note",
             other,
-            f"the scale may be reversed: relevant documents have low labels (mean tau-b within {row.topics} topics "
-            f"{row.tau:.2f})",
+            f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
+            f"{number_of(row.topics, 'topic')} {row.tau:.2f})",
             figures.declaration({other: turned}),
         )
 
@@ -237,7 +239,8 @@ def copied(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "note",
                 f"{row.first}, {row.second}",
-                f"both rank documents nearly alike (mean tau-b within {row.topics} topics {row.tau:.2f})",
+                f"both rank documents nearly alike (mean tau-b within {number_of(row.topics, 'topic')} "
+                f"{row.tau:.2f})",
                 f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})",
             )
 

@@ -15,7 +15,7 @@ from ir_measures import Measure
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, silenced
+from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
@@ -159,7 +159,7 @@ class Description:
     >>> import pt_multiaspect as ma
     >>> description = ma.describe({"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}})
     >>> description
-    <Description: 2 judged documents, 1 topics, 1 aspects, 0 findings>
+    <Description: 2 judged documents, 1 topic, 1 aspect, 0 findings>
     >>> print(description)
     2 judged documents, 1 topic, 1 aspect
     <BLANKLINE>
@@ -238,10 +238,13 @@ class Description:
         return report(self)
 
     def __repr__(self) -> str:
-        return (
-            f"<Description: {self.n_documents} judged documents, {self.n_topics} topics, "
-            f"{len(self.per_aspect)} aspects, {len(self.findings)} findings>"
-        )
+        counts = {
+            "judged document": self.n_documents,
+            "topic": self.n_topics,
+            "aspect": len(self.per_aspect),
+            "finding": len(self.findings),
+        }
+        return f"<Description: {choices(number_of(number, noun) for noun, number in counts.items())}>"
 
     def _repr_html_(self) -> str:
         from .html import fragment

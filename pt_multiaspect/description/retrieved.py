@@ -11,7 +11,7 @@ import pandas as pd
 from ..collection.inputs import run_frame
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.runs import named_runs
+from ..collection.runs import named_runs, titled
 from ..collection.trec_files import read_run
 from ..errors import MultiAspectError
 from . import alike
@@ -65,14 +65,14 @@ def _frame(name: str, run: object) -> pd.DataFrame:
     try:
         return run_frame(read_run(run) if isinstance(run, str | PathLike) else run)
     except MultiAspectError as error:
-        raise MultiAspectError(f"run {name}: {error}") from None
+        raise MultiAspectError(f"{titled(name)}: {error}") from None
 
 
 def _rankings(name: str, frame: pd.DataFrame, judgments: Judgments) -> Rankings:
     try:
         return Rankings(frame, judgments)
     except MultiAspectError as error:
-        raise MultiAspectError(f"run {name}: {error}") from None
+        raise MultiAspectError(f"{titled(name)}: {error}") from None
 
 
 def _tied(rankings: Rankings) -> float:

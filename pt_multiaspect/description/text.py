@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
+from ..errors import number_of
 from .scales import records
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def report(description: Description) -> str:
 def size(description: Description) -> str:
     """How much there is of everything."""
     documents, topics = description.n_documents, description.n_topics
-    aspects = counted(len(description.per_aspect), "aspect")
-    return f"{counted(documents, 'judged document')}, {counted(topics, 'topic')}, {aspects}"
+    aspects = number_of(len(description.per_aspect), "aspect")
+    return f"{number_of(documents, 'judged document')}, {number_of(topics, 'topic')}, {aspects}"
 
 
 def facts(description: Description, row: Any) -> str:
@@ -46,11 +47,11 @@ def facts(description: Description, row: Any) -> str:
         f"judged {row.judged} of {description.n_documents}",
         f"topics {row.topics} of {description.n_topics}",
         f"positive {percent(row.positive)}",
-        f"{counted(row.topics_without_positive, 'topic')} without a positive document",
+        f"{number_of(row.topics_without_positive, 'topic')} without a positive document",
     ]
     for count, what in ((row.below_scale, "below the scale"), (row.out_of_scale, "out of scale")):
         if count:
-            parts.append(f"{counted(count, 'label')} {what}")
+            parts.append(f"{number_of(count, 'label')} {what}")
     return "; ".join(parts)
 
 
@@ -58,11 +59,6 @@ def scale(row: Any) -> str:
     """The scale of one aspect, in words."""
     threshold = "" if np.isnan(row.threshold) else f", positive from {spell(row.threshold)}"
     return f"{row.scale} scale {row.grades.replace('…', '...')}{threshold}"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(share: float) -> str:
@@ -176,7 +172,7 @@ def _shares(description: Description) -> str:
         return ""
     lines = [_heading("Share of each aspect in TOMA's distance (documents at distance 0 left out)")]
     for order, rows in shares.groupby("order", sort=False):
-        lines += _wrapped(f"{order} ({counted(int(rows['documents'].iloc[0]), 'document')})", "  ")
+        lines += _wrapped(f"{order} ({number_of(int(rows['documents'].iloc[0]), 'document')})", "  ")
         for row in records(rows):
             bar = "" if np.isnan(row.share) else "#" * round(_BAR * row.share)
             lines.append(f"    {_crop(row.aspect, 30):<30} {bar:<{_BAR}} {percent(row.share):>6}")

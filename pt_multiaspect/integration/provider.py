@@ -11,6 +11,7 @@ from ir_measures import Metric
 from ir_measures.providers import Evaluator, Provider
 
 from ..collection.judgments import Judgments
+from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
 from ..collection.rankings import Rankings
 from ..errors import warn_once
 from ..measures import Measure
@@ -44,12 +45,8 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
 
     def _iter_calc(self, run: object) -> Iterator[Metric]:
         rankings = Rankings(run, self.judgments)
-        if rankings.n_rows and not rankings.n_common:
-            warn_once(
-                "the run and the qrels have no query in common; all judged queries are scored as empty rankings. "
-                "Check that both are for the same collection and use the same query ids",
-                key="no query in common",
-            )
+        warn_of_no_common_query(rankings)
+        warn_of_no_common_document(rankings)
         for measure in self.measures:
             values = measure.evaluate(rankings).tolist()
             for qid, value in zip(self.qrel_qids, values, strict=True):

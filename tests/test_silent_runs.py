@@ -1,0 +1,146 @@
+"""Runs that once gave plausible wrong values without a sign."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import nDCG
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, Judgments, On
+from pt_multiaspect.collection.rankings import Rankings
+
+SCALES = {"relevance": 2, "trust": 1}
+QRELS = pd.DataFrame(
+    {
+        "qid": ["q1"] * 6 + ["q2"] * 6,
+        "docno": [f"{place:04}" for place in range(12)],
+        "label": [2, 0, 1, 0, 0, 1] * 2,
+        "trust": [0, 1, 1] * 4,
+    }
+)
+RUN = QRELS[["qid", "docno"]].assign(score=-np.arange(12.0))
+MEASURE = CAM(aspects=SCALES)
+
+
+def warned(evaluate: Callable[[], Any]) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluate()
+    return [str(one.message) for one in caught if issubclass(one.category, ma.MultiAspectWarning)]
+
+
+def by_ir_measures(run: Any, qrels: Any = QRELS) -> list[str]:
+    return warned(lambda: MEASURE.calc_aggregate(qrels, run))
+
+
+def by_evaluate(run: Any, qrels: Any = QRELS) -> list[str]:
+    return warned(lambda: ma.evaluate(run, qrels, [MEASURE, nDCG], progress=False))
+
+
+# --- ids ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evaluate", [by_ir_measures, by_evaluate])
+def test_a_run_without_any_judged_document_warns(evaluate: Callable[..., list[str]]) -> None:
+    """Leading zeros were lost: every value was 0."""
+    (message,) = evaluate(RUN.assign(docno=RUN["docno"].astype(int).astype(str)))
+    assert "none of the 12 documents retrieved for 2 judged topics is judged" in message
+    assert "documents such as '0000', '0001', '0002', the run has documents such as '0', '1', '2'" in message
+
+
+def test_documents_of_other_topics_are_no_judged_documents() -> None:
+    swapped = RUN.assign(qid=RUN["qid"].map({"q1": "q2", "q2": "q1"}))
+    assert len(by_evaluate(swapped)) == 1
+
+
+@pytest.mark.parametrize("evaluate", [by_ir_measures, by_evaluate])
+def test_small_and_ordinary_runs_do_not_warn(evaluate: Callable[..., list[str]]) -> None:
+    other = RUN.assign(docno=[f"x{place}" for place in range(12)])
+    assert evaluate(other[:9]) == []  # too few to tell
+    assert evaluate(other, QRELS[3:]) == []
+    assert evaluate(pd.concat([other, RUN[11:]])) == []
+    assert evaluate(RUN[:1]) == []
+
+
+def test_an_empty_run_does_not_warn() -> None:
+    assert by_ir_measures(RUN[:0]) == []
+
+
+def test_each_run_without_a_common_query_warns() -> None:
+    """The second run passed unseen. Three are named, the fourth ends the list."""
+    found = [by_ir_measures(RUN.assign(qid=f"z{number}")) for number in (1, 1, 2, 3, 4, 5)]
+    assert list(map(len, found)) == [1, 0, 1, 1, 1, 0]
+    assert "the qrels have queries such as q1, q2, the run has queries such as z1" in found[0][0]
+    assert "further cases are not reported" in found[4][0]
+
+
+def test_each_run_without_a_judged_document_warns() -> None:
+    found = [by_evaluate(RUN.assign(docno=[f"{name}{n}" for n in range(12)])) for name in "aabcde"]
+    assert list(map(len, found)) == [1, 0, 1, 1, 1, 0]
+    assert "further cases are not reported" in found[4][0]
+
+
+def test_each_run_with_repeated_documents_warns() -> None:
+    """Only the first did."""
+    found = [by_evaluate(pd.concat([RUN, RUN[place : place + 1]])) for place in (0, 0, 1, 2, 3, 4)]
+    assert list(map(len, found)) == [1, 0, 1, 1, 1, 0]
+    assert "such as 0000 (1 surplus row): each" in found[0][0]
+    assert "further cases are not reported" in found[4][0]
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.arange(12, 0, -1) * 1e-50,
+        1 + np.arange(12, 0, -1) * 1e-12,
+        np.arange(12, 0, -1) * 1e50,
+        np.random.default_rng(0).permutation(12) * -1e-60,
+        [f"{score}e-60" for score in range(12, 0, -1)],
+    ],
+    ids=["small", "close", "large", "shuffled", "text"],
+)
+def test_scores_that_32_bit_floats_do_not_tell_apart_warn(scores: Any) -> None:
+    """All documents were tied, and ranked by docno."""
+    run = RUN.assign(score=scores)
+    (message,) = by_evaluate(run)
+    assert "most scores of 2 topics are equal as 32-bit floats" in message
+    assert "Rescale the scores" in message
+    assert warned(lambda: Rankings(run, Judgments(QRELS), dtype=np.float64)) == []
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.zeros(12),
+        np.repeat([1e-50, 0.5, 2e-50], 4),
+        np.arange(12) * 1e-30,
+        1 + np.arange(12) * 1e-6,
+        [1.0, 1.0 + 1e-12, 2, 3, 4, 5] * 2,
+    ],
+    ids=["ties", "few", "small", "close", "one pair"],
+)
+def test_scores_that_32_bit_floats_tell_apart_do_not_warn(scores: Any) -> None:
+    assert by_evaluate(RUN.assign(score=scores)) == []
+    assert by_evaluate(RUN[:4].assign(score=[1e-50, 2e-50, 3e-50, 4e-50])) == []  # too few to tell
+
+
+def test_each_run_with_such_scores_warns() -> None:
+    found = [by_evaluate(RUN.assign(score=np.arange(12) * scale)) for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50)]
+    assert list(map(len, found)) == [1, 0, 1, 1, 1]
+
+
+def test_a_ranking_by_such_scores_is_that_by_docno() -> None:
+    qrels = {"q1": {f"d{place}": int(place == 0) for place in range(5)}}
+    run = {"q1": {f"d{place}": (5 - place) * 1e-50 for place in range(5)}}
+    with pytest.warns(ma.MultiAspectWarning, match="32-bit"):
+        found = On(base="RR").calc_aggregate(qrels, run)
+    assert found == 1 / 5
