@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import ttest_rel
 from test_correlation import GOOD, frame
 
-from pt_multiaspect.analysis import discriminative, discriminative_power
+from pt_multiaspect.analysis import _significance, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
 
 B = 200
@@ -80,11 +80,11 @@ def plain(values, test, seed):
     return found
 
 
-@pytest.mark.parametrize("chunk", [discriminative._CHUNK, 700])
+@pytest.mark.parametrize("chunk", [_significance._CHUNK, 700])
 @pytest.mark.parametrize("test", RESAMPLED)
 def test_equals_a_plain_loop(values, test, chunk, monkeypatch):
-    monkeypatch.setattr(discriminative, "_CHUNK", chunk)
-    assert (len(discriminative._slices(B, 9)) > 1) == (chunk == 700)  # whatever the parts, the draws are the same
+    monkeypatch.setattr(_significance, "_CHUNK", chunk)
+    assert (len(_significance._slices(B, 9)) > 1) == (chunk == 700)  # whatever the parts, the draws are the same
     power = discriminative_power(frame(values), test, n_resamples=B, alpha=ALPHA, seed=3)
     table = power.table.set_index("measure")
     for index, measure in enumerate(("AP", "RR", "P")):

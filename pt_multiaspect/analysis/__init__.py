@@ -1,6 +1,7 @@
 """Meta-evaluation of measures: correlation, discriminative power, upper bounds, axioms."""
 
 from . import axioms
+from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .quality import document_quality, zero_aspect_documents
@@ -10,6 +11,7 @@ __all__ = [
     "DiscriminativePower",
     "attainable",
     "axioms",
+    "compare_with_baseline",
     "correlation",
     "discriminative_power",
     "document_quality",

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ..errors import MultiAspectError, renamed
-from ._frames import Floats, check_between, check_choice, check_count, check_seed, matrix
+from ..errors import renamed
+from ._frames import check_between, matrix
+from ._significance import corrector, paired_test
 
 __all__ = ["DiscriminativePower", "discriminative_power"]
-
-TESTS = ("bootstrap", "permutation", "t", "tukey")
-
-CORRECTIONS = (
-    "bonferroni", "sidak", "holm", "holm-sidak", "simes-hochberg", "hommel",
-    "fdr_bh", "fdr_by", "fdr_tsbh", "fdr_tsbky",
-)  # fmt: skip
-
-#: Statistics that differ by at most this, relative to the maximum, are tied (rounding errors).
-_TOLERANCE = 1e-12
-
-#: Maximum size of a temporary array (32 MB).
-_CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,28 +168,18 @@ def discriminative_power(
     1      AP     2  a  c  0.0001
     2      AP     3  b  c  0.0000
     """
-    check_choice("test", test, TESTS)
-    n_resamples, seed = check_count("n_resamples", n_resamples), check_seed(seed)
     alpha = check_between("alpha", alpha)
-    if test != "t" and n_resamples * alpha < 1 - 1e-9:
-        raise MultiAspectError(
-            f"n_resamples: expected at least {math.ceil((1 - 1e-9) / alpha)} (1 / alpha) for alpha={alpha:g}, got "
-            f"{n_resamples}"
-        )
-    correct = _corrector(test, correction, alpha)
+    correct = corrector(test, correction, alpha)
     values, names, _, measures = matrix(perquery)
+    levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
     first, second = np.triu_indices(len(names), 1)
-    judge = _judge(test, values, n_resamples, alpha, np.random.default_rng(seed))
     system = np.array(names, dtype=object)
     parts, table = [], []
     for index, measure in enumerate(measures):
-        differences = values[first, :, index] - values[second, :, index]
-        zero = float(_TOLERANCE * np.abs(values[:, :, index]).max())
-        differences[np.abs(differences) <= zero] = 0.0
-        level, needed = judge(index, differences, zero)
-        p = correct(level.clip(0, 1))
+        differences, level, needed = levels(index, first, second)
+        p = correct(level)
         part = pd.DataFrame({"measure": measure, "a": system[first], "b": system[second]})
-        part["difference"], part["asl"], part["p"] = differences.mean(axis=1), level.clip(0, 1), p
+        part["difference"], part["asl"], part["p"] = differences.mean(axis=1), level, p
         part["discriminated"] = p < alpha
         found = int(part["discriminated"].sum())
         parts.append(part)
@@ -219,169 +192,3 @@ def discriminative_power(
         test=test,
         correction=correction,
     )
-
-
-def _corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floats], Floats]:
-    """Return the function that corrects the levels of all pairs."""
-    if correction is None:
-        return lambda levels: levels
-    if test == "tukey":
-        raise MultiAspectError(
-            f"test='tukey' corrects for the number of pairs itself: omit correction={correction!r}"
-        )
-    check_choice("correction", correction, CORRECTIONS)
-    multitest = import_module("statsmodels.stats.multitest")
-
-    def correct(levels: Floats) -> Floats:
-        return np.asarray(multitest.multipletests(levels, alpha=alpha, method=correction)[1], dtype=np.float64)
-
-    return correct
-
-
-def _judge(
-    test: str, values: Floats, n_resamples: int, alpha: float, rng: np.random.Generator
-) -> Callable[[int, Floats, float], tuple[Floats, float]]:
-    """Return the function that computes, for one measure, the levels of all pairs and the required difference.
-
-    It takes the index of the measure, an array of differences (pairs × topics), and the maximum difference
-    that counts as 0. Resamples are drawn only once.
-    """
-    n_topics = values.shape[1]
-    if test == "t":
-        return lambda _, differences, zero: _t(differences, zero, alpha)
-    if test == "bootstrap":
-        counts = resample_counts(n_topics, n_resamples, rng)
-        return lambda _, differences, zero: _bootstrap(differences, zero, counts, alpha)
-    if test == "permutation":
-        signs = random_signs(n_topics, n_resamples, rng)
-        return lambda _, differences, zero: _permutation(differences, signs, alpha)
-    ranges = permuted_ranges(values, n_resamples, rng)
-    return lambda measure, differences, zero: _tukey(differences, zero, ranges[measure], alpha)
-
-
-def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
-    """Draw topics with replacement, and return the count of each topic per sample, topics × n_resamples."""
-    counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
-    for draws in _slices(n_resamples, n_topics):
-        size = draws.stop - draws.start
-        topics = rng.integers(n_topics, size=(size, n_topics))
-        cells = topics + np.arange(size)[:, None] * n_topics
-        counts[:, draws] = np.bincount(cells.ravel(), minlength=size * n_topics).reshape(size, n_topics).T
-    return counts
-
-
-def random_signs(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.int8]:
-    """Draw a sign, −1 or 1, per topic and sample, topics × n_resamples."""
-    return (2 * rng.integers(2, size=(n_resamples, n_topics), dtype=np.int8) - 1).T
-
-
-def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Permute the systems on each topic, and return the range of their means, measures × n_resamples."""
-    n_systems, n_topics, n_measures = values.shape
-    ranges = np.empty((n_measures, n_resamples))
-    scores = [np.ascontiguousarray(values[:, :, measure].T).ravel() for measure in range(n_measures)]
-    first = np.arange(n_topics)[:, None] * n_systems
-    for draws in _slices(n_resamples, 16 * n_topics * n_systems):
-        shape = (draws.stop - draws.start, n_topics, n_systems)
-        permuted = rng.permuted(np.broadcast_to(np.arange(n_systems), shape), axis=2) + first
-        for measure in range(n_measures):
-            means = scores[measure][permuted].mean(axis=1)
-            ranges[measure, draws] = means.max(axis=1) - means.min(axis=1)
-    return ranges
-
-
-def _slices(length: int, width: int) -> list[slice]:
-    """Split `length` rows of `width` numbers into parts of about `_CHUNK` numbers."""
-    size = max(1, _CHUNK // max(width, 1))
-    return [slice(start, min(start + size, length)) for start in range(0, length, size)]
-
-
-def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
-    """Compute a matrix product with an array of small integers, which is converted to floats in parts."""
-    for draws in _slices(drawn.shape[1], drawn.shape[0]):
-        out[:, draws] = rows @ drawn[:, draws].astype(np.float64)
-
-
-def _bootstrap(
-    differences: Floats, zero: float, drawn: npt.NDArray[np.uint16], alpha: float
-) -> tuple[Floats, float]:
-    """Return the levels by Sakai's test, and the required difference.
-
-    For the sum X of n numbers and the sum Q of their squares, u = X² / (n Q) is in [0, 1] and
-    t² = (n − 1) u / (1 − u). Thus u orders samples as |t| does, without a variance, which would be the
-    difference of nearly equal numbers.
-    """
-    (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
-    observed = _squared_cosine(differences.sum(axis=1), (differences**2).sum(axis=1), n_topics)
-    shifted = differences - differences.mean(axis=1, keepdims=True)
-    shifted[np.abs(shifted) <= zero] = 0.0
-    observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference everywhere
-    place = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
-    level, needed = np.empty(n_rows), np.empty(n_rows)
-    parts = _slices(n_rows, n_resamples)
-    width = parts[0].stop
-    sums, squares = np.empty((width, n_resamples)), np.empty((width, n_resamples))
-    for part in parts:
-        size = part.stop - part.start
-        x, u = sums[:size], squares[:size]
-        _product(shifted[part], drawn, x)
-        _product(shifted[part] ** 2, drawn, u)
-        _squared_cosine(x, u, n_topics, out=u)
-        level[part] = (u >= observed[part, None] - _TOLERANCE).sum(axis=1) / n_resamples
-        critical = np.argpartition(u, place, axis=1)[:, place]
-        needed[part] = np.abs(x[np.arange(size), critical]) / n_topics
-    return level, float(needed.max())
-
-
-def _squared_cosine(sums: Floats, squares: Floats, n: int, out: Floats | None = None) -> Floats:
-    """Return X² / (n Q), and 0 where Q is 0."""
-    result = np.empty_like(squares) if out is None else out
-    np.multiply(squares, n, out=result)
-    np.maximum(result, np.finfo(np.float64).tiny, out=result)
-    np.divide(sums, result, out=result)
-    np.multiply(result, sums, out=result)
-    return result
-
-
-def _place(n_resamples: int, alpha: float) -> int:
-    """Return the index, in ascending order, of the critical sample if the observed value counts as a sample."""
-    return min(n_resamples - math.ceil((n_resamples + 1) * alpha - 1e-9) + 1, n_resamples - 1)
-
-
-def _permutation(differences: Floats, drawn: npt.NDArray[np.int8], alpha: float) -> tuple[Floats, float]:
-    (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
-    observed = np.abs(differences.sum(axis=1)) - _TOLERANCE * np.abs(differences).sum(axis=1)
-    place = _place(n_resamples, alpha)
-    level, needed = np.empty(n_rows), np.empty(n_rows)
-    parts = _slices(n_rows, n_resamples)
-    sums = np.empty((parts[0].stop, n_resamples))
-    for part in parts:
-        x = sums[: part.stop - part.start]
-        _product(differences[part], drawn, x)
-        np.abs(x, out=x)
-        level[part] = (1 + (x >= observed[part, None]).sum(axis=1)) / (1 + n_resamples)
-        x.partition(place, axis=1)
-        needed[part] = x[:, place] / n_topics
-    return level, float(needed.max())
-
-
-def _t(differences: Floats, zero: float, alpha: float) -> tuple[Floats, float]:
-    from scipy.stats import t as student
-
-    n = differences.shape[1]
-    mean = differences.mean(axis=1)
-    error = np.asarray(differences.std(axis=1, ddof=1) / math.sqrt(n))
-    error[np.abs(differences - mean[:, None]).max(axis=1) <= zero] = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.abs(mean) / error
-    statistic[~differences.any(axis=1)] = 0.0
-    level = 2 * student.sf(statistic, n - 1)
-    return np.asarray(level), float(student.isf(alpha / 2, n - 1) * error.max())
-
-
-def _tukey(differences: Floats, zero: float, ranges: Floats, alpha: float) -> tuple[Floats, float]:
-    n_resamples = len(ranges)
-    ordered = np.sort(ranges)
-    observed = np.abs(differences.mean(axis=1)) - zero
-    level = (1 + n_resamples - np.searchsorted(ordered, observed, side="left")) / (1 + n_resamples)
-    return level, float(ordered[_place(n_resamples, alpha)])

@@ -1,0 +1,125 @@
+"""Significance tests of systems against baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from ..errors import MultiAspectError, choices
+from ._frames import check_between, matrix
+from ._significance import corrector, paired_test
+
+__all__ = ["compare_with_baseline"]
+
+
+def compare_with_baseline(
+    perquery: pd.DataFrame,
+    baseline: str | Sequence[str],
+    test: str = "t",
+    *,
+    alpha: float = 0.05,
+    correction: str | None = "holm",
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Test which systems differ significantly from one or several baselines.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
+        ``pt.Experiment(perquery=True)`` return.
+    baseline : str or sequence of str
+        The names of the baselines.
+    test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
+        The paired two-sided test of means over topics; see `discriminative_power`. 'tukey' compares all
+        systems with each other, and therefore corrects for all pairs.
+    alpha : float in (0, 1), default 0.05
+        The significance level.
+    correction : str or None, default 'holm'
+        Correction for multiple testing, a `method` of ``statsmodels.stats.multitest.multipletests``, or None.
+        The comparisons of one measure, with all baselines, form a family. Not used by 'tukey', unless one other
+        than 'holm' is given, which is an error.
+    n_resamples : int, default 10_000
+        Number of resamples, at least 1 / alpha. Not used by the test 't'.
+    seed : int, default 0
+        Random seed. The same seed gives the same result, regardless of the order of rows.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, baseline and other system, in the order of the frame: ``measure``, ``baseline``,
+        ``name``; ``difference``, the mean of the system minus the mean of the baseline, in the units of the
+        measure; ``asl``, the achieved significance level; ``p``, the same after the correction; ``significant``,
+        whether p is below alpha.
+
+    Raises
+    ------
+    MultiAspectError
+        If a baseline is not a system of the frame or is given twice, systems have different topics, or a parameter
+        is out of range.
+
+    Notes
+    -----
+    The tests compare arithmetic means of the per-query values: for GMAP, means of ln AP, for HMAP, of 1/AP.
+    A comparison of two baselines is tested once and listed for each of them.
+
+    References
+    ----------
+    Smucker, Allan, Carterette: A Comparison of Statistical Significance Tests for Information Retrieval
+    Evaluation. CIKM 2007.
+    Fuhr: Some Common Mistakes in IR Evaluation, and How They Can Be Avoided. SIGIR Forum 51 (2017).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> scores = {"a": [0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.8, 0.7, 0.8, 0.7], "c": [0.1, 0.2, 0.1, 0.2, 0.0]}
+    >>> perquery = pd.DataFrame(
+    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
+    ...     columns=["name", "qid", "measure", "value"],
+    ... )
+    >>> compare_with_baseline(perquery, "a").round(4)
+      measure baseline name  difference     asl       p  significant
+    0      AP        a    b        0.00  1.0000  1.0000        False
+    1      AP        a    c       -0.62  0.0001  0.0002         True
+    """
+    alpha = check_between("alpha", alpha)
+    correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
+    values, names, _, measures = matrix(perquery)
+    baselines = _baselines(baseline, names)
+    levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
+    pairs = [
+        (one, other)
+        for one, other in combinations(range(len(names)), 2)
+        if names[one] in baselines or names[other] in baselines
+    ]
+    first, second = np.array(pairs, dtype=np.intp).T
+    place = {pair: row for row, pair in enumerate(pairs)}
+    index = {name: row for row, name in enumerate(names)}
+    rows = []
+    for number, measure in enumerate(measures):
+        differences, asl, _ = levels(number, first, second)
+        means, p = differences.mean(axis=1), correct(asl)
+        for against in baselines:
+            for name in perquery["name"].unique():
+                if name == against:
+                    continue
+                one, other = sorted((index[name], index[against]))
+                row = place[one, other]
+                sign = 1.0 if one == index[name] else -1.0
+                rows.append((measure, against, name, sign * means[row] + 0.0, asl[row], p[row], p[row] < alpha))
+    return pd.DataFrame(rows, columns=["measure", "baseline", "name", "difference", "asl", "p", "significant"])
+
+
+def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
+    """Return the baselines as a list, after checking that they are systems."""
+    given: list[str] = [baseline] if isinstance(baseline, str) else list(baseline)
+    unknown = [name for name in given if name not in names]
+    if unknown or not given:
+        raise MultiAspectError(f"baseline: expected names of systems ({choices(names)}), got {choices(unknown)}")
+    if len(set(given)) < len(given):
+        raise MultiAspectError(f"baseline: expected each baseline once, got {choices(given)}")
+    return given
