@@ -12,7 +12,7 @@ from .base import Base
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Adapter", "adapts", "as_base"]
+__all__ = ["Adapter", "adapts", "as_base", "is_adapted"]
 
 #: By class, as different measures can have the same name.
 _ADAPTERS: dict[Any, type[Adapter]] = {}
@@ -82,6 +82,11 @@ def as_base(measure: Measure | Base) -> Base:
     rel = measure.params.get("rel")
     is_plain = not measure.params.get("judged_only") and (rel is None or rel >= 1)
     return _ADAPTERS.get(type(measure), Delegated)(measure) if is_plain else Delegated(measure)
+
+
+def is_adapted(measure: object) -> bool:
+    """Whether a measure of ir-measures has an adapter, so that its properties are known."""
+    return type(measure) in _ADAPTERS
 
 
 def adapted_names() -> list[str]:

@@ -1,0 +1,54 @@
+"""Confidence intervals of means."""
+
+from __future__ import annotations
+
+import math
+
+from .._typing import Floats
+
+__all__ = ["half_width", "mean_interval"]
+
+
+def half_width(values: Floats, confidence: float) -> float:
+    """Return half the width of Student's t interval of the mean.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        At least two values.
+    confidence : float in (0, 1)
+        The confidence level.
+
+    Returns
+    -------
+    float
+        The t quantile of n − 1 degrees of freedom times the standard error of the mean; 0 if all values are equal.
+    """
+    from scipy.special import stdtrit
+
+    if values.max() == values.min():  # their deviations from the mean could be rounding errors
+        return 0.0
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    return float(stdtrit(len(values) - 1, (1 + confidence) / 2) * error)
+
+
+def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]) -> tuple[float, float]:
+    """Return Student's t interval of the mean, cut off at the limits of the values.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        At least two values.
+    confidence : float in (0, 1)
+        The confidence level.
+    limits : tuple of float
+        Minimum and maximum possible value; extended to the values themselves if these are outside.
+
+    Returns
+    -------
+    low, high : float
+        The ends of the interval.
+    """
+    mean, half = float(values.mean()), half_width(values, confidence)
+    low, high = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
+    return max(mean - half, low), min(mean + half, high)

@@ -1,0 +1,143 @@
+"""Intervals of aggregates: `aggregate(ci=…)`."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures.measures import MeanAgg
+from scipy import stats
+
+import pt_multiaspect as ma
+
+
+def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
+    rows = [(name, f"q{n}", measure, value) for name, given in values.items() for n, value in enumerate(given)]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+VALUES = [0.2, 0.4, 0.1, 0.35, 0.3]
+
+
+def test_equals_scipy() -> None:
+    table = ma.aggregate(long({"a": VALUES, "b": VALUES[:3]}), ci=0.95)
+    assert list(table.columns) == ["name", "AP", "AP 95% low", "AP 95% high"]
+    for row, values in enumerate((VALUES, VALUES[:3])):
+        low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
+        assert table.loc[row].tolist()[1:] == pytest.approx([np.mean(values), max(low, 0), high])
+    plain = ma.aggregate(long({"a": VALUES, "b": VALUES[:3]}))
+    pd.testing.assert_frame_equal(table[["name", "AP"]], plain)
+
+
+def test_coverage_is_that_of_the_level() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.beta(2, 3, (2000, 10))  # 2000 experiments of ten topics
+    table = ma.aggregate(long({str(row): values.tolist() for row, values in enumerate(drawn)}), ci=0.9)
+    covered = (table["AP 90% low"] <= 0.4) & (table["AP 90% high"] >= 0.4)
+    assert covered.mean() == pytest.approx(0.9, abs=0.02)
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "CAM@10", "P@5"])
+def test_intervals_stay_within_the_range(measure) -> None:
+    table = ma.aggregate(long({"a": [1, 1, 0.9], "b": [0, 0, 0.1]}, measure), ci=0.95)
+    assert table[f"{measure} 95% high"][0] == 1
+    assert table[f"{measure} 95% low"][1] == 0
+
+
+def test_values_outside_the_range_are_not_cut_off() -> None:
+    """Per cent: a cut at 1 would put the interval beside the mean."""
+    percent = ma.aggregate(long({"a": [100 * value for value in VALUES]}), ci=0.9).iloc[0].tolist()[1:]
+    low, high = stats.t.interval(0.9, 4, 100 * np.mean(VALUES), 100 * stats.sem(VALUES))
+    assert percent == pytest.approx([100 * np.mean(VALUES), low, high])
+
+
+def test_measures_without_a_known_range_are_not_cut_off() -> None:
+    table = ma.aggregate(long({"a": [0.0, 5.0]}, "my own"), ci=0.95)
+    assert table["my own 95% low"][0] < 0
+
+
+def test_geometric_and_harmonic_means_are_transformed_back() -> None:
+    ap = [0.2, 0.4, 0.1, 0.35, 0.3]
+    logs, inverses = [math.log(value) for value in ap], [1 / value for value in ap]
+    frame = pd.concat([long({"a": logs}, "GMAP"), long({"a": inverses}, "HMAP")])
+    row = ma.aggregate(frame, ci=0.9).iloc[0]
+    low, high = stats.t.interval(0.9, 4, np.mean(logs), stats.sem(logs))
+    assert row["GMAP":"GMAP 90% high"].tolist() == pytest.approx(
+        [statistics.geometric_mean(ap), math.exp(low), math.exp(high)]
+    )
+    low, high = stats.t.interval(0.9, 4, np.mean(inverses), stats.sem(inverses))
+    assert row["HMAP":"HMAP 90% high"].tolist() == pytest.approx([statistics.harmonic_mean(ap), 1 / high, 1 / low])
+
+
+def test_the_harmonic_interval_is_positive() -> None:
+    """The mean of 1/AP minus its half width is negative here, and its inverse would be, too."""
+    row = ma.aggregate(long({"a": [1.0, 1e5]}, "HMAP"), ci=0.95).iloc[0]
+    assert 0 < row["HMAP 95% low"] < row["HMAP"] < row["HMAP 95% high"] == 1
+
+
+def test_sums_have_intervals_of_sums() -> None:
+    row = ma.aggregate(long({"a": [3.0, 5.0, 10.0]}, "NumRet"), ci=0.95).iloc[0]
+    low, high = stats.t.interval(0.95, 2, 6, stats.sem([3, 5, 10]))
+    assert row.tolist()[1:] == pytest.approx([18, 3 * low, 3 * high])
+
+
+def test_labels_and_records() -> None:
+    qrels = {f"q{n}": {"d1": 1, "d2": 0} for n in range(3)}
+    run = {"q0": {"d1": 1.0}, "q1": {"d1": 1.0, "d2": 2.0}, "q2": {"d2": 1.0}}
+    perquery = ma.evaluate({"r": run}, qrels, {"geometric": ma.GMAP, "AP": "AP"}, progress=False)
+    table = ma.aggregate(perquery, ci=0.95)
+    assert table["geometric 95% high"][0] <= 1
+    assert table["geometric 95% low"][0] <= table["geometric"][0] <= table["geometric 95% high"][0]
+    assert ma.aggregate(perquery, ci=0.995).columns[2] == "geometric 99.5% low"
+
+
+def test_equal_values_have_width_0() -> None:
+    row = ma.aggregate(long({"a": [0.1] * 3}), ci=0.95).iloc[0]
+    assert row.tolist()[1:] == pytest.approx([0.1] * 3)
+    assert row["AP 95% low"] == row["AP 95% high"]
+
+
+class Median(MeanAgg):
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def add(self, value: float) -> None:
+        self.values.append(value)
+
+    def result(self) -> float:
+        return statistics.median(self.values)
+
+
+class Middle(type(ir_measures.AP)):
+    def aggregator(self) -> Median:
+        return Median()
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        (long({"a": [0.5], "b": [0.5, 1.0]}), {}, "no interval for AP of a: expected at least two topics, got 1"),
+        (long({"a": [0.5, math.nan]}), {}, "no interval for AP of a: expected finite values"),
+        (long({"a": [0.5, math.inf]}), {}, "expected finite values"),
+        (
+            pd.concat([long({"a": VALUES})] * 2),
+            {},
+            r"one value of AP for a on topic q0, got several \(5 such rows in all\)",
+        ),
+        (long({"a": VALUES}), {"ci": 95}, "ci: expected a number above 0 and below 1, got 95"),
+        (long({"a": VALUES}), {"ci": True}, "ci: expected a number"),
+        (long({"a": VALUES}), {"measures": {"AP": Middle()}}, "not a function of the mean over topics"),
+        (
+            pd.concat([long({"a": VALUES}), long({"a": VALUES}, "AP 95% low")]),
+            {},
+            "the label AP 95% low of a measure is the name of a column of intervals",
+        ),
+    ],
+)
+def test_bad_input(frame, options, message) -> None:
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ma.aggregate(frame, **{"ci": 0.95, **options})
