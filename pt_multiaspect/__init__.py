@@ -60,6 +60,7 @@ from .measures import (
 from .measures import parameters as params
 from .orders import DistanceOrder, Order, register_distance
 from .readability import with_readability
+from .tables import cite
 
 if TYPE_CHECKING:
     from .model_selection.boosters import lightgbm_metric, xgboost_metric
@@ -114,6 +115,7 @@ __all__ = [
     "aggregate",
     "aggregate_labels",
     "analysis",
+    "cite",
     "crp_curve",
     "datasets",
     "describe",

@@ -44,6 +44,7 @@ class _PreferenceCompat(TermMeasure):
     #: One sign per term: 1 for documents of positive weight, -1 for documents of negative weight.
     SIGNS: ClassVar[tuple[int, ...]]
     CITATION = "Clarke et al. 2021 (compatibility)"
+    SOURCES = ("clarke2021",)
     SUPPORTED_PARAMS = {
         "order": Param(
             parse_order,

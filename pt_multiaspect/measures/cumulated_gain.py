@@ -41,6 +41,7 @@ class _CG(LinearMeasure):
     PRETTY_NAME = "Cumulated gain"
     SHORT_DESC = "The sum of the gains of the retrieved documents."
     CITATION = "Järvelin and Kekäläinen 2002"
+    SOURCES = ("jarvelin2002",)
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
@@ -78,6 +79,7 @@ class _DCG(LinearMeasure):
     PRETTY_NAME = "Discounted cumulated gain"
     SHORT_DESC = "The sum of the gains of the retrieved documents, discounted by rank."
     CITATION = "Järvelin and Kekäläinen 2002"
+    SOURCES = ("jarvelin2002",)
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS = {
         "dcg": Param(choice("dcg", "log2", "exp-log2", "jarvelin"), "log2", "gain and discount"),

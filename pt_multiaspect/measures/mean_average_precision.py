@@ -77,6 +77,7 @@ class _GMAP(_AveragePrecision):
     PRETTY_NAME = "Geometric mean average precision"
     SHORT_DESC = "ln max(AP, 1e-5) per query; aggregated, the geometric mean of AP."
     CITATION = "Robertson 2006"
+    SOURCES = ("robertson2006",)
     RANGE = (math.log(_FLOOR), 0.0)
     DEFAULT = math.log(_FLOOR)
 
@@ -116,6 +117,7 @@ class _HMAP(_AveragePrecision):
     PRETTY_NAME = "Harmonic mean average precision"
     SHORT_DESC = "1 / max(AP, 1e-5) per query (lower is better); aggregated, the harmonic mean of AP."
     CITATION = "by analogy with GMAP"
+    SOURCES = ("robertson2006",)
     RANGE = (1.0, 1.0 / _FLOOR)
     LOWER_IS_BETTER = True
     DEFAULT = 1.0 / _FLOOR

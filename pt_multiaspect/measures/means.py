@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -217,6 +218,7 @@ class _CAM(AspectMean):
     PRETTY_NAME = "Convex aggregating measure"
     SHORT_DESC = "The weighted arithmetic mean of a measure over the aspects."
     CITATION = "Lioma et al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5"
+    SOURCES = ("lioma2017", "maistro2021")
     SUPPORTED_PARAMS = {
         **{name: param for name, param in AspectMean.SUPPORTED_PARAMS.items() if name != "cutoff"},
         "normalized": Param(boolean("normalized"), False, "divide by the maximum attainable value"),
@@ -302,6 +304,7 @@ class _MM(AspectMean):
     PRETTY_NAME = "Multidimensional measure"
     SHORT_DESC = "The weighted harmonic mean of a measure over the aspects."
     CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
+    SOURCES: ClassVar[tuple[str, ...]] = ("palotti2018", "maistro2021")
 
     NONNEGATIVE = "harmonic"
 
@@ -339,6 +342,7 @@ class _WHAM(_MM):
     PRETTY_NAME = "Weighted harmonic mean aggregating measure"
     SHORT_DESC = "The weighted harmonic mean of a measure over exactly two aspects."
     CITATION = "Lioma et al. 2017, Eq. 13"
+    SOURCES = ("lioma2017",)
 
     def _check_names(self, names: Sequence[str]) -> None:
         if len(names) != 2:
@@ -378,6 +382,7 @@ class _GAM(AspectMean):
     PRETTY_NAME = "Geometric aggregating measure"
     SHORT_DESC = "The weighted geometric mean of a measure over the aspects."
     CITATION = "after Lioma et al. 2017, §5.3"
+    SOURCES = ("lioma2017",)
 
     NONNEGATIVE = "geometric"
 

@@ -52,6 +52,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     SHORT_DESC: ClassVar[str]
     #: The publication that defines the measure.
     CITATION: ClassVar[str] = ""
+    #: What `cite` returns: keys of ``data/references.bib``, or BibTeX entries.
+    SOURCES: ClassVar[tuple[str, ...]] = ()
     #: Minimum and maximum value.
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
     #: Whether lower is better; `pt.GridSearch` and highlighting assume that higher is better.

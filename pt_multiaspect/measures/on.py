@@ -50,6 +50,7 @@ class _On(BasedMeasure):
     PRETTY_NAME = "Measure on one aspect"
     SHORT_DESC = "A single-aspect measure, evaluated on one aspect."
     CITATION = "ir-measures, on one label column"
+    SOURCES = ("macavaney2022",)
     SUPPORTED_PARAMS = {
         "aspect": Param(aspect_name, "relevance", "which aspect"),
         "base": base_param("the measure"),

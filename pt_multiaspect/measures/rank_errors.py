@@ -143,6 +143,7 @@ class _NLRE(_RankErrors):
     PRETTY_NAME = "Normalised local rank error"
     SHORT_DESC = "Penalises adjacent documents in the wrong order; errors are multiplied at each rank."
     CITATION = "Lioma et al. 2017, Eq. 4-6"
+    SOURCES = ("lioma2017",)
 
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
         return rank_errors.nlre(hits, epsilons, constants)
@@ -178,6 +179,7 @@ class _NGRE(_RankErrors):
     PRETTY_NAME = "Normalised global rank error"
     SHORT_DESC = "Penalises adjacent documents in the wrong order; sums per aspect are multiplied."
     CITATION = "Lioma et al. 2017, Eq. 7-9"
+    SOURCES = ("lioma2017",)
 
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
         return rank_errors.ngre(hits, epsilons, constants)

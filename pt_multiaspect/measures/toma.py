@@ -153,6 +153,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     PRETTY_NAME = "Total order multi-aspect evaluation"
     SHORT_DESC = "A measure on classes of label tuples, ordered by their distance from the best tuple."
     CITATION = "Maistro et al. 2021, §3"
+    SOURCES = ("maistro2021",)
     SUPPORTED_PARAMS = {
         "base": base_param("the measure evaluated on the classes"),
         "distance": Param(

@@ -82,6 +82,7 @@ class _uRBP(JointMeasure):
     PRETTY_NAME = "Understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision of the documents that are positive on every aspect."
     CITATION = "Zuccon 2016, §4"
+    SOURCES = ("zuccon2016", "moffat2008")
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:
@@ -135,6 +136,7 @@ class _uRBPgr(_Product):
     PRETTY_NAME = "Graded understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision with the product of the aspects' probabilities as gain."
     CITATION = "Zuccon 2016, §4"
+    SOURCES = ("zuccon2016", "moffat2008")
     SUPPORTED_PARAMS = {"p": _PERSISTENCE, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:
@@ -186,6 +188,7 @@ class _unDCG(_Product):
     PRETTY_NAME = "Understandability-biased nDCG"
     SHORT_DESC = "nDCG with a gain from the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"
+    SOURCES = ("zuccon2016", "jarvelin2002")
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:
@@ -238,6 +241,7 @@ class _uERR(_Product):
     PRETTY_NAME = "Understandability-biased ERR"
     SHORT_DESC = "Expected reciprocal rank with the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"
+    SOURCES = ("zuccon2016", "chapelle2009")
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def base(self) -> Base:

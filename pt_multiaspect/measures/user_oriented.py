@@ -75,6 +75,7 @@ class _CoverageRatio(_WithKnown):
     PRETTY_NAME = "Coverage ratio"
     SHORT_DESC = "The fraction of the known relevant documents that is retrieved."
     CITATION = _KORFHAGE
+    SOURCES = ("korfhage1997",)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         wanted = self.relevant(target) & self._known(ranking)
@@ -111,6 +112,7 @@ class _NoveltyRatio(_WithKnown):
     PRETTY_NAME = "Novelty ratio"
     SHORT_DESC = "The fraction of the relevant documents retrieved that is unknown to the user."
     CITATION = _KORFHAGE
+    SOURCES = ("korfhage1997",)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         relevant = self.relevant(target)
@@ -152,6 +154,7 @@ class _RelativeRecall(LinearMeasure):
     PRETTY_NAME = "Relative recall"
     SHORT_DESC = "Relevant documents retrieved / relevant documents expected."
     CITATION = _KORFHAGE
+    SOURCES = ("korfhage1997",)
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
 
@@ -190,6 +193,7 @@ class _RecallEffort(SingleAspectMeasure):
     PRETTY_NAME = "Recall effort"
     SHORT_DESC = "Relevant documents expected / documents examined until that many are found."
     CITATION = _KORFHAGE
+    SOURCES = ("korfhage1997",)
     SUPPORTED_PARAMS = {"expected": _EXPECTED, "rel": REL, "cutoff": CUTOFF}
 
     BINARY = True
@@ -225,6 +229,7 @@ class _Satisfaction(SingleAspectMeasure):
     PRETTY_NAME = "Satisfaction"
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
     CITATION = _KORFHAGE
+    SOURCES = ("korfhage1997",)
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
 
     BINARY = True

@@ -1,0 +1,130 @@
+"""BibTeX entries of measures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+import ir_measures
+import pandas as pd
+from ir_measures.measures import registry
+
+from ..errors import MultiAspectError, choices, warn_once
+from ..integration.labels import recorded
+from ..integration.parsing import parse_all
+
+__all__ = ["cite", "references"]
+
+#: The software that computes the measures.
+_SOFTWARE = "ptmultiaspect"
+_IR_MEASURES = "macavaney2022"
+
+#: The sources of ir-measures' measures, as its documentation gives them, by name. All others cite ir-measures only.
+_SOURCES = {
+    "AP": "harman1992",
+    "BPM": "zhang2017",
+    "Bpref": "buckley2004",
+    "Compat": "clarke2021",
+    "ERR": "chapelle2009",
+    "INST": "bailey2015",
+    "P": "vanrijsbergen1979",
+    "RBP": "moffat2008",
+    "RR": "kantor2000",
+    "infAP": "yilmaz2006",
+    "nDCG": "jarvelin2002",
+}
+
+
+def cite(
+    measures: ir_measures.Measure
+    | str
+    | Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | pd.DataFrame,
+) -> str:
+    """Return BibTeX entries for measures, their bases and the software that computes them.
+
+    Parameters
+    ----------
+    measures : measure, str, sequence of these, mapping or DataFrame
+        Measures in any form that `evaluate` accepts, or its result.
+
+    Returns
+    -------
+    str
+        BibTeX entries, each once, in the order of the measures; this package last.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure cannot be parsed, or states a source that is neither a known key nor a BibTeX entry.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If no source is known for a measure. Measures of your own state theirs in ``SOURCES``.
+
+    Notes
+    -----
+    The entries contain non-ASCII letters as TeX accents, for BibTeX and Biber.
+
+    Examples
+    --------
+    >>> import re
+    >>> from pt_multiaspect import CAM, cite
+    >>> entries = cite([CAM(base="AP"), "map"])
+    >>> re.findall("@.*{(.*),", entries)
+    ['lioma2017', 'maistro2021', 'harman1992', 'macavaney2022', 'ptmultiaspect']
+    >>> print(entries[:106])
+    @inproceedings{lioma2017,
+      author    = {Lioma, Christina and Simonsen, Jakob Grue and Larsen, Birger},
+    """
+    given = recorded(measures) if isinstance(measures, pd.DataFrame) else parse_all(measures)
+    sources: dict[str, None] = {}
+    for label, measure in given.items():
+        keys = [] if measure is None else list(_sources(measure))
+        if not keys:
+            warn_once(
+                f"no source is known for the measure {label}, which is not cited. If it is your own, state "
+                "SOURCES in its class, a tuple of BibTeX entries"
+            )
+        sources.update(dict.fromkeys(keys))
+    entries = [_entry(source) for source in [*sources, _SOFTWARE]]
+    return "\n\n".join(entries) + "\n"
+
+
+def _sources(measure: ir_measures.Measure) -> Iterator[str]:
+    """Yield the sources of a measure and of its bases."""
+    if hasattr(measure, "SOURCES"):
+        yield from measure.SOURCES
+    elif type(registry.get(measure.NAME)) is type(measure):
+        if measure.NAME in _SOURCES:
+            yield _SOURCES[measure.NAME]
+        yield _IR_MEASURES
+    if hasattr(measure, "bases"):
+        for base in measure.bases.each():
+            yield from _sources(getattr(base, "measure", base))
+
+
+def _entry(source: str) -> str:
+    if source.lstrip().startswith("@"):
+        return source.strip()
+    known = references()
+    if source not in known:
+        raise MultiAspectError(f"SOURCES: expected BibTeX entries, or keys among {choices(known)}, got {source!r}")
+    return known[source]
+
+
+@cache
+def references() -> Mapping[str, str]:
+    """Return the BibTeX entries of the package, by key.
+
+    Returns
+    -------
+    mapping of str to str
+        The entries as text.
+    """
+    text = (files("pt_multiaspect") / "data" / "references.bib").read_text(encoding="utf-8")
+    return {re.match(r"@\w+{(.*),", entry)[1]: entry for entry in text.strip().split("\n\n")}  # type: ignore[index]
