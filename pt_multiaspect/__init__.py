@@ -65,6 +65,7 @@ from .tables import cite
 if TYPE_CHECKING:
     from .model_selection.boosters import lightgbm_metric, xgboost_metric
     from .model_selection.labels import aggregate_labels
+    from .model_selection.levels import lightgbm_params
     from .model_selection.ranker import AspectRanker
     from .model_selection.scorer import ranking_scorer
 
@@ -123,6 +124,7 @@ __all__ = [
     "forms",
     "integration",
     "lightgbm_metric",
+    "lightgbm_params",
     "nCRP",
     "orders",
     "params",

@@ -720,7 +720,13 @@ def test_parameters_of_the_target_are_parameters() -> None:
     assert params["target__distance"] == "manhattan"
     assert params["target__weights"] is None
     assert params["estimator__alpha"] == 2
-    assert set(ranker.get_params(deep=False)) == {"estimator", "target", "qid_column", "missing"}
+    assert set(ranker.get_params(deep=False)) == {
+        "estimator",
+        "target",
+        "qid_column",
+        "missing",
+        "query_weights",
+    }
     assert not any(name.startswith("target__") for name in AspectRanker(Ridge(), "relevance").get_params())
 
 

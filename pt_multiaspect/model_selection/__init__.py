@@ -12,11 +12,12 @@ _HOMES = {
     "AspectRanker": "ranker",
     "aggregate_labels": "labels",
     "lightgbm_metric": "boosters",
+    "lightgbm_params": "levels",
     "ranking_scorer": "scorer",
     "xgboost_metric": "boosters",
 }
 
-__all__ = ["AspectRanker", "aggregate_labels", "lightgbm_metric", "ranking_scorer", "xgboost_metric"]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,20 @@ from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.pipeline import Pipeline
 
+from .._typing import Floats
 from ..errors import MultiAspectError, choices, warn_once
+from ..kernels.forms import Log2
+from ..kernels.hits import descending, positions, sums
+from ..measures import Measure
+
+#: Maximum label for the default gains 2^label - 1 of LightGBM and XGBoost.
+_LARGEST_DEFAULT_LABEL = 30
+
+#: LightGBM's ``label_gain`` has one entry per integer up to the maximum label; this limits its length.
+_LARGEST_KEPT_LABEL = 10_000
+
+#: LightGBM's default of ``lambdarank_truncation_level``.
+_TRUNCATION_LEVEL = 30
 
 #: With fewer queries, a feature may distinguish them by chance.
 _FEWEST_QUERIES = 10
@@ -80,3 +93,84 @@ def weight_per_query(weights: NDArray[Any], codes: NDArray[np.intp]) -> NDArray[
             f"it varies in {len(varying)} rows"
         )
     return weights[begins]
+
+
+def labels_for(
+    estimator: Any, targets: list[Floats], measure: Measure, *, weighted: bool = False
+) -> list[NDArray[Any]]:
+    """Return the targets in the form a ranker or regressor expects, after setting its gains accordingly.
+
+    If `weighted`, the target itself is the gain, also where it is a grade.
+    """
+    kind = family_of(estimator)
+    if kind is None:
+        return list(targets)
+    target = np.concatenate(targets)
+    largest = target.max(initial=0.0)
+    whole = bool((target == np.floor(target)).all())
+    if whole and largest <= _LARGEST_DEFAULT_LABEL and measure.GAIN_IS_GRADE and not weighted:
+        return [each.astype(np.int64) for each in targets]
+    gain = np.unique(np.append(target, 0.0))
+    if kind == "xgboost":
+        if estimator.get_params().get("ndcg_exp_gain") is None:
+            estimator.set_params(ndcg_exp_gain=False)
+        if whole or not estimator.get_params()["ndcg_exp_gain"]:
+            return list(targets)
+        return [np.searchsorted(gain, each) for each in targets]
+    is_label = whole and largest <= _LARGEST_KEPT_LABEL
+    if is_label:
+        gain = np.arange(int(largest) + 1, dtype=np.float64)
+    if estimator.get_params().get("label_gain") is None:
+        estimator.set_params(label_gain=gain.tolist())
+    elif weighted:
+        raise MultiAspectError(
+            f"label_gain: query_weights=True requires the gains that {measure} sums; leave label_gain unset"
+        )
+    elif not is_label and not measure.GAIN_IS_GRADE:
+        raise MultiAspectError(
+            f"label_gain: LightGBM receives codes for the fractional labels of {measure}, whose gains "
+            "label_gain would replace; leave it unset"
+        )
+    return [np.searchsorted(gain, each).astype(np.int64) for each in targets]
+
+
+def lambdarank_weights(estimator: Any, gain: Floats, codes: NDArray[np.intp], cutoff: int | None) -> Floats:
+    """Return a weight per row that cancels lambdarank's normalisation of each query, with a mean of 1 over queries.
+
+    LightGBM divides the gradients of a query by its ideal DCG at the truncation level.
+
+    Parameters
+    ----------
+    estimator : LGBMRanker
+        Its normalisation is disabled, and its truncation level is set.
+    gain : ndarray of float, shape (n_rows,)
+        The gain of each row.
+    codes : ndarray of int, shape (n_rows,)
+        The query of each row, non-decreasing.
+    cutoff : int or None
+        The last rank that counts.
+    """
+    if family_of(estimator) != "lightgbm" or estimator.get_params().get("objective") not in (None, "lambdarank"):
+        raise MultiAspectError(
+            "query_weights=True: expected LightGBM's LGBMRanker with the objective lambdarank, got "
+            f"{type(estimator).__name__}; use query_weights=False"
+        )
+    given = estimator.get_params()
+    if given.get("lambdarank_norm"):
+        raise MultiAspectError("query_weights=True requires lambdarank_norm=False, got True; leave it unset")
+    needed = int(np.bincount(codes).max()) if cutoff is None else cutoff
+    level = given.get("lambdarank_truncation_level")
+    if level is None:
+        level = max(_TRUNCATION_LEVEL, needed)
+    elif level < needed:
+        raise MultiAspectError(
+            f"query_weights=True: expected a lambdarank_truncation_level of at least {needed}, the number of ranks "
+            f"that count, got {level}; leave it unset"
+        )
+    estimator.set_params(lambdarank_norm=False, lambdarank_truncation_level=level)
+    order = descending(codes, gain)
+    rank = positions(codes[order]) + 1
+    discounted = np.where(rank <= level, gain[order] * Log2()(rank), 0.0)
+    ideal = sums(codes[order], discounted, int(codes.max()) + 1)
+    mean = ideal.mean()
+    return (ideal / mean if mean > 0 else np.ones(len(ideal)))[codes]

@@ -21,6 +21,7 @@ from ..errors import MultiAspectError, choices
 from ..integration import parsing
 from ..measures import TOMA, Measure, On
 from ..orders import DistanceOrder, Order
+from .levels import cutoff_of, quantise
 
 __all__ = ["LabelledRows", "aggregate_labels"]
 
@@ -58,7 +59,7 @@ def gains(judgments: Judgments, measure: Measure) -> Floats:
     return gain
 
 
-def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
+def aggregate_labels(qrels: object, measure_or_order: Target, *, levels: int | None = None) -> pd.DataFrame:
     """Aggregate the labels of all aspects into one label per document, for training any ranker.
 
     Parameters
@@ -72,6 +73,12 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
         weights. For uRBP, uRBPgr, unDCG, uERR and NWCS, the gain that they sum. For CAM, its linear form
         Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG@k for nDCG@k, the number of relevant
         documents for R, and 1 for DCG, P and RBP.
+    levels : int, optional
+        Maximum number of different labels, such as 31 for LightGBM and XGBoost in
+        ``pt.ltr.apply_learned_model``. Labels are then integers from 0: the labels themselves if these are
+        whole numbers below `levels`, else the levels of intervals of labels. The intervals minimise the loss
+        of the measure when documents of a level are ranked randomly. Level 0 contains the label 0 only. By
+        default, labels are not reduced.
 
     Returns
     -------
@@ -81,18 +88,22 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
         integers if all are whole numbers. Negative weights of an Order are replaced with 0. ``attrs``
         contains the ``measure`` and whether the label is a ``surrogate``: sorting by it maximises CAM
         if all aspects have the same linear base with the same cutoff, but in general not CAM with other
-        bases, MM, GAM, WHAM or uERR.
+        bases, MM, GAM, WHAM or uERR. With `levels`, ``attrs`` also contains the ``label_gain`` of each level
+        (the mean of its labels), the ``cutoff`` of the measure, and the ``loss``: the fraction of the value of
+        the ranking by label that is lost if documents of a level are ranked in the least favourable order.
 
     Raises
     ------
     MultiAspectError
-        If `measure_or_order` does not define a label, the qrels lack one of its aspects, or a pair is
-        judged twice with different labels.
+        If `measure_or_order` does not define a label, the qrels lack one of its aspects, a pair is
+        judged twice with different labels, or `levels` is less than 2.
 
     Notes
     -----
-    The labels of CAM are fractions. Pass them to LightGBM as codes with a ``label_gain``, and to XGBoost
-    with ``ndcg_exp_gain=False``, as `AspectRanker` does.
+    The labels of CAM are fractions, which LightGBM's rankers do not accept: use `levels`, and create the ranker
+    with the parameters returned by `lightgbm_params`. Levels depend on the qrels: aggregate the qrels of
+    training and validation topics in a single call. XGBoost's rankers accept fractions with
+    ``ndcg_exp_gain=False`` and do not require levels. `AspectRanker` converts labels for each learner.
 
     References
     ----------
@@ -111,11 +122,19 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
       qid docno  label
     0  q1    d1   0.38
     1  q1    d2   0.69
+    >>> few = ma.aggregate_labels(qrels, "CAM", levels=31)
+    >>> few["label"].tolist(), few.attrs["loss"]
+    ([1, 2], 0.0)
     """
     frame = to_pandas(qrels)
     judgments = Judgments.of(qrels if frame is None else frame)
     measure = read_target(measure_or_order)
     labels = gains(judgments, measure)
+    attrs: dict[Any, Any] = {"measure": str(measure), "surrogate": measure.gain_is_surrogate(judgments)}
+    if levels is not None:
+        reduced = quantise(judgments, measure, labels, levels)
+        labels = reduced.codes.astype(np.float64)
+        attrs |= {"label_gain": reduced.gain, "loss": reduced.loss, "cutoff": cutoff_of(measure, judgments)}
     whole = bool((labels == np.floor(labels)).all()) and labels.max(initial=0.0) < 2**53
     result = pd.DataFrame(
         {
@@ -125,7 +144,7 @@ def aggregate_labels(qrels: object, measure_or_order: Target) -> pd.DataFrame:
         },
         index=None if frame is None else frame.index,
     )
-    result.attrs = {"measure": str(measure), "surrogate": measure.gain_is_surrogate(judgments)}
+    result.attrs = attrs
     return result
 
 
