@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import sklearn
 from ir_measures import AP, nDCG
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.neighbors import KNeighborsRegressor
@@ -756,7 +757,6 @@ def test_a_target_and_its_parameters_can_be_set_together() -> None:
     ("target", "params", "message"),
     [
         (TOMA, {"target__nix": 1}, "TOMA has no parameter nix"),
-        (TOMA, {"target__distance": "nix"}, "'nix'"),
         (
             "relevance",
             {"target__distance": 1},
@@ -770,6 +770,55 @@ def test_a_target_and_its_parameters_can_be_set_together() -> None:
 def test_parameters_that_there_are_not(target: Any, params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         AspectRanker(Ridge(), target=target).set_params(**params)
+
+
+def test_values_are_stored_when_set_and_validated_when_fitted() -> None:
+    # As in scikit-learn: raised by set_params, one bad candidate ended a whole search.
+    ranker = AspectRanker(Ridge(), target=MANHATTAN)
+    ranker.set_params(target__distance="nix", estimator__alpha=7)
+    assert ranker.get_params()["target__distance"] == "nix"
+    assert ranker.get_params()["target__axes"] == "gains"
+    assert ranker.estimator.alpha == 7
+    for copied in (ranker, clone(ranker), pickle.loads(pickle.dumps(ranker))):
+        assert "distance='nix'" in repr(copied.target)
+        with pytest.raises(MultiAspectError, match=r"TOMA: .*distance.*'nix'"):
+            copied.fit(X, Y, qid=QID)
+    with pytest.raises(MultiAspectError, match="TOMA has no parameter nix"):
+        ranker.set_params(target__nix=1)
+    ranker.set_params(target__gate="relevance")
+    assert ranker.get_params()["target__distance"] == "nix"
+    ranker.set_params(target__distance="chebyshev")
+    assert ranker.target == MANHATTAN(distance="chebyshev", gate="relevance")
+    assert ranker.fit(X, Y, qid=QID).predict(X).shape == (8,)
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_bad_candidate_fails_alone(data: Data) -> None:
+    grid = {"target__distance": ["manhattan", "nix", "euclidean"]}
+    scorer = ma.ranking_scorer(MANHATTAN, aspects=ASPECTS)
+    search = GridSearchCV(AspectRanker(Ridge(), target=MANHATTAN), grid, scoring=scorer, cv=GroupKFold(2))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(data.X, data.Y, qid=data.qid, groups=data.qid)
+    assert any("'nix'" in str(one.message) for one in caught if one.category is FitFailedWarning)
+    assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [False, True, False]
+    assert search.best_params_["target__distance"] in ("manhattan", "euclidean")
+
+
+def test_strings_as_targets_have_parameters() -> None:
+    ranker = AspectRanker(Ridge(), target="TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 3})@5")
+    assert ranker.get_params()["target__distance"] == "manhattan"
+    assert ranker.get_params()["target__cutoff"] == 5
+    ranker.set_params(target__axes="gains")
+    assert ranker.target == MANHATTAN @ 5
+    assert AspectRanker(Ridge(), target="CAM").set_params(target__weights={"relevance": 2}).target == CAM(
+        weights={"relevance": 2}
+    )
+    # A string that names no measure has no parameters, and fails in fit.
+    invalid = AspectRanker(Ridge(), target="TOMA(distance='nix')")
+    assert not any(name.startswith("target__") for name in invalid.get_params())
+    with pytest.raises(MultiAspectError, match="'nix'"):
+        invalid.fit(X, Y, qid=QID)
 
 
 @pytest.mark.parametrize("target", [TOMA, MANHATTAN @ 5, "relevance", ORDER, CAM(aspects=ASPECTS)], ids=str)

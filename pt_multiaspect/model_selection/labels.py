@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -18,45 +17,11 @@ from ..collection.frames import to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices
-from ..integration import parsing
-from ..measures import TOMA, Measure, On
-from ..orders import DistanceOrder, Order
+from ..measures import Measure
 from .levels import cutoff_of, quantise
+from .targets import Target, gains, read_target
 
 __all__ = ["LabelledRows", "aggregate_labels"]
-
-Target = Measure | Order | DistanceOrder | str
-
-
-def read_target(target: object) -> Measure:
-    """Return the measure that defines a training target given as a measure, its name, an order or an aspect."""
-    parameters = getattr(target, "parameters", None)  # of an order
-    if parameters is not None:
-        return TOMA(**parameters)
-    if isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry:
-        return On(aspect=target)
-    parsed = parsing.parse(target) if isinstance(target, str) else [target]
-    measure = parsed[0]
-    # All measures except those without a gain per document, which only their class tells at this point.
-    gain = getattr(type(measure), "document_gain", Measure.document_gain)
-    if len(parsed) == 1 and gain is not Measure.document_gain:
-        return cast(Measure, measure)
-    raise _no_labels(target)
-
-
-def _no_labels(target: object) -> MultiAspectError:
-    return MultiAspectError(
-        "expected TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, On, the name of an aspect or an Order "
-        f"to aggregate labels, got {target!r}"
-    )
-
-
-def gains(judgments: Judgments, measure: Measure) -> Floats:
-    """Return the gain of each judged document that `measure` sums over the ranks."""
-    gain = measure.document_gain(judgments)
-    if gain is None:
-        raise _no_labels(measure)
-    return gain
 
 
 def aggregate_labels(qrels: object, measure_or_order: Target, *, levels: int | None = None) -> pd.DataFrame:

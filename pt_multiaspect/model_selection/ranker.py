@@ -32,9 +32,10 @@ from .estimators import (
     warn_of_query_columns,
     weight_per_query,
 )
-from .labels import LabelledRows, check_length, find_qid, gains, label_frame, read_target
+from .labels import LabelledRows, check_length, find_qid, label_frame
 from .levels import cutoff_of, label_values
 from .scorer import RankingScorer
+from .targets import gains, nested_params, read_target, with_params
 
 __all__ = ["AspectRanker"]
 
@@ -162,23 +163,21 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the parameters, with ``deep=True`` including those of the estimator and the target."""
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep:
-            names = getattr(self.target, "SUPPORTED_PARAMS", ())
-            params |= {f"target__{name}": self.target[name] for name in names}
+            params |= {f"target__{name}": value for name, value in nested_params(self.target).items()}
         return params
 
     def set_params(self, **params: Any) -> AspectRanker:
-        """Set parameters. Parameters of the target create a new measure and do not modify the given one."""
+        """Set parameters. Parameters of the target create a new measure and do not modify the given one.
+
+        Values are validated by `fit`, so an invalid value fails only its candidate in a search.
+        """
         if "target" in params:
             self.target = params.pop("target")
         inner = {
             name.removeprefix("target__"): value for name, value in params.items() if name.startswith("target__")
         }
         if inner:
-            if not hasattr(self.target, "SUPPORTED_PARAMS"):
-                raise MultiAspectError(
-                    f"target {self.target!r} is not a measure and has no parameters {choices(inner)}"
-                )
-            self.target = self.target(**inner)
+            self.target = with_params(self.target, inner)
         super().set_params(**{name: value for name, value in params.items() if not name.startswith("target__")})
         return self
 

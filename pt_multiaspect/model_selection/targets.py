@@ -1,0 +1,106 @@
+"""Measures, orders and aspects as training targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import ir_measures
+
+from .._typing import Floats
+from ..collection.judgments import Judgments
+from ..errors import MultiAspectError, choices
+from ..integration import parsing
+from ..measures import TOMA, Measure, On
+from ..orders import DistanceOrder, Order
+
+__all__ = ["Target", "gains", "nested_params", "read_target", "with_params"]
+
+Target = Measure | Order | DistanceOrder | str
+
+
+def read_target(target: object) -> Measure:
+    """Return the measure that defines a training target given as a measure, its name, an order or an aspect."""
+    if isinstance(target, Rejected):
+        return target.bind()
+    parameters = getattr(target, "parameters", None)  # of an order
+    if parameters is not None:
+        return TOMA(**parameters)
+    if _is_aspect(target):
+        return On(aspect=target)
+    parsed = parsing.parse(target) if isinstance(target, str) else [target]
+    measure = parsed[0]
+    # All measures except those without a gain per document, which only their class tells at this point.
+    gain = getattr(type(measure), "document_gain", Measure.document_gain)
+    if len(parsed) == 1 and gain is not Measure.document_gain:
+        return cast(Measure, measure)
+    raise _no_labels(target)
+
+
+def _is_aspect(target: object) -> bool:
+    return isinstance(target, str) and target.isidentifier() and target not in ir_measures.measures.registry
+
+
+def _no_labels(target: object) -> MultiAspectError:
+    return MultiAspectError(
+        "expected TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, On, the name of an aspect or an Order "
+        f"to aggregate labels, got {target!r}"
+    )
+
+
+def gains(judgments: Judgments, measure: Measure) -> Floats:
+    """Return the gain of each judged document that `measure` sums over the ranks."""
+    gain = measure.document_gain(judgments)
+    if gain is None:
+        raise _no_labels(measure)
+    return gain
+
+
+class Rejected:
+    """A target with parameters that it does not accept, kept until `fit` raises the error.
+
+    As scikit-learn's own estimators do, `set_params` stores values and `fit` validates them, so that in a search
+    an invalid candidate fails alone.
+    """
+
+    def __init__(self, target: object, params: Mapping[str, Any]) -> None:
+        self.target = target
+        self.params = dict(params)
+
+    def __repr__(self) -> str:
+        return f"{self.target!r} with {', '.join(f'{name}={value!r}' for name, value in self.params.items())}"
+
+    def bind(self) -> Measure:
+        """Return the measure with its parameters, which raises the error."""
+        return read_target(self.target)(**self.params)
+
+
+def nested_params(target: object) -> dict[str, Any]:
+    """Return the parameters of the measure that a target is or names; empty for aspects and orders."""
+    if isinstance(target, Rejected):
+        return nested_params(target.target) | target.params
+    measure: object = target
+    if isinstance(target, str) and not _is_aspect(target):
+        try:
+            measure = read_target(target)
+        except MultiAspectError:
+            return {}  # fit raises the error
+    return {name: cast(Any, measure)[name] for name in getattr(measure, "SUPPORTED_PARAMS", ())}
+
+
+def with_params(target: object, params: Mapping[str, Any]) -> object:
+    """Return a new target with the given parameters of its measure; the given target is not changed."""
+    if isinstance(target, Rejected):
+        params = {**target.params, **params}
+        target = target.target
+    known = nested_params(target)
+    if not known:
+        raise MultiAspectError(f"target {target!r} is not a measure and has no parameters {choices(params)}")
+    measure = read_target(target)
+    unknown = [name for name in params if name not in known]
+    if unknown:
+        raise MultiAspectError(f"{measure.NAME} has no parameter {choices(unknown)}; expected {choices(known)}")
+    try:
+        return measure(**params)
+    except MultiAspectError:
+        return Rejected(target, params)
