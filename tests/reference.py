@@ -7,6 +7,8 @@ no NumPy, no pandas, nothing from ``pt_multiaspect``. Sources are named as
   (ICTIR 2017);
 * "Zuccon": Zuccon, "Understandability Biased Evaluation for Information Retrieval" (ECIR 2016);
 * "Maistro": Maistro et al., "Principled Multi-Aspect Evaluation Measures of Rankings" (CIKM 2021);
+* "Amigó": Amigó, Spina, Carrillo-de-Albornoz, "An Axiomatic Analysis of Diversity Evaluation Metrics"
+  (SIGIR 2018);
 * "trec_eval": the C source of the measure of that name; "gdeval": gdeval.pl of the TREC Web track;
 * "MEASURES §n": the project's own specification of conventions and edge cases.
 
@@ -922,3 +924,31 @@ def largest_rank_error(
     if same_order:
         return max(error([order] * len(constants), constants) for order in permutations)
     return max(error(orders, constants) for orders in itertools.product(permutations, repeat=len(constants)))
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Redundancy and effort: RBU
+# -----------------------------------------------------------------------------------------------------------
+
+
+def rbu(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    p: float = 0.99,
+    effort: float = 0.05,
+    weights: Mapping[str, Number] | None = None,
+    cutoff: int | None = None,
+) -> float:
+    """RBU (Amigó; MEASURES §10): what a document adds on each aspect, less the effort, rank by rank."""
+    share = proportions(list(aspects), weights)
+    unsatisfied = dict.fromkeys(aspects, 1.0)
+    total = 0.0
+    for i, doc in enumerate(first(ranking(run), cutoff), start=1):
+        added = 0.0
+        for name, aspect in aspects.items():
+            chance = exponential_gain(gain_of(aspect, label_of(judgments, doc, name)), aspect.gains[-1])
+            added += share[name] * chance * unsatisfied[name]
+            unsatisfied[name] *= 1 - chance
+        total += (1 - p) * p ** (i - 1) * (added - effort)
+    return total

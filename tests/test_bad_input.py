@@ -26,6 +26,7 @@ from pt_multiaspect import (
     NGRE,
     NLRE,
     NWCS,
+    RBU,
     TOMA,
     WHAM,
     Aspect,
@@ -442,7 +443,9 @@ def test_wrong_measure() -> None:
     refusal(lambda: parsing.parse(3), "expected a measure or a string", "got 3 (int)")  # type: ignore[arg-type]
 
 
-WEIGHTED = [(CAM, "CAM"), (MM, "MM"), (GAM, "GAM"), (WHAM, "WHAM"), (TOMA, "TOMA"), (NWCS, "NWCS")]
+WEIGHTED = [
+    (CAM, "CAM"), (MM, "MM"), (GAM, "GAM"), (WHAM, "WHAM"), (TOMA, "TOMA"), (NWCS, "NWCS"), (RBU, "RBU"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("measure", "name"), WEIGHTED)

@@ -10,7 +10,7 @@ import pickle
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference as ref
+from comparison import Reference, Values, compare, evaluate
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from strategies import (
@@ -63,12 +64,6 @@ pytestmark = [
 ]
 
 inferred = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-
-Values = dict[tuple[Measure, str], float]
-
-
-def evaluate(some: Sequence[Measure], qrels: Any, run: Any) -> Values:
-    return {(metric.measure, metric.query_id): metric.value for metric in ir_measures.iter_calc(some, qrels, run)}
 
 
 def value_by_query(measure: Measure, qrels: Any, run: Any) -> dict[str, float]:
@@ -689,14 +684,6 @@ REFERENCE_BASES: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def compare(cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]], collection: Collection) -> None:
-    values = evaluate(list(cases), collection.qrels, collection.run)
-    assert len(values) == len(cases) * len(collection.labels)
-    for (measure, qid), value in values.items():
-        wanted = cases[measure](collection.run.get(qid, {}), collection.labels[qid])
-        assert value == pytest.approx(wanted, abs=1e-9, rel=0), (measure, qid)
-
-
 Drawn = tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]]
 
 
@@ -706,7 +693,7 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
-    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {}
+    cases: dict[Measure, Reference] = {}
     pairs = [(CAM, ref.cam), (MM, ref.mm), (GAM, ref.gam), *([(WHAM, ref.wham)] if len(ours) == 2 else [])]
     for text, base, params in data.draw(st.lists(st.sampled_from(REFERENCE_BASES), min_size=4, max_size=6)):
         for measure, function in pairs:
@@ -736,7 +723,7 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
 def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
-    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {}
+    cases: dict[Measure, Reference] = {}
     for _ in range(3):
         parameters = {
             "distance": data.draw(st.sampled_from(DISTANCES[:6])),
@@ -767,7 +754,7 @@ def test_gain_family_against_the_reference(drawn: Drawn, cutoff: int | None, dat
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
     p, s = data.draw(st.sampled_from([0, 0.5, 0.8, 0.95])), data.draw(st.sampled_from([0.3, 1, 3]))
-    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {
+    cases: dict[Measure, Reference] = {
         uRBP(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(run, judged, theirs, p, cutoff),
         uRBPgr(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(run, judged, theirs, p, cutoff),
         unDCG(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(run, judged, theirs, s, cutoff),
@@ -825,7 +812,7 @@ def test_rank_errors_against_the_reference(collection: Collection, cutoff: int |
 def test_junk_and_missing_labels_against_the_reference(collection: Collection, cutoff: int | None) -> None:
     names = collection.names
     ours, theirs = Aspects(dict.fromkeys(names, 4)), dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4]))
-    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {
+    cases: dict[Measure, Reference] = {
         uRBPgr(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(run, judged, theirs, 0.8, cutoff),
         uRBP(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(run, judged, theirs, 0.8, cutoff),
         unDCG(aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(run, judged, theirs, 1, cutoff),
@@ -852,7 +839,7 @@ def test_inferred_scales_against_the_reference(collection: Collection) -> None:
     }
     theirs = {name: ref.inferred_aspect(labels) for name, labels in columns.items() if set(labels) != {None}}
     assume(len(theirs) == len(columns))
-    cases: dict[Measure, Callable[[ref.Run, ref.Judgments], float]] = {
+    cases: dict[Measure, Reference] = {
         uRBP: lambda run, judged: ref.urbp(run, judged, theirs),
     }
     for text, base, params in REFERENCE_BASES:

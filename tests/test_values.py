@@ -136,6 +136,8 @@ def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
     for measure in (ma.uRBP, ma.uRBPgr, ma.unDCG, ma.uERR, ma.NWCS, ma.NLRE, ma.NGRE):
         yield measure.NAME, measure(aspects=aspects)
         yield f"{measure.NAME} 2", measure(aspects=aspects) @ 2
+    for measure in (ma.RBU(p=0.8), ma.RBU(p=0.5, effort=0.5, weights=weights) @ 3):
+        yield f"{measure}", measure(aspects=aspects)
     if kind.whole:
         order = preferences()
         for measure in (ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful):

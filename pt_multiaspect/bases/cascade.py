@@ -1,6 +1,8 @@
-"""Cascade measures as bases: RR, ERR."""
+"""Cascade measures as bases: RR, ERR, and the terms of RBU."""
 
 from __future__ import annotations
+
+from typing import Any, ClassVar
 
 import ir_measures
 import numpy as np
@@ -8,12 +10,14 @@ import numpy as np
 from .._typing import Floats
 from ..collection.rankings import Ranking
 from ..kernels import ranked
+from ..kernels.forms import Geometric, Reciprocal
 from ..kernels.hits import Hits, positions
-from ..kernels.progress import ERRProgress, Progression, RRProgress
+from ..kernels.progress import CascadeProgress, Progression, RRProgress
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
+from .base import Base
 
-__all__ = ["ExpectedReciprocalRank", "ReciprocalRank"]
+__all__ = ["Effort", "ExpectedReciprocalRank", "RankBiasedStopping", "ReciprocalRank"]
 
 
 @adapts(ir_measures.RR)
@@ -37,6 +41,13 @@ class ReciprocalRank(Adapter):
         return contributions
 
 
+def _stop(target: Target) -> Floats:
+    """The probability of stopping at each judged document; the last element is for unjudged documents."""
+    return target.cached(
+        "stop", lambda: ranked.stop_probability(np.append(target.gain, target.unjudged), target.top)
+    )
+
+
 @adapts(ir_measures.ERR)
 class ExpectedReciprocalRank(Adapter):
     """Expected reciprocal rank; the user stops at a document with probability (2^gain - 1) / 2^top."""
@@ -46,17 +57,78 @@ class ExpectedReciprocalRank(Adapter):
     SORTING_IS_OPTIMAL = True
     READS_UNJUDGED = True
 
-    def _stop(self, target: Target) -> Floats:
-        """The probability of stopping at each judged document; the last element is for unjudged documents."""
-        return target.cached(
-            "stop", lambda: ranked.stop_probability(np.append(target.gain, target.unjudged), target.top)
-        )
-
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        return ranked.err(ranking.dense() if target.unjudged else ranking, self._stop(target))
+        return ranked.err(ranking.dense() if target.unjudged else ranking, _stop(target))
 
     def progression(self, target: Target) -> Progression:
-        return Progression(self._stop(target)[:-1], lambda stop, totals, _: ERRProgress(stop, self.cutoff, totals))
+        return Progression(
+            _stop(target)[:-1],
+            lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, Reciprocal()),
+        )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
-        return ranked.err_contributions(ranking.dense() if target.unjudged else ranking, self._stop(target))
+        return ranked.err_contributions(ranking.dense() if target.unjudged else ranking, _stop(target))
+
+
+class _RankBiased(Base):
+    """A base with the discount (1 - p) p^(k-1) at rank k, which is no measure by itself."""
+
+    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
+        "p": ir_measures.ParamInfo(dtype=float, desc="persistence"),
+        "cutoff": ir_measures.ParamInfo(dtype=int, desc="ranking cutoff"),
+    }
+
+    def __init__(self, p: float, cutoff: int | None) -> None:
+        self.params = {"p": p, "cutoff": cutoff}
+        self.discount = Geometric(p)
+
+    @property
+    def text(self) -> str:
+        return f"{self.NAME}(p={self.params['p']}){'' if self.cutoff is None else f'@{self.cutoff}'}"
+
+    def at(self, cutoff: int | None) -> _RankBiased:
+        return type(self)(self.params["p"], cutoff)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.params == getattr(other, "params", None)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.params.values()))
+
+
+class RankBiasedStopping(_RankBiased):
+    """(1 - p) Σ_k p^(k-1) · probability of stopping at rank k, where the user stops as in ERR."""
+
+    NAME = "RankBiasedStopping"
+    NEEDS_TOP = True
+    EXPONENTIATES = True
+    SORTING_IS_OPTIMAL = True
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return ranking.total(self.contributions(ranking, target))
+
+    def progression(self, target: Target) -> Progression:
+        return Progression(
+            _stop(target)[:-1],
+            lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, self.discount),
+        )
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        return ranked.stopping(ranking, _stop(target)) * self.discount(ranking.rank)
+
+
+class Effort(_RankBiased):
+    """-(1 - p) Σ_k p^(k-1) over the ranks of all documents retrieved: what examining them costs the user."""
+
+    NAME = "Effort"
+    RANGE = (-1.0, 0.0)
+
+    @property
+    def text(self) -> str:
+        return "the effort of RBU (bounds are known for effort=0)"
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return np.asarray(np.power(float(self.params["p"]), ranking.n_ret) - 1.0, dtype=np.float64)
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        return -self.discount(ranking.dense().rank)

@@ -14,7 +14,7 @@ from .._typing import Bools, Floats, Ints
 from .hits import Hits, ratio
 from .target import Target
 
-__all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2"]
+__all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2", "Reciprocal"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,14 @@ class Jarvelin:
 
     def __call__(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / np.maximum(np.log2(rank), 1.0), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Reciprocal:
+    """1 / rank."""
+
+    def __call__(self, rank: Ints) -> Floats:
+        return np.asarray(1.0 / rank, dtype=np.float64)
 
 
 @dataclass(frozen=True)

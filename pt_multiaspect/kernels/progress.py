@@ -14,7 +14,7 @@ from .forms import Linear
 
 __all__ = [
     "APProgress",
-    "ERRProgress",
+    "CascadeProgress",
     "LinearProgress",
     "Progress",
     "Progression",
@@ -165,22 +165,27 @@ class SuccessProgress(RRProgress):
         return np.asarray(found == 0, dtype=np.float64)
 
 
-class ERRProgress(Progress):
-    def __init__(self, stop: Floats, cutoff: int | None, totals: Counts) -> None:
+class CascadeProgress(Progress):
+    """Σ_rank discount(rank) · probability of stopping at the rank, for a non-increasing discount."""
+
+    def __init__(
+        self, stop: Floats, cutoff: int | None, totals: Counts, discount: Callable[[Ints], Floats]
+    ) -> None:
         self._stop, self._totals = stop, totals
         self.depth = _depth(cutoff, totals)
+        self._discount = discount(np.arange(1, self.depth + 1))
 
     def step(self, rank: int, counts: Counts) -> Floats:
         if rank > self.depth:
             return np.zeros(counts.shape)
-        return np.outer(self._stays(counts) / rank, self._stop)
+        return np.outer(self._stays(counts) * self._discount[rank - 1], self._stop)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
         # A user who has not stopped yet stops at the next rank at the earliest.
         if rank >= self.depth:
             return np.zeros(len(counts))
         stops = 1.0 - self._stays(self._totals - counts)
-        return np.asarray(self._stays(counts) * stops / (rank + 1), dtype=np.float64)
+        return np.asarray(self._stays(counts) * stops * self._discount[rank], dtype=np.float64)
 
     def _stays(self, counts: Counts) -> Floats:
         """The probability of passing all these documents; on long scales it can be exactly 0."""

@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Bools, Floats
 from .hits import Hits, positions, ratio, running_product
 
-__all__ = ["average_precision", "err", "found", "reciprocal_rank", "stop_probability"]
+__all__ = ["average_precision", "err", "found", "reciprocal_rank", "stop_probability", "stopping"]
 
 
 def average_precision(hits: Hits, relevant: Bools, n_relevant: Floats) -> Floats:
@@ -37,8 +37,13 @@ def err(hits: Hits, stop: Floats) -> Floats:
 
 def err_contributions(hits: Hits, stop: Floats) -> Floats:
     """The probability of stopping at each hit / its rank."""
+    return stopping(hits, stop) / hits.rank
+
+
+def stopping(hits: Hits, stop: Floats) -> Floats:
+    """The probability that the user, who stops at a document with probability `stop`, stops at each hit."""
     chance = stop[hits.row]
-    return np.asarray(chance / hits.rank * running_product(1.0 - chance, hits.query), dtype=np.float64)
+    return np.asarray(chance * running_product(1.0 - chance, hits.query), dtype=np.float64)
 
 
 def stop_probability(gain: Floats, top: float) -> Floats:

@@ -14,6 +14,7 @@ from .cumulated_gain import CG, DCG
 from .mean_average_precision import GMAP, HMAP
 from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
 from .search_length import ESL
+from .rank_biased_utility import RBU
 
 # isort: on
 from .joint import Joint, JointMeasure
@@ -39,6 +40,7 @@ __all__ = [
     "NGRE",
     "NLRE",
     "NWCS",
+    "RBU",
     "TOMA",
     "WHAM",
     "AspectMean",

@@ -1,0 +1,133 @@
+"""Rank-biased utility (RBU)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Floats
+from .._validation import real
+from ..bases import Term
+from ..bases.cascade import Effort, RankBiasedStopping
+from ..collection.judgments import Judgments
+from ..collection.views import AspectView
+from ..kernels.ranked import stop_probability
+from .parameters import ASPECTS, CUTOFF, Param, weights_param
+from .registry import register
+from .terms import TermMeasure
+
+__all__ = ["RBU"]
+
+
+class _RBU(TermMeasure):
+    """Rank-biased utility: redundancy-aware rank-biased gain over the aspects, less the effort of the user.
+
+    RBU = (1 - p) Σ_i p^(i-1) (Σ_a w_a R_a(i) Π_{j<i} (1 - R_a(j)) - e), where the sum is over the ranks of the
+    documents retrieved, R_a(i) = (2^g - 1) / 2^top is the probability that the document at rank i, of gain g,
+    satisfies the user on aspect a, whose scale has the maximum gain top, and e is the effort of examining one
+    document. A document adds little to an aspect on which earlier documents satisfy the user, and every
+    document retrieved costs effort, judged or not. Values are between -e and 1 - p: for p = .99, they are below
+    .01. The empty ranking has the value 0, so values below 0 are worse than retrieving nothing.
+
+    Parameters
+    ----------
+    p : float in [0, 1), default 0.99
+        Persistence: the probability that the user continues to the next rank.
+    effort : float >= 0, default 0.05
+        The effort e of examining one document, in units of the gain.
+    weights : dict of str to float, optional
+        The weights w_a ≥ 0, normalised to sum to 1; equal by default. Aspects with weight 0 are ignored.
+    aspects : Aspects, mapping or str, optional
+        The aspects, their scales and gains; by default, every label column. The maximum gain is that of the
+        scale, whether or not a document attains it.
+    cutoff : int, optional
+        ``RBU @ k`` evaluates only the first k retrieved documents.
+
+    Notes
+    -----
+    The authors' program (rmit-ir/RBU) takes the maximum gain of an aspect from the labels of each query. Its
+    values are equal where each query has a document of the top grade on every aspect, and hardly comparable
+    between queries elsewhere.
+
+    With effort 0, `pt_multiaspect.analysis.upper_bound` bounds RBU. With effort, the best ranking may leave
+    documents out, and no bound is known.
+
+    References
+    ----------
+    Amigó, Spina, Carrillo-de-Albornoz: An Axiomatic Analysis of Diversity Evaluation Metrics: Introducing the
+    Rank-Biased Utility Metric. SIGIR 2018.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import RBU
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> rbu = RBU(p=0.5, effort=0.1, aspects={"relevance": 1, "credibility": 1})
+    >>> round(rbu.calc_aggregate(qrels, run), 4)  # relevance .3125, credibility .125, effort .075
+    0.1437
+    """
+
+    __name__ = "RBU"
+    NAME = __name__
+    PRETTY_NAME = "Rank-biased utility"
+    SHORT_DESC = "Rank-biased gain on the aspects, where redundant documents gain less, minus the user's effort."
+    CITATION = "Amigó, Spina and Carrillo-de-Albornoz 2018"
+    RANGE = (-np.inf, 1.0)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "p": Param(real("p", low=0, high=1), 0.99, "the probability that the user continues to the next rank"),
+        "effort": Param(real("effort", low=0), 0.05, "the effort of examining one document"),
+        "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return -self["effort"], 1.0 - self["p"]
+
+    def depends_on(self, view: AspectView) -> bool:
+        return self["weights"] is None or self["weights"][view.name] > 0
+
+    def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
+        """The aspects with a positive weight, and their normalised weights."""
+        return [(view, share) for view, share in zip(views, self.shares(views), strict=True) if share > 0]
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        return judgments.cached(("terms", self), lambda: self._make_terms(judgments))
+
+    def _make_terms(self, judgments: Judgments) -> list[Term]:
+        stopping, effort = (base(self["p"], self.cutoff) for base in (RankBiasedStopping, Effort))
+        each = np.ones(judgments.n_queries)
+        parts = self._parts(self.views(judgments))
+        terms = [Term(stopping, view.target, share * each) for view, share in parts]
+        if self["effort"]:
+            terms.append(Term(effort, parts[0][0].target, self["effort"] * each))
+        return terms
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        """Return Σ_a w_a R_a(d) for each judged document d, its gain if the user has seen nothing yet.
+
+        It is a surrogate: what a document adds depends on the documents above it.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        ndarray of float, shape (n_pool,)
+            In [0, 1].
+        """
+        views = self.views(judgments)
+        self.warn_if_inferred(views)
+        gains = [share * stop_probability(view.target.gain, view.target.top) for view, share in self._parts(views)]
+        return np.asarray(np.sum(gains, axis=0), dtype=np.float64)
+
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        return True
+
+
+RBU = register(_RBU)
