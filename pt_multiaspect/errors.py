@@ -15,6 +15,7 @@ __all__ = [
     "callers_level",
     "choices",
     "counted",
+    "did_you_mean",
     "number_of",
     "renamed",
     "silenced",
@@ -116,6 +117,16 @@ def number_of(number: int, noun: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Return the total count in parentheses, for an error message that shows only the first case."""
     return f"({number_of(number, f'such {noun}')} in all)"
+
+
+def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
+    """Return a question with the names that are spelt like those `unknown`, empty if there are none."""
+    from difflib import get_close_matches
+
+    options = [str(name) for name in known]
+    alike = [get_close_matches(str(name), options, n=1, cutoff=0.7) for name in unknown]
+    found = dict.fromkeys(name for matches in alike for name in matches)
+    return f". Did you mean {choices(found)}?" if found else ""
 
 
 def choices(names: Iterable[object]) -> str:

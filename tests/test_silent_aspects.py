@@ -191,3 +191,157 @@ def test_exponential_gains_include_that_of_unjudged_documents() -> None:
     assert values == pytest.approx([0.5 * (2**0.5 - 1) + 0.25 * 1])
     with pytest.raises(MultiAspectError, match="does not support gains of unjudged documents"):
         Exponentiated(as_base(P @ 5)).values(rankings, target)
+
+
+def test_gains_of_a_base_come_before_declared_gains_and_those_before_labels() -> None:
+    """Declared gains were ignored: labels that `gains` does not list counted as themselves."""
+    scale = {"relevance": Aspect(3, gains=[0, 1, 3, 7])}
+    found = warned(On(base="nDCG(gains={3: 10})", aspects=scale), BOTH)[0]
+    spelled = {"relevance": Aspect(3, gains=[0, 1, 3, 10])}
+    assert found == pytest.approx(warned(On(aspects=spelled), BOTH)[0], abs=1e-15)
+    assert found != warned(On(base="nDCG(gains={3: 10})"), BOTH)[0]
+    plain = warned(On(base="nDCG(gains={3: 10})", aspects={"relevance": 3}), BOTH)[0]
+    run = {"q1": {f"d{place:03}": -float(place) for place in range(len(BOTH))}}
+    theirs = BOTH[["qid", "docno", "label"]].set_axis(["query_id", "doc_id", "relevance"], axis=1)
+    assert plain == pytest.approx(nDCG(gains={3: 10}).calc_aggregate(theirs, run))
+    turned = {"relevance": Aspect([0, 1, 2, 3], gains=[7, 3, 1, 0], greater_is_better=False)}
+    assert warned(On(base="nDCG(gains={0: 10})", aspects=turned), BOTH.assign(label=3 - BOTH["label"]))[0] == found
+
+
+# --- names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: warned(On(aspect="trusst"), BOTH),
+        lambda: On(aspect="trusst", aspects=SCALES),
+        lambda: warned(CAM(aspects="relevance,Trust"), BOTH),
+        lambda: CAM(weights={"relevance": 1, "trsut": 1}, aspects=SCALES),
+        lambda: warned(TOMA(weights={"relevance": 1, "rust": 1}), BOTH),
+        lambda: CAM(base={"relevance": "AP", "thrust": "AP"}, aspects=SCALES),
+        lambda: TOMA(gate="truts", aspects=SCALES),
+        lambda: Judgments(BOTH).view("trust_", ma.Aspects(SCALES)),
+    ],
+)
+def test_a_misspelt_aspect_is_answered_with_the_one_that_is_meant(make: Any) -> None:
+    with pytest.raises(MultiAspectError, match=r"Did you mean trust\?"):
+        make()
+
+
+def test_no_name_is_suggested_for_one_that_is_unlike_all() -> None:
+    with pytest.raises(MultiAspectError) as raised:
+        warned(On(aspect="readability"), BOTH)
+    assert "Did you mean" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("measure", "columns"),
+    [
+        (CAM, ["relevance"]),
+        (CAM(aspects="relevance,trust"), ["relevance", "trust"]),
+        (On(aspect="trust"), ["trust"]),
+        (CAM(base={"relevance": "AP", "trust": "AP"}), ["relevance", "trust"]),
+        (TOMA(weights={"relevance": 1, "trust": 2}), ["relevance", "trust"]),
+        (ma.CoverageRatio, ["relevance", "known"]),
+    ],
+    ids=str,
+)
+def test_the_columns_that_a_measure_requires(measure: Any, columns: list[str]) -> None:
+    """Only relevance was reported where `aspects` was not given."""
+    from pt_multiaspect.integration.provider import MultiAspectProvider
+
+    assert MultiAspectProvider().qrel_inputs([measure]) == ["query_id", "doc_id", *columns]
+
+
+# --- columns of text, and runs in place of qrels ------------------------------------------------
+
+ANSWERS = ["no", "yes", "yes"] * 4
+
+
+@pytest.mark.parametrize("kind", ["object", "category", "string"])
+def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
+    """It was left out without a sign."""
+    qrels = collection(label=LABELS, correct=pd.Series(ANSWERS).astype(kind), trust=TRUST)
+    found, messages = warned(CAM(aspects=None), qrels)
+    (message,) = messages
+    assert "the qrels column correct holds text ('no', 'yes'), so it is not evaluated" in message
+    assert "qrels['correct'].map({'no': 0, 'yes': 1})" in message
+    assert "aspects=['relevance', 'trust']" in message
+    assert warned(CAM(aspects="relevance,trust"), qrels) == (found, [])
+    description = ma.describe(qrels)
+    (row,) = description.findings[description.findings["aspects"] == "correct"].to_dict("records")
+    assert (row["severity"], row["remedy"]) == (
+        "warning",
+        "qrels['correct'] = qrels['correct'].map({'no': 0, 'yes': 1})",
+    )
+    assert ma.describe(qrels, "relevance,trust").findings["aspects"].tolist().count("correct") == 0
+    with pytest.raises(MultiAspectError, match=r"numeric label column.*qrels\['correct'\].map"):
+        warned(CAM, qrels[["qid", "docno", "correct"]])
+
+
+@pytest.mark.parametrize(
+    ("column", "texts"),
+    [
+        ("text", ANSWERS),
+        ("title", ANSWERS),
+        ("language", ["en", "de", "en"] * 4),
+        ("assessor", ["A", "B", "C"] * 4),
+        ("iteration", ["0", "Q0", "0"] * 4),
+        ("origin", ["pool"] * 12),
+        ("heading", [f"heading {place}" for place in range(12)]),
+        ("mixed", [("a",), "b", None] * 4),
+    ],
+)
+def test_ordinary_columns_of_text_do_not_warn(column: str, texts: list[Any]) -> None:
+    assert warned(CAM, collection(label=LABELS, trust=TRUST).assign(**{column: texts}))[1] == []
+    short = collection(label=LABELS, trust=TRUST).assign(answer=ANSWERS)[:9]
+    assert warned(CAM, short)[1] == []
+
+
+def test_text_about_queries_does_not_warn() -> None:
+    both = [collection(label=LABELS, trust=TRUST).assign(qid=qid, topic=qid, stance=qid) for qid in ("q1", "q2")]
+    qrels = pd.concat(both)
+    assert CAM.calc_aggregate(qrels, qrels[["qid", "docno"]].assign(score=range(24))) > 0
+
+
+RUN = BOTH[["qid", "docno"]].assign(score=1.0)
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [RUN, {"mine": RUN}, {"q1": {"d000": 1.0}}, {"mine": {"q1": {"d000": 1}}}, [RUN, RUN]],
+    ids=["frame", "named", "dict", "named dict", "list"],
+)
+def test_describe_with_runs_in_place_of_aspects(runs: Any) -> None:
+    with pytest.raises(MultiAspectError, match=r"got runs; pass runs by keyword.*runs=runs"):
+        ma.describe(BOTH, runs)
+
+
+def test_aspects_are_not_taken_for_runs() -> None:
+    for aspects in (SCALES, {"relevance": {"threshold": 1}, "trust": None}, {"relevance": [0, 1, 2, 3]}, ["trust"]):
+        ma.describe(BOTH, aspects)
+
+
+@pytest.mark.parametrize("run", [RUN, RUN.assign(rank=range(12), query="text"), {"mine": RUN}])
+def test_runs_in_place_of_qrels(run: Any) -> None:
+    """The scores were labels."""
+    for use in (ma.describe, Judgments, lambda given: ma.evaluate(BOTH, given, CAM, progress=False)):
+        with pytest.raises(MultiAspectError, match="Are the qrels and the runs swapped"):
+            use(run)
+
+
+# --- checks of measures ---------------------------------------------------------------------------
+
+
+def test_a_base_with_a_maximum_gain_is_checked_up_to_that() -> None:
+    """The check used the gain 3, which a measure of ir-measures with max_rel=2 refuses."""
+    pytest.importorskip("cwl", reason="cwl_eval, which computes SDCG, is not installed")
+    from pt_multiaspect.testing.bases import SCALES as CHECKED
+    from pt_multiaspect.testing.bases import base_failures
+    from pt_multiaspect.testing.worlds import worlds
+
+    base = as_base(ir_measures.SDCG(max_rel=2) @ 2)
+    assert base.MAX_GAIN == 2
+    for world in worlds(CHECKED, 0)[:4]:
+        assert list(base_failures(base, world)) == []

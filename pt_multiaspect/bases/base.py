@@ -50,6 +50,8 @@ class Base(ABC):
     READS_LABELS: bool = False
     #: Whether it uses `Target.unjudged`, the gain of unjudged documents.
     READS_UNJUDGED: ClassVar[bool] = False
+    #: The maximum gain that it accepts.
+    MAX_GAIN: float = np.inf
     #: The reason why the measure cannot be a base, or None if it can.
     NOT_A_BASE: ClassVar[str | None] = None
 

@@ -34,6 +34,7 @@ class Delegated(Adapter):
         super().__init__(measure)
         self.BINARY = "rel" in measure.SUPPORTED_PARAMS  # type: ignore[misc]
         self.READS_LABELS = "gains" in measure.params
+        self.MAX_GAIN = measure.params.get("max_rel", _MAX_LABEL)
         if measure.NAME in _UNBOUNDED:
             self.RANGE = (0.0, np.inf)  # type: ignore[misc]
 

@@ -15,7 +15,11 @@ __all__ = ["NDCG"]
 
 @adapts(ir_measures.nDCG)
 class NDCG(LinearBase, Adapter):
-    """nDCG: DCG / DCG of the ideal ranking of all judged documents."""
+    """nDCG: DCG / DCG of the ideal ranking of all judged documents.
+
+    ``gains`` replaces the gains of the labels it lists. Other labels keep the gains that the aspect declares, or,
+    without declared gains, the label itself, as in ir-measures.
+    """
 
     @property
     def EXPONENTIATES(self) -> bool:  # type: ignore[override]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..aspects.aspects import aspect_name
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, did_you_mean
 from .adapters import as_base
 from .base import Base
 from .strings import UnknownMeasureError, check_params, nearest, read_measure
@@ -47,6 +47,7 @@ class Bases:
                 f"{choices(self.per_aspect)}"
                 + (f"; add a base for {choices(missing)}" if missing else "")
                 + (f"; there is no aspect {choices(surplus)}" if surplus else "")
+                + did_you_mean(surplus, missing)
             )
 
     def at(self, cutoff: int | None, measure: str) -> Bases:

@@ -143,6 +143,47 @@ def doubt(name: str, labels: Floats) -> str | None:
     return f"{len(distinct)} distinct values" if len(distinct) > _USUAL_GRADES else None
 
 
+#: Names of columns whose text is no label.
+_TEXTS = re.compile(
+    r"text|title|url|body|abstract|snippet|passage|summary|source|split|lang|language|domain|comments?|notes?|run|"
+    r"system|tag|type",
+    re.IGNORECASE,
+).fullmatch
+
+#: Text is doubtful if so many rows have no more than so many different texts.
+_MIN_ROWS, _MOST_TEXTS = 10, 10
+
+
+def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
+    """Return the distinct texts of a column that may hold labels such as yes and no, else nothing.
+
+    Labels are few and differ between the documents of a query, which text about queries does not.
+    """
+    name = str(column.name)
+    if _UNLIKELY(name) or _TEXTS(name):
+        return []
+    known = column.notna().to_numpy()
+    values = column.to_numpy(dtype=object)[known]
+    first = set(values[:1000].tolist())
+    if len(values) < _MIN_ROWS or len(first) > _MOST_TEXTS or not all(isinstance(value, str) for value in first):
+        return []
+    codes, distinct = pd.factorize(values)
+    if not 2 <= len(distinct) <= _MOST_TEXTS:
+        return []
+    per_query = np.unique(np.stack([query[known], codes]), axis=1)[0]
+    return sorted(map(str, distinct)) if np.bincount(per_query).max() > 1 else []
+
+
+def text_remedy(column: str, texts: Sequence[str]) -> str:
+    """How to make labels of texts, for a message."""
+    return f"If the texts are labels, map them to numbers: {text_mapping(column, texts)}, the lowest grade to 0"
+
+
+def text_mapping(column: str, texts: Sequence[str]) -> str:
+    """Code that makes labels of texts."""
+    return f"qrels[{column!r}].map({dict(zip(texts, range(len(texts)), strict=True))!r})"
+
+
 def shortened(items: Sequence[str]) -> str:
     """Join up to ten of `items`."""
     return ", ".join(items) if len(items) <= 10 else ", ".join([*items[:10], "…"])

@@ -43,6 +43,11 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     ids: list[tuple[Any, Any]] = []
     labels: list[Any] = []
     for qid, documents in qrels.items():
+        if to_pandas(documents) is not None:
+            raise MultiAspectError(
+                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got a data frame for {qid!r}, as in a dict of "
+                "runs. Are the qrels and the runs swapped?"
+            )
         if not isinstance(documents, Mapping):
             raise MultiAspectError(
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {documents!r} for query {qid!r}"

@@ -15,7 +15,7 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
-from ..errors import MultiAspectError, choices, counted, warn_once
+from ..errors import MultiAspectError, choices, counted, did_you_mean, warn_once
 from .columns import (
     DOCUMENT_COLUMNS,
     IDENTIFIERS,
@@ -29,6 +29,8 @@ from .columns import (
     id_column,
     identifiers,
     is_numeric,
+    text_remedy,
+    texts_like_labels,
 )
 from .inputs import qrels_frame
 from .views import AspectView
@@ -107,6 +109,11 @@ class Judgments:
                     names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
         #: The aspects of measures that do not name any.
         self.label_names: tuple[str, ...] = tuple(names)
+        if "score" in names and set(names) <= {"score", "rank"}:
+            raise MultiAspectError(
+                "qrels: expected a numeric label column, such as label or relevance, got the columns of a run: "
+                f"{choices(frame.columns)}. Are the qrels and the runs swapped?"
+            )
 
     def __len__(self) -> int:
         """The number of judged (query, document) pairs."""
@@ -240,12 +247,30 @@ class Judgments:
     def _where(self, row: int) -> str:
         return f"document {self.docnos[row]}, query {self.qids[self.pool_query[row]]}"
 
+    @property
+    def text_columns(self) -> dict[str, list[str]]:
+        """The columns of text that may be labels, with their distinct texts."""
+
+        def make() -> dict[str, list[str]]:
+            query = self.pool_query[self._pair]
+            others = [
+                column
+                for column in self._frame.columns
+                if isinstance(column, str)
+                and column not in (*IDENTIFIERS, KNOWN)
+                and aspect_name(column) not in self.label_names
+            ]
+            found = {column: texts_like_labels(self._frame[column], query) for column in others}
+            return {column: texts for column, texts in found.items() if texts}
+
+        return self.cached("text columns", make)
+
     def _missing(self, missing: Sequence[str]) -> MultiAspectError:
         registered = choices(Aspects.registry)
         return MultiAspectError(
             f"the qrels have no column for the aspect {choices(missing)}; expected aspects among "
             f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of aspects: "
-            f"{registered})"
+            f"{registered})" + did_you_mean(missing, (*self.label_names, *Aspects.registry))
         )
 
     # -- aspects ----------------------------------------------------------------------------
@@ -278,6 +303,7 @@ class Judgments:
             raise MultiAspectError(
                 "qrels: expected a numeric label column, such as label or relevance, got the columns "
                 f"{choices(self._frame.columns)}"
+                + "".join(f". {text_remedy(*column)}" for column in self.text_columns.items())
             )
         if spec is None:
             self._check_columns(names)
@@ -285,7 +311,14 @@ class Judgments:
         return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Warn of columns that are evaluated as aspects by default but unlikely to hold labels."""
+        """Warn of columns that are evaluated as aspects by default but unlikely to hold labels, and the reverse."""
+        for column, texts in self.text_columns.items():
+            warn_once(
+                f"the qrels column {column} holds text ({choices(map(repr, texts))}), so it is not evaluated as an "
+                f"aspect. {text_remedy(column, texts)}; otherwise, select the aspects, as in "
+                f"aspects={list(names)!r}",
+                key=f"text in {column}",
+            )
         doubts = {name: doubt(name, self.labels(name)) for name in names if name != "relevance"}
         doubtful = [name for name in names if doubts.get(name)]
         if doubtful:
@@ -303,7 +336,9 @@ class Judgments:
         if spec is None:
             return self.views((name,))[0]
         if name not in spec:
-            raise MultiAspectError(f"expected one of the aspects {choices(spec)}, got {name}")
+            raise MultiAspectError(
+                f"expected one of the aspects {choices(spec)}, got {name}" + did_you_mean([name], spec)
+            )
         return next(view for view in self.views(spec) if view.name == name)
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:

@@ -199,14 +199,18 @@ class AspectView:
         return np.minimum(upwards, 0.0)
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
-        """The labels themselves, at least 0, with the gains of some labels replaced."""
+        """The declared gains, else the labels themselves, at least 0, with the gains of some labels replaced.
+
+        ir-measures keeps labels that `gains` does not list as gains; here, declared gains come before that.
+        """
+        declared = self.aspect.gains is not None
         unmapped = self.label[self.known & ~np.isin(self.label, list(gains))]
-        if len(unmapped) and not self.scale.greater_is_better:
+        if len(unmapped) and not self.scale.greater_is_better and not declared:
             raise MultiAspectError(
                 f"gains= of the base: lower labels of {self.name} are better, so labels are not gains; expected a "
                 f"gain for every label, got none for {choices(sorted({spell(each) for each in unmapped.tolist()}))}"
             )
-        gain = np.nan_to_num(self.label)
+        gain = self.target.gain.copy() if declared else np.nan_to_num(self.label)
         for label, value in gains.items():
             gain[self.label == label] = value
         return np.maximum(gain, 0.0)

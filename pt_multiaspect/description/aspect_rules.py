@@ -8,7 +8,7 @@ import numpy as np
 
 from .._numbers import spell
 from ..aspects.aspect import Aspect
-from ..collection.columns import doubt
+from ..collection.columns import doubt, text_mapping
 from ..collection.views import AspectView
 from ..errors import number_of
 from .figures import Figures, Finding, direction, percent, scale_code, scale_code_with, unjudged_code
@@ -201,6 +201,19 @@ def no_label_column(figures: Figures) -> Iterator[Finding]:
                 "selected",
                 figures.declaration(without=view.name),
             )
+
+
+def text_column(figures: Figures) -> Iterator[Finding]:
+    if not figures.judged.all_columns:
+        return
+    for column, texts in figures.judged.judgments.text_columns.items():
+        yield Finding(
+            "warning",
+            column,
+            f"the column holds text ({', '.join(map(repr, texts))}), so it is not evaluated; if it holds labels, "
+            "map them to numbers, the lowest grade to 0",
+            f"qrels[{column!r}] = {text_mapping(column, texts)}",
+        )
 
 
 def reversed_scale(figures: Figures) -> Iterator[Finding]:

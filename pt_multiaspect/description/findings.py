@@ -37,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     run_rules.repeated,
     aspect_rules.no_positive,
     aspect_rules.no_label_column,
+    aspect_rules.text_column,
     run_rules.tied,
 )
 

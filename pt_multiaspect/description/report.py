@@ -12,8 +12,10 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
+from ..aspects.aspect import _KEYS
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
+from ..collection.frames import to_pandas
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
@@ -80,6 +82,7 @@ def describe(
     Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
     """
     with silenced():
+        _refuse_runs(aspects)
         spec = parse_aspects(aspects)
         judged = read(qrels, spec)
         labelled = {} if measures is None else parse_all(measures)
@@ -99,6 +102,25 @@ def describe(
         )
         name = spec.name if isinstance(spec, Aspects) else None
         return Description(figures, findings(figures), _shares(figures), name)
+
+
+def _refuse_runs(aspects: object) -> None:
+    """Raise if runs are given in place of aspects."""
+    given = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
+    if isinstance(aspects, list | tuple):
+        given += aspects
+    if any(to_pandas(each) is not None or _is_ranking(each) for each in given):
+        raise MultiAspectError(
+            "aspects: expected names or scales of aspects, got runs; pass runs by keyword, as in "
+            "ma.describe(qrels, runs=runs)"
+        )
+
+
+def _is_ranking(scores: object) -> bool:
+    """Whether something is ``{docno: score}`` or ``{qid: {docno: score}}``, rather than the keys of an aspect."""
+    if not isinstance(scores, Mapping) or not scores or set(scores) & set(_KEYS):
+        return False
+    return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
 
 
 class Description:

@@ -69,10 +69,13 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
         return MultiAspectEvaluator(measures, qrels)
 
     def qrel_inputs(self, measures: Iterable[Measure]) -> list[str]:
-        """Return the required qrels columns: the identifiers and the aspects of the measures."""
+        """Return the required qrels columns: the identifiers and the aspects of the measures.
+
+        A measure without `aspects` evaluates any other numeric column too, which only the qrels tell.
+        """
         columns: dict[str, None] = {"query_id": None, "doc_id": None}
         for measure in sorted(measures, key=str):
-            columns.update(dict.fromkeys(measure.spec or ("relevance",)))
+            columns.update(dict.fromkeys(measure.required_aspects))
         return list(columns)
 
 

@@ -103,6 +103,11 @@ class AspectMean(BasedMeasure):
         counted = [(name, self.bases.of(name)) for name, weight in zip(names, weights, strict=True) if weight]
         check_reachable(counted, self.spec)
 
+    @property
+    def required_aspects(self) -> tuple[str, ...]:
+        """The label columns that the qrels must have; a dict of bases names all of them."""
+        return tuple(self.spec or self.bases.per_aspect) or super().required_aspects
+
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
         """The aspects with a positive weight, with their bases and normalised weights."""
         shares = zip(views, self.shares(views), strict=True)

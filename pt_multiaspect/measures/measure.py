@@ -207,6 +207,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         spec: AspectSpec = self["aspects"]
         return spec
 
+    @property
+    def required_aspects(self) -> tuple[str, ...]:
+        """The label columns that the qrels must have; without `aspects`, further ones are evaluated if present."""
+        return tuple(self.spec or self.params.get("weights") or ("relevance",))
+
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
         """Return the aspects that this measure evaluates, after checking that they fit its parameters."""
         views = judgments.views(self.spec)

@@ -9,7 +9,7 @@ from ..aspects.aspects import aspect_name
 from ..bases import Term
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, did_you_mean
 from .doubts import check_reachable
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
@@ -60,8 +60,16 @@ class _On(BasedMeasure):
 
     def _check_names(self, names: Sequence[str]) -> None:
         if self["aspect"] not in names:
-            raise MultiAspectError(f"expected aspect to be one of {choices(names)}, got {self['aspect']}")
+            raise MultiAspectError(
+                f"expected aspect to be one of {choices(names)}, got {self['aspect']}"
+                + did_you_mean([self["aspect"]], names)
+            )
         check_reachable([(self["aspect"], self.bases.one)], self.spec)
+
+    @property
+    def required_aspects(self) -> tuple[str, ...]:
+        """The aspect that the measure evaluates."""
+        return (self["aspect"],)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
         """Return the aspect that the measure evaluates."""

@@ -35,6 +35,11 @@ class _WithKnown(SingleAspectMeasure):
     BINARY = True
     SUPPORTED_PARAMS = {"rel": REL, "cutoff": CUTOFF}
 
+    @property
+    def required_aspects(self) -> tuple[str, ...]:
+        """Relevance, and the column of known documents."""
+        return (*super().required_aspects, KNOWN)
+
     def _known(self, ranking: Ranking) -> Bools:
         try:
             labels = ranking.labels(KNOWN)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._numbers import exact, number, spell
 from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, did_you_mean
 
 __all__ = ["TupleOrder"]
 
@@ -57,6 +57,7 @@ def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> lis
             f"weights: expected one per evaluated aspect ({choices(names)}), got weights for {choices(weights)}"
             + (f"; unknown aspect: {choices(unknown)}" if unknown else "")
             + (f"; add a weight for {choices(missing)} (0 excludes an aspect)" if missing else "")
+            + did_you_mean(unknown, missing)
         )
     if not any(weights[name] for name in names):
         raise MultiAspectError(f"weights: expected at least one positive number, got {dict(weights)}")
@@ -67,7 +68,10 @@ def check_gate(gate: str, names: Sequence[str]) -> int:
     """Return the position of the aspect `gate` among `names`."""
     name = aspect_name(gate)
     if name not in names:
-        raise MultiAspectError(f"unknown gate {gate!r}: expected one of the evaluated aspects ({choices(names)})")
+        raise MultiAspectError(
+            f"unknown gate {gate!r}: expected one of the evaluated aspects ({choices(names)})"
+            + did_you_mean([name], names)
+        )
     return list(names).index(name)
 
 

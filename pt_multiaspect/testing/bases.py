@@ -73,13 +73,13 @@ def _invariances(base: Base, world: World, ranking: Ranking, target: Target, val
     if base.BINARY:
         found = score(3 * target.gain + 2 * (target.gain > 0), target.top)
         yield from differences("BINARY: gains make no difference", world, found, values)
-    if base.ORDINAL:
+    if base.ORDINAL and target.top**2 <= base.MAX_GAIN:
         found = score(target.gain**2, target.top**2)
         yield from differences("ORDINAL: only the order of gains makes a difference", world, found, values)
     if not base.NEEDS_TOP:
         found = score(target.gain, target.top + 1)
         yield from differences("NEEDS_TOP is False: the top of the scale makes no difference", world, found, values)
-    if not base.EXPONENTIATES:
+    if not base.EXPONENTIATES and np.exp2(target.top) - 1.0 <= base.MAX_GAIN:
         power = target.with_gain(np.exp2(target.gain) - 1.0, float(np.exp2(target.top)) - 1.0)
         wanted = np.asarray(base.score(ranking, power), dtype=np.float64)
         found = np.asarray(exponentiated(base).score(ranking, target), dtype=np.float64)

@@ -66,6 +66,9 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
 
     Notes
     -----
+    The collections have the grades and gains 0, 1 and 2. A base that does not accept larger gains, as one with
+    ``max_rel=2``, states them as `MAX_GAIN`; it is not checked with the gains 2^gain - 1, up to 3.
+
     Measures are pickled if their class can be imported by its name, which it cannot if it is defined inside a
     function or in a notebook.
 
