@@ -6,8 +6,10 @@ import itertools
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,8 +20,10 @@ from ir_measures import AP, nDCG
 from reference import ref_aspect
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, ESL, GAM, MM, NLRE, TOMA, WHAM, Aspect, Aspects, MultiAspectError, On
+from pt_multiaspect import CAM, ESL, GAM, MM, NLRE, TOMA, WHAM, Aspect, Aspects, Judgments, MultiAspectError, On
 from pt_multiaspect.analysis import attainable, ideal_values, upper_bound
+from pt_multiaspect.bases import as_base
+from pt_multiaspect.kernels.progress import ConvexProgress, Progress
 
 pytestmark = pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
 
@@ -80,6 +84,78 @@ def check_proven(row: pd.Series, wanted: float) -> None:
     assert row["bound"] >= wanted - 1e-9
     assert row["gap"] == pytest.approx(row["bound"] - row["value"], abs=1e-12)
     assert row["gap"] >= 0
+
+
+# -- the steps of the search --------------------------------------------------------------------
+
+
+def progress_of(base: str, labels: list[int]) -> tuple[Progress, tuple[int, ...]]:
+    """The measure rank by rank, and the number of documents of each type, by ascending gain."""
+    judgments = Judgments({"q": dict(zip(DOCNOS, labels, strict=False))})
+    (view,) = judgments.views(Aspects({"relevance": GRADES}))
+    progression = as_base(ir_measures.parse_measure(base)).progression(view.target)
+    assert progression is not None
+    types, totals = np.unique(progression.gain, return_counts=True)
+    return progression.begin(types, totals.astype(np.int32), 0), tuple(totals.tolist())
+
+
+def ways(progress: Progress, counts: tuple[int, ...], totals: tuple[int, ...]) -> Iterator[list[float]]:
+    """The gains at each further rank, for every order of the documents that are left."""
+    if counts == totals:
+        yield []
+        return
+    steps = progress.step(sum(counts) + 1, np.array([counts], dtype=np.int32))[0]
+    for index, (had, total) in enumerate(zip(counts, totals, strict=True)):
+        if had < total:
+            for later in ways(progress, (*counts[:index], had + 1, *counts[index + 1 :]), totals):
+                yield [float(steps[index]), *later]
+
+
+@pytest.mark.parametrize(
+    ("base", "depth"),
+    [
+        ("nDCG", 4), ("nDCG@2", 2), ("nDCG(dcg='exp-log2')@3", 3), ("P@3", 3), ("R@2", 2), ("Rprec", 3),
+        ("RBP(p=0.6)", 4), ("AP", 4), ("AP@2", 2), ("AP(rel=2)", 4), ("RR", 4), ("RR@1", 1), ("RR@2", 2),
+        ("Success@1", 1), ("Success@2", 2), ("ERR", 4), ("ERR@2", 2),
+    ],
+)  # fmt: skip
+def test_the_rest_is_what_the_best_continuation_gains(base: str, depth: int) -> None:
+    """From each partial ranking: the maximum over all orders of the remaining documents (ERR: a bound)."""
+    labels = [2, 2, 1, 0]
+    progress, totals = progress_of(base, labels)
+    judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, labels, strict=False)}
+    best = best_by_force(On(base=base, aspects={"relevance": GRADES}), judged)
+    assert max(map(sum, ways(progress, (0,) * len(totals), totals))) == pytest.approx(best, abs=1e-12)
+    assert progress.depth == depth
+    for counts in itertools.product(*(range(total + 1) for total in totals)):
+        rank = sum(counts)
+        continuations = list(ways(progress, counts, totals))
+        assert not any(gain for gains in continuations for gain in gains[max(depth - rank, 0) :])
+        rest = progress.rest(rank, np.array([counts], dtype=np.int32))[0]
+        wanted = max(map(sum, continuations))
+        if base.startswith("ERR"):
+            assert rest >= wanted - 1e-12
+        else:
+            assert rest == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("base", ["nDCG", "nDCG@2", "P@3", "Rprec", "RBP(p=0.6)", "AP", "AP@2", "AP@3"])
+def test_convex_measures_are_sums_of_levels(base: str) -> None:
+    """Σ level(documents up to a rank) · (factor of the rank - factor of the next rank) is the value."""
+    progress, totals = progress_of(base, [2, 2, 1, 0])
+    assert isinstance(progress, ConvexProgress)
+    types = range(len(totals))
+    for order in set(itertools.permutations(np.repeat(types, totals).tolist())):
+        before = np.array([[order[:rank].count(each) for each in types] for rank in range(5)], dtype=np.int32)
+        steps = [float(progress.step(rank + 1, before[rank : rank + 1])[0, order[rank]]) for rank in range(4)]
+        levels = progress.level(before[1:]) * -np.diff(progress.factor)
+        assert levels.sum() == pytest.approx(sum(steps), abs=1e-12)
+
+
+def test_without_relevant_documents_no_rank_counts() -> None:
+    """Rprec ends at rank R, so it ends before the first rank here."""
+    progress, _ = progress_of("Rprec", [0, 0])
+    assert progress.depth == 0
 
 
 # -- against brute force ------------------------------------------------------------------------

@@ -312,10 +312,13 @@ QRELS = {"q": {"a": 1}}
     ("make", "parts"),
     [
         (lambda: RelativeRecall(expected=0), ["RelativeRecall", "expected", "1 up", "0"]),
+        (lambda: RelativeRecall(expected=2**53 + 1), ["expected", f"from 1 to {2**53}", f"{2**53 + 1}"]),
         (lambda: RecallEffort(expected=-1), ["RecallEffort", "expected", "-1"]),
         (lambda: RecallEffort(expected=1.5), ["expected", "1.5"]),
         (lambda: RelativeRecall.calc_aggregate(QRELS, QRELS), ["RelativeRecall requires expected", "expected=..."]),
         (lambda: CAM(base=RelativeRecall).calc_aggregate(QRELS, QRELS), ["CAM", "RelativeRecall", "expected"]),
+        (lambda: ESL(wanted=2**53 + 1), ["wanted", f"from 1 to {2**53}", f"{2**53 + 1}"]),
+        (lambda: Satisfaction(rel=2**53 + 1), ["rel", f"from 0 to {2**53}", f"{2**53 + 1}"]),
         (lambda: ESL(wanted=0), ["ESL", "wanted", "0"]),
         (lambda: CoverageRatio.calc_aggregate(QRELS, QRELS), ["CoverageRatio", "column known", "relevance"]),
         (lambda: CAM(base=NoveltyRatio).calc_aggregate(QRELS, QRELS), ["CAM", "NoveltyRatio", "known"]),

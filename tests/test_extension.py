@@ -143,6 +143,35 @@ def in_python(script: str) -> object:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+class _ProductOfGains(ma.JointMeasure):
+    """A measure of the product of the gains of all aspects."""
+
+    SUPPORTED_PARAMS = {
+        "base": ma.params.base_param("the measure of the products"),
+        **ma.JointMeasure.SUPPORTED_PARAMS,
+    }
+
+    def base(self):
+        return self["base"].one
+
+    def joint(self, views):
+        return ma.Joint(np.prod([view.target.gain for view in views], axis=0))
+
+
+@pytest.mark.parametrize(
+    ("base", "value"),
+    [
+        ("P@1", 0), ("P@2", 0.5), ("P@3", 2 / 3), ("AP", (1 / 2 + 2 / 3) / 2),
+        ("P(rel=2)@2", 0), ("P(rel=2)@3", 1 / 3), ("RR(rel=4)", 1 / 3), ("RR(rel=5)", 0),
+    ],
+)  # fmt: skip
+def test_binary_bases_count_joint_gains(base: str, value: float) -> None:
+    """Documents with a gain above 0 are relevant, or with `rel`, those with at least that gain."""
+    qrels = {"q": {docno: dict.fromkeys(BOTH, gain) for docno, gain in [("a", 0), ("b", 1), ("c", 2)]}}
+    measure = _ProductOfGains(base=base, aspects=BOTH)
+    assert measure.calc_aggregate(qrels, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}) == pytest.approx(value, abs=1e-12)
+
+
 # -- at every door ---------------------------------------------------------------------------------------
 
 

@@ -155,6 +155,7 @@ def test_frames_of_polars_are_qrels() -> None:
         (CAM(base="R@2"), False),
         (CAM(base={"label": "P(rel=2)@2", "credibility": "P@2"}), False),
         (CAM(base="DCG"), False),
+        (CAM(base="DCG(dcg='jarvelin')"), False),
         (CAM(base={"label": "nDCG@1", "credibility": "nDCG@3"}), True),
         (CAM(base={"label": "P@2", "credibility": "R@2"}), True),
         (CAM(base={"label": "nDCG", "credibility": "DCG"}), True),

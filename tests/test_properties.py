@@ -55,6 +55,7 @@ from pt_multiaspect import (
     uRBP,
     uRBPgr,
 )  # fmt: skip
+from pt_multiaspect.kernels import means
 from pt_multiaspect.measures import ALL
 
 #: A run of other queries only is one of the things drawn.
@@ -716,6 +717,13 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
             )
         )
     compare(cases, collection)
+
+
+def test_a_mean_of_equal_values_is_not_above_them() -> None:
+    """The sum of these weights is below 1 by rounding, and the term of weight 0 is not counted."""
+    values, weights_ = np.array([[-1.0], [-1.0], [-1.0], [5.0]]), np.array([[0.7], [0.2], [0.1], [0.0]])
+    assert (weights_ * values).sum() > -1
+    assert means.arithmetic(values, weights_) == -1
 
 
 @given(scaled_collections(), st.data())
