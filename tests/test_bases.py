@@ -139,6 +139,8 @@ def test_gains_too_large_are_errors_and_not_infinite_values() -> None:
     measure = TOMA(base="CG", weighting="exponential", aspects={"relevance": 1500})
     with pytest.raises(MultiAspectError, match=r"TOMA: the gain 2\^1500 - 1 is too large for the base CG"):
         value(measure, long)
+    with pytest.raises(MultiAspectError, match=r"TOMA: the gain 2\^1500 - 1 is too large for the base DCG; use "):
+        value(measure(base="DCG"), long)
     assert value(measure(base="nDCG"), long) == 1
     assert value(measure(base="CRP"), long) == 0
     huge = {"relevance": Aspect([0, 1, 2], gains=[0, 1e308, 1.7e308])}

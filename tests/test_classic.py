@@ -141,6 +141,8 @@ def test_gmap_and_hmap_of_missing_and_empty_queries():
     qrels = {"q1": {"d": 1}, "q2": {"d": 1}, "q3": {"d": 0}}
     assert perquery(GMAP, qrels, {"q1": {"d": 1.0}}) == {"q1": 0, "q2": math.log(1e-5), "q3": math.log(1e-5)}
     assert perquery(HMAP, qrels, {"q1": {"d": 1.0}}) == pytest.approx({"q1": 1, "q2": 1e5, "q3": 1e5})
+    assert GMAP.range == (math.log(1e-5), 0)
+    assert HMAP.range == pytest.approx((1, 1e5))
 
 
 def test_pyterrier_averages_what_gmap_gives_a_query():
@@ -330,6 +332,7 @@ QRELS = {"q": {"a": 1}}
         (lambda: CAM(base=Satisfaction, normalized=True), ["CAM", "normalized", "Satisfaction"]),
         (lambda: HelpfulCompat(order="euclidean"), ["HelpfulCompat", "Order", "euclidean"]),
         (lambda: HelpfulCompat(p=1), ["HelpfulCompat", "p", "below 1"]),
+        (lambda: HarmfulCompat(p=-0.1), ["HarmfulCompat", "p", "at least 0", "-0.1"]),
         (lambda: Satisfaction(rel=-1), ["Satisfaction", "rel", "-1"]),
         (lambda: ESL(aspects="relevance"), ["ESL", "no parameter aspects", "wanted"]),
     ],

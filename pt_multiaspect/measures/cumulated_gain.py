@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from .._validation import choice
-from ..bases import Base
 from ..kernels.forms import Flat, Jarvelin, Linear, Log2
 from ..kernels.target import Target
 from .parameters import CUTOFF, Param
@@ -97,9 +96,6 @@ class _DCG(LinearMeasure):
                 gain = np.exp2(gain) - 1.0
         discount = Jarvelin() if self["dcg"] == "jarvelin" else Log2()
         return Linear(target, gain, discount, depth=self.cutoff)
-
-    def exponential(self) -> Base | None:
-        return self(dcg="exp-log2") if self["dcg"] == "log2" else super().exponential()
 
 
 CG = register(_CG)
