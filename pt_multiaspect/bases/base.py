@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from .._typing import Bools, Floats
 from ..collection.rankings import Ranking, Rankings
 from ..errors import MultiAspectError, choices
+from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Additive, Linear, Log2
 from ..kernels.hits import Hits, ratio
 from ..kernels.progress import Progression
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Base", "LinearBase"]
+
+#: Sums of contributions exceed the maximum of a range by no more than this because of rounding.
+_ROUNDING = 1e-13
 
 
 class Base(ABC):
@@ -105,6 +110,23 @@ class Base(ABC):
         """Return the contribution of each document of the ranking to the value of its query, or None."""
         form = self.additive(target)
         return None if form is None else form.contributions(ranking)
+
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown | None:
+        """Return the values of rankings as sums over ranks, with gains and discounts; None if unknown.
+
+        Follows from `additive` or `contributions`.
+        """
+        form = self.additive(target)
+        stated = None if form is None else form.breakdown(ranking)
+        if stated is not None:
+            return stated
+        contributions = self.contributions(ranking, target)
+        if contributions is None:
+            return None
+        if len(contributions) == len(ranking.query):
+            contributions = ranking.spread(contributions)
+        dense = ranking.dense()
+        return Breakdown(dense, contributions, np.append(self.gain(target), target.unjudged)[dense.row])
 
     def graded_gain(self, target: Target) -> Floats:
         """Return the gain of each document as a training label; for binary measures, the gain of its grade."""
@@ -235,6 +257,14 @@ class LinearBase(Base):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return np.minimum(self.additive(target).values(ranking), self.RANGE[1])
+
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        result = self.additive(target).breakdown(ranking)
+        # `score` ends at the maximum of the range.
+        excess = np.maximum(result.values() - self.RANGE[1], 0.0)
+        if excess.max(initial=0.0) <= _ROUNDING:
+            return result
+        return replace(result, rest={"limit of the range": -excess})
 
     def progression(self, target: Target) -> Progression | None:
         return Progression.linear(self.additive(target))

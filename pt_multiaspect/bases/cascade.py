@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Floats
 from ..collection.rankings import Ranking
 from ..kernels import ranked
+from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Geometric, Reciprocal
 from ..kernels.hits import Hits, positions
 from ..kernels.progress import CascadeProgress, Progression, RRProgress
@@ -68,6 +69,11 @@ class ExpectedReciprocalRank(Adapter):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         return ranked.err_contributions(ranking.dense() if target.unjudged else ranking, _stop(target))
+
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        dense, stop = ranking.dense(), _stop(target)
+        gain = np.append(target.gain, target.unjudged)[dense.row]
+        return Breakdown(dense, ranked.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
 
 
 class _RankBiased(Base):

@@ -9,6 +9,7 @@ import numpy as np
 from .._typing import Floats
 from ..collection.rankings import Ranking
 from ..errors import MultiAspectError
+from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Additive
 from ..kernels.hits import Hits
 from ..kernels.progress import Progression
@@ -77,6 +78,9 @@ class Exponentiated(Base):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats | None:
         return self.base.contributions(ranking, self._target(target))
+
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown | None:
+        return self.base.breakdown(ranking, self._target(target))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Exponentiated) and self.base == other.base

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import ir_measures
+import numpy as np
 
 from .._typing import Floats
+from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Linear, Log2
+from ..kernels.hits import Hits
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base, LinearBase
@@ -39,6 +44,19 @@ class NDCG(LinearBase, Adapter):
             target = target.exponentiated()
         ideal = target.best_sum(target.gain, Log2(), self.cutoff)
         return Linear(target, target.gain, Log2(), norm=ideal, depth=self.cutoff)
+
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        result = super().breakdown(ranking, target)
+        if not self.EXPONENTIATES:
+            return result
+        # The gains as they are, not scaled as they are computed, unless they are too large for a float.
+        gain = self.gain(target)
+        highest = np.zeros(target.n_queries)
+        np.maximum.at(highest, target.query, gain)
+        if highest.max(initial=0.0) >= np.finfo(np.float64).maxexp / 2 or result.norm is None:
+            return result
+        gain = np.append(np.exp2(gain) - 1.0, 0.0)[result.hits.row]
+        return replace(result, gain=gain, norm=result.norm * np.exp2(highest))
 
     def exponential(self) -> Base | None:
         return type(self)(self.measure(dcg="exp-log2")) if not self.EXPONENTIATES else super().exponential()

@@ -83,9 +83,16 @@ class SetPrecision(Adapter):
     BINARY = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        return ratio(ranked.found(ranking, self.relevant(target)), self._most(ranking, target))
+
+    def _most(self, ranking: Hits, target: Target) -> Floats:
+        """The denominator."""
         n_ret = ranking.n_ret.astype(np.float64)
-        most = np.minimum(n_ret, self.n_relevant(target)) if self["relative"] else n_ret
-        return ratio(ranked.found(ranking, self.relevant(target)), most)
+        return np.minimum(n_ret, self.n_relevant(target)) if self["relative"] else n_ret
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        relevant = self.relevant(target)[ranking.row].astype(np.float64)
+        return ratio(relevant, self._most(ranking, target)[ranking.query])
 
 
 class _OfSets(Adapter):

@@ -21,6 +21,8 @@ class Term:
     target: Target
     #: The weight per query, shape (n_queries,).
     weight: Floats
+    #: What the term evaluates, in explanations: the name of an aspect, or empty for all aspects together.
+    name: str = ""
 
     @classmethod
     def alone(cls, base: Base, target: Target) -> Term:

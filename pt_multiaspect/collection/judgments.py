@@ -35,12 +35,17 @@ from .columns import (
 from .inputs import qrels_frame
 from .views import AspectView
 
-__all__ = ["Judgments"]
+__all__ = ["Judgments", "numbered"]
 
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 
 T = TypeVar("T")
+
+
+def numbered(times: int) -> list[str]:
+    """Return names of queries that sort in the order of their numbers."""
+    return [f"{number:09d}" for number in range(times)]
 
 
 class Judgments:
@@ -101,6 +106,8 @@ class Judgments:
         self._frame = frame
         self._labels: dict[str, Floats] = {}
         self._cache: dict[Hashable, Any] = {}
+        #: Where scales that are not declared are inferred from, if not from these judgments.
+        self._origin: Judgments | None = None
         names: list[str] = []
         for column in frame.columns:
             if isinstance(column, str) and column not in (*IDENTIFIERS, KNOWN):
@@ -140,6 +147,30 @@ class Judgments:
         ordered = Judgments(self._frame.iloc[np.argsort(place[self._pair], kind="stable")])
         ordered._positional = self._positional
         return ordered
+
+    def repeated(self, query: int, times: int) -> Judgments:
+        """Return judgments of `times` queries, each with the judged documents and the scales of one query.
+
+        Parameters
+        ----------
+        query : int
+            Position of the query.
+        times : int
+            Number of queries of the result.
+
+        Returns
+        -------
+        Judgments
+            Its queries are named so that they are in the order of their numbers; documents are sorted by name.
+        """
+        rows = np.flatnonzero(self.pool_query[self._pair] == query)
+        rows = rows[np.argsort(self.docnos[self._pair[rows]], kind="stable")]
+        frame = self._frame.iloc[np.tile(rows, times)].reset_index(drop=True)
+        column = id_column(frame, QUERY_COLUMNS, "qrels").name
+        frame[column] = np.repeat(np.array(numbered(times), dtype=object), len(rows))
+        result = Judgments(frame)
+        result._origin, result._positional, result.label_names = self, self._positional, self.label_names
+        return result
 
     @property
     def n_queries(self) -> int:
@@ -351,7 +382,7 @@ class Judgments:
             labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
         inferred = aspect.grades is None
         if inferred:
-            aspect = aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
+            aspect = self._inferred(name, column, aspect, labels)
         return AspectView(
             name=name,
             aspect=aspect,
@@ -361,6 +392,12 @@ class Judgments:
             label=labels,
             grade_index=self._grade_index(name, labels, aspect.scale),
         )
+
+    def _inferred(self, name: str, column: str, aspect: Aspect, labels: Floats) -> Aspect:
+        """The aspect with grades inferred from all labels."""
+        if self._origin is not None:
+            return self._origin._view(name, column, aspect).aspect
+        return aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
 
     def _grade_index(self, name: str, labels: Floats, scale: Scale) -> Ints:
         index, wrong = scale.positions(labels)

@@ -128,6 +128,12 @@ class Rankings:
         hits: Hits = self.hits if cutoff is None else self.shared(("top", cutoff), lambda: self.hits.top(cutoff))
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
+    def ranked(self, query: int) -> tuple[NDArray[np.object_], Scores]:
+        """The documents retrieved for a query in the order of their ranks, and their scores."""
+        end = int(np.cumsum(self.hits.n_ret)[query])
+        of_query = slice(end - int(self.hits.n_ret[query]), end)
+        return self._docnos[of_query], self._score[of_query]
+
     @property
     def levels(self) -> Ints:
         """A number per retrieved document, the same for documents of a query with tied scores."""

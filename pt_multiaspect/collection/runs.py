@@ -16,7 +16,7 @@ from .overlap import warn_of_no_common_document
 from .rankings import Rankings
 from .trec_files import read_run
 
-__all__ = ["join", "named_runs", "titled"]
+__all__ = ["join", "named_runs", "read_if_file", "titled"]
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
@@ -51,6 +51,11 @@ def titled(name: str) -> str:
     return name if name.startswith("run ") else f"run {name}"
 
 
+def read_if_file(run: object) -> object:
+    """Return a run, read from its file if it is a path."""
+    return read_run(run) if isinstance(run, str | PathLike) else run
+
+
 def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings]:
     """Read a run, if it is a file, and join it with the judgments.
 
@@ -74,9 +79,8 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings
         If the run is invalid or has no query in common with the judgments.
     """
     try:
-        if isinstance(run, str | PathLike):
-            run = read_run(run)
-        elif isinstance(run, Iterable) and not isinstance(run, pd.DataFrame | Mapping):
+        run = read_if_file(run)
+        if isinstance(run, Iterable) and not isinstance(run, pd.DataFrame | Mapping):
             run = list(run)  # which can be read repeatedly
         rankings = Rankings(run, judgments)
     except MultiAspectError as error:

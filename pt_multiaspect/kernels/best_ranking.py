@@ -11,7 +11,7 @@ from ..errors import MultiAspectError
 from .forms import Additive, Linear
 from .hits import Hits, positions, ranked
 
-__all__ = ["best_ranking", "placed"]
+__all__ = ["best_ranking", "is_by_sorting", "placed"]
 
 #: A measure and its weight per query, shape (n_queries,).
 Weighted = tuple[Additive, Floats]
@@ -47,11 +47,17 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
     for form, _ in linear:
         _check_discount(form, query)
-    if len(linear) == len(forms) and all(form.is_ranked_like(linear[0][0]) for form, _ in linear[1:]):
+    if is_by_sorting([form for form, _ in forms]):
         gains = [weight[query] * form.normalised_gain for form, weight in linear]
         # Ties by the gains themselves, so that sums do not depend on the order of the qrels.
         return ranked(query, np.sum(gains, axis=0), *gains)
     return _by_assignment(forms, query, n_queries)
+
+
+def is_by_sorting(forms: Sequence[Additive]) -> bool:
+    """Tell whether sorting maximises sums of the measures, which are linear with equal discounts and depths."""
+    linear = [form for form in forms if isinstance(form, Linear)]
+    return len(linear) == len(forms) and all(form.is_ranked_like(linear[0]) for form in linear[1:])
 
 
 def _check_discount(form: Linear, query: Ints) -> None:

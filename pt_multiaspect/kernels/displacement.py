@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from .._typing import Floats, Ints
+from .breakdown import Breakdown
 from .forms import Additive
 from .hits import Hits, descending, positions, ratio, running_sum
 from .target import Target
@@ -68,6 +69,20 @@ def crp(hits: Hits, target: Target, cutoff: int | None = None) -> Floats:
     return np.asarray(everything_lowest + above.total(gained), dtype=np.float64)
 
 
+def breakdown(hits: Hits, target: Target, cutoff: int | None = None) -> Breakdown:
+    """CRP as a sum over ranks; ranks that the ranking does not fill are taken together."""
+    dense, total = hits.dense(), recall_base(target)
+    position = _lowest(dense.rank, total[dense.query])
+    above, displaced = _positive_hits(hits, target)
+    begins = np.cumsum(hits.n_ret) - hits.n_ret
+    position[begins[above.query] + above.rank - 1] = displaced
+    limit = total if cutoff is None else np.full(hits.n_queries, cutoff)
+    counted = np.where(dense.rank <= limit[dense.query], position, 0).astype(np.float64)
+    empty = crp(hits, target, cutoff) - hits.total(counted, dense.query)
+    columns = {"displacement": position.astype(np.float64)}
+    return Breakdown(dense, counted, rest={"empty ranks": empty}, columns=columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Displacement(Additive):
     """CRP as a sum over ranks, including documents of the lowest degree and empty ranks."""
@@ -92,6 +107,9 @@ class Displacement(Additive):
 
     def values(self, hits: Hits) -> Floats:
         return crp(hits, self.target, self.cutoff)
+
+    def breakdown(self, hits: Hits) -> Breakdown:
+        return breakdown(hits, self.target, self.cutoff)
 
 
 def recovery(hits: Hits, target: Target) -> Floats:

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
+from .breakdown import Breakdown
 from .hits import Hits, ratio
 from .target import Target
 
@@ -79,6 +80,15 @@ class Additive(ABC):
         One element per hit, or per retrieved document if unjudged documents contribute.
         """
         return None
+
+    def breakdown(self, hits: Hits) -> Breakdown | None:
+        """Return the values of rankings as sums over ranks; None if `contributions` are unknown."""
+        contributions = self.contributions(hits)
+        if contributions is None:
+            return None
+        if len(contributions) == len(hits.query):
+            contributions = hits.spread(contributions)
+        return Breakdown(hits.dense(), contributions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +163,14 @@ class Linear(Additive):
         hits = hits.dense() if self.unjudged else hits
         gained = self._gained(hits)
         return gained if self.norm is None else ratio(gained, self.norm[hits.query])
+
+    def breakdown(self, hits: Hits) -> Breakdown:
+        dense = hits.dense()
+        gain = np.append(np.asarray(self.gain, dtype=np.float64), self.unjudged)[dense.row]
+        discount = self.discounts(dense.rank, dense.query)
+        gained = gain * discount
+        contribution = gained if self.norm is None else ratio(gained, self.norm[dense.query])
+        return Breakdown(dense, contribution, gain, discount, self.norm)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         discounts = self.discounts(ranks, np.full(len(ranks), query))

@@ -48,6 +48,13 @@ class Hits:
         row[first[self.query] + self.rank - 1] = self.row
         return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
+    def spread(self, values: NDArray[np.generic]) -> Floats:
+        """Return values of the hits as values of all retrieved documents, as in `dense`; 0 for the others."""
+        first = np.cumsum(self.n_ret) - self.n_ret
+        result = np.zeros(int(self.n_ret.sum()))
+        result[first[self.query] + self.rank - 1] = values
+        return result
+
     def total(self, values: NDArray[np.generic], query: Ints | None = None) -> Floats:
         """Sum `values` of the hits (or of elements with the given queries) per query, in order."""
         return sums(self.query if query is None else query, values, self.n_queries)

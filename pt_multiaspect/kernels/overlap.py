@@ -7,12 +7,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from .hits import Hits, positions, ratio
 
 
 def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
-    """RBO of each ranking with the ideal ranking, divided by the RBO of the ideal ranking with itself.
+    """RBO of each ranking with the ideal ranking, divided by the RBO of the ideal ranking with itself."""
+    row, score, best = _overlap(hits, gain, p)
+    return np.minimum(ratio(hits.total(score, hits.pool_query[row]), best), 1.0)
+
+
+def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
+    """What each hit adds to the compatibility: the depths from which on it is in both rankings."""
+    row, score, best = _overlap(hits, gain, p)
+    of_row = np.zeros(len(gain))
+    of_row[row] = ratio(score, best[hits.pool_query[row]])
+    return of_row[hits.row]
+
+
+def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
+    """The judged documents in both rankings, what each adds to RBO, and the RBO of the ideal ranking per query.
 
     The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain keep their
     order in the ranking; documents that were not retrieved are last.
@@ -30,6 +44,6 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
     # A document is in the overlap of each depth from its larger rank in the two rankings on.
     retrieved = rank[order] <= depth[query]
     both = np.maximum(ideal, rank[order])[retrieved]
-    score = hits.total(agreement[depth[query[retrieved]]] - agreement[both - 1], query[retrieved])
+    score = agreement[depth[query[retrieved]]] - agreement[both - 1]
     best = hits.total(agreement[depth[query]] - agreement[ideal - 1], query)
-    return np.minimum(ratio(score, best), 1.0)
+    return order[retrieved], score, best

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._typing import Floats, Ints
-from .hits import Hits, descending, positions, sums
+from .breakdown import MARGINAL, Breakdown
+from .hits import Hits, descending, firsts, positions, ratio, sums
 
 
 def errors(hits: Hits, grade: Ints) -> Floats:
@@ -50,8 +51,7 @@ def _greatest_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
 
 def _normalised(error: Floats, n_ret: Ints, sizes: Ints, greatest: Floats) -> Floats:
     """1 - error / maximum error of a ranking of that length; 1 for one document, 0 for none."""
-    bound = greatest[np.searchsorted(sizes, n_ret)]
-    value = 1.0 - np.divide(error, bound, out=np.zeros(len(error)), where=bound > 0)
+    value = 1.0 - ratio(error, greatest[np.searchsorted(sizes, n_ret)])
     return np.where(n_ret > 0, np.clip(value, 0.0, 1.0), 0.0)
 
 
@@ -67,23 +67,88 @@ def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[
 
 def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Normalised local rank error (Eq. 4-6, with a factor per aspect)."""
-    pairs = np.log2(np.maximum(hits.rank, 2))  # the pair (i, i + 1) is discounted by log2(1 + i)
-    error = hits.total(_products(constants, epsilons) / pairs)
+    sizes, greatest = _nlre_greatest(hits, constants)
+    return _normalised(hits.total(_nlre_errors(hits, epsilons, constants)), hits.n_ret, sizes, greatest)
+
+
+def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
+    """NLRE as 1 minus the errors of adjacent documents, each at the rank of the lower one."""
+    sizes, greatest = _nlre_greatest(hits, constants)
+    bound = greatest[np.searchsorted(sizes, hits.n_ret)]
+    cost = ratio(_nlre_errors(hits, epsilons, constants), bound[hits.query])
+    cost = hits.spread(cost)
+    return Breakdown(hits.dense(), 0.0 - cost, discount=_discount(hits), offset=_offset(hits), swap_cost=cost)
+
+
+def _pairs(hits: Hits) -> Floats:
+    """The pair (i, i + 1) is discounted by log2(1 + i)."""
+    return np.asarray(np.log2(np.maximum(hits.rank, 2)), dtype=np.float64)
+
+
+def _discount(hits: Hits) -> Floats:
+    """The discount of each retrieved document and the one above it; NaN at rank 1."""
+    dense = hits.dense()
+    return np.where(dense.rank > 1, 1.0 / _pairs(dense), np.nan)
+
+
+def _offset(hits: Hits) -> Floats:
+    return np.where(hits.n_ret > 0, 1.0, 0.0)
+
+
+def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
+    return _products(constants, epsilons) / _pairs(hits)
+
+
+def _nlre_greatest(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
+    """The numbers of documents retrieved, and the maximum error of rankings of each."""
     sizes = np.unique(hits.n_ret)
     m, weight, owner = _greatest_errors(sizes)
-    greatest = sums(owner, _products(constants, [m] * len(constants)) * weight, len(sizes))
-    return _normalised(error, hits.n_ret, sizes, greatest)
+    return sizes, sums(owner, _products(constants, [m] * len(constants)) * weight, len(sizes))
 
 
 def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Normalised global rank error (Eq. 7-9, with a factor per aspect)."""
-    pairs = np.log2(np.maximum(hits.rank, 2))
+    sizes, greatest = _ngre_greatest(hits, constants)
+    pairs = _pairs(hits)
+    error = _grown([c * hits.total(epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
+    return _normalised(error, hits.n_ret, sizes, greatest)
+
+
+def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
+    """NGRE as 1 minus what each error adds to the product of the sums of the errors at the ranks above."""
+    sizes, greatest = _ngre_greatest(hits, constants)
+    bound = greatest[np.searchsorted(sizes, hits.n_ret)][hits.query]
+    pairs, first = _pairs(hits), firsts(hits.query)
+    sofar, without = [], []
+    for constant, epsilon in zip(constants, epsilons, strict=True):
+        error = constant * epsilon / pairs
+        total = np.cumsum(error)
+        sofar.append(total - (total - error)[first])
+        without.append(np.maximum(hits.total(error)[hits.query] - error, 0.0))
+    grown = _grown(sofar)
+    above = np.where(positions(hits.query) > 0, np.append(0.0, grown)[:-1], 0.0)
+    end = _grown([hits.total(c * epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
+    return Breakdown(
+        hits.dense(),
+        hits.spread(ratio(above - grown, bound)),
+        discount=_discount(hits),
+        offset=_offset(hits),
+        swap_cost=hits.spread(ratio(end[hits.query] - _grown(without), bound)),
+        how=MARGINAL,
+    )
+
+
+def _grown(sums_of_errors: Sequence[Floats]) -> Floats:
+    """Π(1 + x) - 1, term by term, which avoids cancellation if the sums x are small."""
+    result = np.zeros(len(sums_of_errors[0]))
+    for more in sums_of_errors:
+        result = result * (1.0 + more) + more
+    return result
+
+
+def _ngre_greatest(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
+    """The numbers of documents retrieved, and the maximum error of rankings of each."""
     sizes = np.unique(hits.n_ret)
     m, weight, owner = _greatest_errors(sizes)
-    greatest_sum = sums(owner, m * weight, len(sizes))
-    error, greatest = np.zeros(hits.n_queries), np.zeros(len(sizes))
-    for constant, epsilon in zip(constants, epsilons, strict=True):
-        # Π(1 + x) - 1, term by term, which avoids cancellation if the constants are small.
-        more, most = constant * hits.total(epsilon / pairs), constant * greatest_sum
-        error, greatest = error * (1.0 + more) + more, greatest * (1.0 + most) + most
-    return _normalised(error, hits.n_ret, sizes, greatest)
+    most = sums(owner, m * weight, len(sizes))
+    return sizes, _grown([constant * most for constant in constants])

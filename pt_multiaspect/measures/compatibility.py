@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import ir_measures
@@ -15,7 +16,8 @@ from ..bases.adapters import Adapter
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
 from ..collection.views import AspectView
-from ..kernels.overlap import compatibility
+from ..kernels import overlap
+from ..kernels.hits import Hits
 from ..kernels.target import Target
 from ..orders.parameter import parse_order, spell_order
 from .joint import Joint
@@ -35,7 +37,10 @@ class _Compatibility(Adapter):
         super().__init__(ir_measures.Compat(p=p))
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        return compatibility(ranking, target.gain, self["p"])
+        return overlap.compatibility(ranking, target.gain, self["p"])
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        return overlap.contributions(ranking, target.gain, self["p"])
 
 
 class _PreferenceCompat(TermMeasure):
@@ -73,7 +78,12 @@ class _PreferenceCompat(TermMeasure):
 
     def terms(self, judgments: Judgments) -> list[Term]:
         base = _Compatibility(self["p"])
-        return [Term.alone(base, self._target(judgments, sign)) for sign in self.SIGNS]
+        names = {1: "helpful", -1: "harmful"}
+        return [replace(Term.alone(base, self._target(judgments, sign)), name=names[sign]) for sign in self.SIGNS]
+
+    def details(self, judgments: Judgments) -> dict[str, Floats]:
+        """The weight of each document in the order; negative for harmful documents."""
+        return {"weight": self._preferences(self.views(judgments))}
 
     def _target(self, judgments: Judgments, sign: int) -> Target:
         def make() -> Target:
@@ -184,6 +194,9 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     def combine(self, values: Floats, weights: Floats) -> Floats:
         helpful, harmful = values
         return np.asarray(helpful - harmful, dtype=np.float64)
+
+    def slope(self, values: Floats, weights: Floats) -> Floats:
+        return np.array([[1.0], [-1.0]]) * np.ones_like(weights)
 
 
 HelpfulCompat = register(_HelpfulCompat)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -10,8 +12,9 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking, Rankings
 from ..errors import MultiAspectError
 from ..kernels import displacement
+from ..kernels.breakdown import Breakdown
 from ..kernels.displacement import Displacement
-from ..kernels.hits import ratio
+from ..kernels.hits import Hits, ratio
 from ..kernels.target import Target
 from .measure import Measure
 from .on import On
@@ -114,6 +117,19 @@ class _NCRP(_Displacement):
         total = displacement.recall_base(target)
         loss = ratio(2.0 * displacement.crp(ranking, target), total * (total + 1.0))
         return np.where(total > 0, np.clip(1.0 + loss, 0.0, 1.0), 0.0)
+
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        crp, total = displacement.breakdown(ranking, target), displacement.recall_base(target)
+        scale = ratio(np.full(len(total), 2.0), total * (total + 1.0))
+        empty = crp.rest["empty ranks"] * scale
+        result = replace(
+            crp,
+            contribution=crp.contribution * scale[crp.hits.query],
+            offset=np.where(total > 0, 1.0, 0.0),
+            rest={"empty ranks": empty},
+        )
+        summed = result.values()
+        return replace(result, rest={"empty ranks": empty, "limit 0 to 1": np.clip(summed, 0.0, 1.0) - summed})
 
 
 class _CRPRecovery(_Displacement):

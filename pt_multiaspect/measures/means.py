@@ -167,7 +167,11 @@ class AspectMean(BasedMeasure):
             shares = np.where(np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares)
             total = shares.sum(axis=0)
             shares = np.divide(shares, total, out=shares, where=total > 0)
-        return [Term(base, target, share) for (base, target, _), share in zip(parts, shares, strict=True)]
+        names = [view.name for view, _, _ in self._parts(self.views(judgments))]
+        return [
+            Term(base, target, share, name)
+            for (base, target, _), share, name in zip(parts, shares, names, strict=True)
+        ]
 
 
 class _CAM(AspectMean):

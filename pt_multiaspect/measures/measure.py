@@ -20,6 +20,7 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..orders.order import TupleOrder, weights_of
 from .doubts import warn_of_views
+from .explainable import Explainable
 from .identity import hashable, sign
 from .parameters import Param
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["DirectMeasure", "Measure"]
 
 
-class Measure(ir_measures.Measure):  # type: ignore[misc]
+class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
     """Base class of the measures of this package.
 
     Measures are immutable values. Two measures are equal if they have the same class, parameters and bases.

@@ -11,6 +11,7 @@ from .._validation import choice
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
+from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Log2
 from ..kernels.hits import Hits, descending, positions, ratio, sums
 from .measure import DirectMeasure
@@ -93,6 +94,17 @@ class _NWCS(DirectMeasure):
         return np.asarray(np.sum(self._gains(self.views(judgments)), axis=0)[:-1], dtype=np.float64)
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        ranking, total, ideal = self._parts(rankings, views)
+        return np.minimum(ratio(ranking.total(total[ranking.row] * Log2()(ranking.rank)), ideal), 1.0)
+
+    def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
+        ranking, total, ideal = self._parts(rankings, views)
+        dense = ranking.dense()
+        gain, discount = total[dense.row], Log2()(dense.rank)
+        return Breakdown(dense, ratio(gain * discount, ideal[dense.query]), gain, discount, ideal)
+
+    def _parts(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, Floats, Floats]:
+        """The ranks that count, the weighted gains (the last one of unjudged documents) and the ideal score."""
         gains = self._gains(views)
         total = np.sum(gains, axis=0)
         ranking: Hits = rankings.top(self.cutoff)
@@ -103,7 +115,7 @@ class _NWCS(DirectMeasure):
         else:
             ideals = gains if self["ideal"] == "separate" else [total]
             ideal = np.sum([_retrieved_ideal(ranking, each) for each in ideals], axis=0)
-        return np.minimum(ratio(ranking.total(total[ranking.row] * Log2()(ranking.rank)), ideal), 1.0)
+        return ranking, total, ideal
 
 
 def _ideal_order(query: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:

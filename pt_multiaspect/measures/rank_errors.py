@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .._typing import Floats
@@ -13,6 +14,7 @@ from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
 from ..kernels import rank_errors
+from ..kernels.breakdown import Breakdown
 from ..kernels.hits import Hits
 from .measure import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
@@ -76,6 +78,15 @@ class _RankErrors(DirectMeasure):
         return False  # only the order of grades matters
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        return self._combine(*self._errors(rankings, views))
+
+    def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
+        hits, epsilons, constants = self._errors(rankings, views)
+        columns = {f"{view.name} error": hits.spread(of) for view, of in zip(views, epsilons, strict=True)}
+        return replace(self._split(hits, epsilons, constants), columns=columns)
+
+    def _errors(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, list[Floats], list[float]]:
+        """The ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
         epsilons = [
             rankings.shared(
@@ -85,11 +96,15 @@ class _RankErrors(DirectMeasure):
         ]
         # As floats: NumPy cannot represent integers beyond 64 bits.
         constants = [float(constant) for constant in self._constants([view.name for view in views])]
-        return self._combine(hits, epsilons, constants)
+        return hits, epsilons, constants
 
     @abstractmethod
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
         """Compute the measure from the errors of each aspect."""
+
+    @abstractmethod
+    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
+        """Return the measure as a sum over ranks."""
 
 
 class _NLRE(_RankErrors):
@@ -148,6 +163,9 @@ class _NLRE(_RankErrors):
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
         return rank_errors.nlre(hits, epsilons, constants)
 
+    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
+        return rank_errors.nlre_breakdown(hits, epsilons, constants)
+
 
 class _NGRE(_RankErrors):
     """Normalised global rank error: penalises adjacent documents in the wrong order, summed per aspect.
@@ -183,6 +201,9 @@ class _NGRE(_RankErrors):
 
     def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
         return rank_errors.ngre(hits, epsilons, constants)
+
+    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
+        return rank_errors.ngre_breakdown(hits, epsilons, constants)
 
 
 NLRE = register(_NLRE)

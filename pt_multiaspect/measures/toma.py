@@ -244,8 +244,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         return self._base
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
-        grades = np.stack([view.grade for view in views], axis=1)
-        order = self.order(Aspects({view.name: view.aspect for view in views}))
+        order, grades = self._ordered(views)
         bottom = max(order.worst_weight, 0.0)
         if self["weighting"] == "normalized":  # needs no classes
             weights, top = order.closeness(grades), 1.0
@@ -256,6 +255,16 @@ class _TOMA(JointMeasure, BasedMeasure):
         gain = np.where(judged, np.maximum(weights, 0.0), 0.0)
         classes = _Classes(views, gain, order, grades, self["positives"] == "top-half")
         return Joint(gain, top, classes, bottom=bottom)
+
+    def _ordered(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
+        """The order of the tuples, and the tuple of each judged document."""
+        order = self.order(Aspects({view.name: view.aspect for view in views}))
+        return order, np.stack([view.grade for view in views], axis=1)
+
+    def details(self, judgments: Judgments) -> dict[str, Floats]:
+        """The class of each document, and its distance or weight."""
+        order, grades = self._ordered(self.views(judgments))
+        return order.described(grades)
 
     GAIN_IS_GRADE = True
 

@@ -40,6 +40,10 @@ class _Product(JointMeasure):
         product = np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
         return product[:-1], float(product[-1])
 
+    def details(self, judgments: Judgments) -> dict[str, Floats]:
+        """The product of the probabilities of each document."""
+        return {"product": self._product(self.views(judgments))[0]}
+
     def _exponent(self, views: tuple[AspectView, ...]) -> Floats:
         """s·P of each document; 0 if it is not judged on every aspect."""
         product, _ = self._product(views)

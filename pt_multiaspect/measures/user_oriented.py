@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._typing import Bools, Floats
 from .._validation import whole
 from ..collection.columns import KNOWN
+from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
 from ..errors import MultiAspectError
 from ..kernels import ranked
+from ..kernels.breakdown import Breakdown
 from ..kernels.forms import Flat, Linear
-from ..kernels.hits import positions, ratio
+from ..kernels.hits import Hits, positions, ratio
 from ..kernels.target import Target
 from .parameters import CUTOFF, REL, Param
 from .registry import register
@@ -48,6 +52,10 @@ class _WithKnown(SingleAspectMeasure):
                 f"{self.NAME} requires a qrels column {KNOWN} (1 for documents known to the user, else 0); {error}"
             ) from None
         return np.asarray(np.nan_to_num(labels) > 0, dtype=np.bool_)
+
+    def details(self, judgments: Judgments) -> dict[str, Floats]:
+        """Whether the user knows each document."""
+        return {KNOWN: np.nan_to_num(judgments.labels(KNOWN))}
 
 
 class _CoverageRatio(_WithKnown):
@@ -242,6 +250,10 @@ class _Satisfaction(SingleAspectMeasure):
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return ratio(ranked.found(ranking, self.relevant(target)), ranking.n_ret.astype(np.float64))
 
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        dense, gain = ranking.dense(), ranking.spread(self.relevant(target)[ranking.row])
+        return Breakdown(dense, gain / ranking.n_ret[dense.query], gain)
+
 
 class _Frustration(_Satisfaction):
     """Frustration: the fraction of the retrieved documents that is not relevant.
@@ -270,6 +282,10 @@ class _Frustration(_Satisfaction):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return 1.0 - super().score(ranking, target)
+
+    def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        satisfied = super().breakdown(ranking, target)
+        return replace(satisfied, contribution=0.0 - satisfied.contribution, offset=np.ones(ranking.n_queries))
 
 
 CoverageRatio = register(_CoverageRatio)

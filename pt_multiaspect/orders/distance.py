@@ -247,11 +247,32 @@ class DistanceOrder(TupleOrder):
         )
 
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
+        return np.asarray(1.0 - self._shares(grades), dtype=np.float64) if self._worst else np.zeros(len(grades))
+
+    def _shares(self, grades: Grades) -> NDArray[np.float64]:
+        """The distances to the best tuple as fractions of the maximum distance."""
         if not self._worst:
             return np.zeros(len(grades))
         shares = (self._keys(grades) / self._worst).astype(np.float64)
-        distances = shares if self._chebyshev else shares ** (1.0 / self._exponent)
-        return np.asarray(1.0 - distances, dtype=np.float64)
+        return shares if self._chebyshev else shares ** (1.0 / self._exponent)
+
+    def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
+        distances = {"distance": self._shares(grades) * self._maximum}
+        try:
+            return {"class": self.class_index(grades), **distances}
+        except MultiAspectError:  # too many classes, which closeness does not need
+            return distances
+
+    @property
+    def _maximum(self) -> float:
+        """The maximum distance, that of the tuple of all lowest grades."""
+        if self._function is not None:
+            return float(self._worst)
+        gaps = [float(per_grade[0]) for per_grade in self._gaps]
+        widest = max(gaps)
+        if self._chebyshev or not widest:
+            return widest
+        return float(widest * sum((gap / widest) ** self._exponent for gap in gaps) ** (1.0 / self._exponent))
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
         return np.asarray(self._keys(grades) < self._worst - self._tolerance, dtype=np.bool_)

@@ -251,6 +251,27 @@ class TupleOrder(ABC):
             If the order has no weight for a tuple.
         """
 
+    def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
+        """Return what the order makes of each tuple, by name.
+
+        Parameters
+        ----------
+        grades : ndarray of int, shape (n_tuples, n_aspects)
+            Grade indices, 0 for the lowest grade.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (n_tuples,)
+            The ``class`` of each tuple, and its ``weight`` or, of orders by distance, its ``distance`` to the best
+            tuple.
+
+        Raises
+        ------
+        MultiAspectError
+            If the order has no weight for a tuple.
+        """
+        return {"class": self.class_index(grades), "weight": self.weights(grades)}
+
     @abstractmethod
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
         """Return which tuples are in a class above the lowest, without computing classes.

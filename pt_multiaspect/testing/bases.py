@@ -45,17 +45,27 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
         yield from _additive(form, world, rankings, ranking, values)
         if isinstance(form, Linear):
             yield from _linear(base, form, world)
+    yield from _contributions(base, world, ranking, target, values)
+    progression = base.progression(target)
+    if progression is not None:
+        yield from _progression(progression, world, rankings, values)
+
+
+def _contributions(base: Base, world: World, ranking: Ranking, target: Target, values: Floats) -> Iterator[Failure]:
     contributions = base.contributions(ranking, target)
     if contributions is not None:
         hits = ranking if len(contributions) == len(ranking.query) else ranking.dense()
         if len(contributions) != len(hits.query):
             yield "`contributions` has a number per document of the ranking", f"{len(contributions)} numbers"
-        else:
-            total = hits.total(np.asarray(contributions))
-            yield from differences("`contributions` sum to the value", world, total, values)
-    progression = base.progression(target)
-    if progression is not None:
-        yield from _progression(progression, world, rankings, values)
+            return
+        total = hits.total(np.asarray(contributions))
+        wrong = list(differences("`contributions` sum to the value", world, total, values))
+        if wrong:
+            yield from wrong
+            return
+    breakdown = base.breakdown(ranking, target)
+    if breakdown is not None:
+        yield from differences("`breakdown` sums to the value", world, breakdown.values(), values)
 
 
 def _parameters(base: Base) -> Iterator[Failure]:

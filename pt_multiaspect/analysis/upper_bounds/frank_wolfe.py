@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,19 +10,12 @@ from ..._typing import Floats, Ints
 from ...bases import Term
 from ...collection.judgments import Judgments
 from ...kernels.best_ranking import best_ranking, placed
-from ...kernels.forms import Additive
 from ...measures import Measure
+from ...measures.best_rank import forms_of
 from .beam_search import Mean, search
 from .rankings import rankings_at
 
-__all__ = ["Candidates", "best_of_mean", "forms_of"]
-
-
-def forms_of(terms: Sequence[Term]) -> list[Additive] | None:
-    """Return the terms as sums over ranks; None if a term has no such form."""
-    forms = [term.base.additive(term.target) for term in terms]
-    known = [form for form in forms if form is not None]
-    return known if len(known) == len(forms) else None
+__all__ = ["Candidates", "best_of_mean"]
 
 
 class Candidates:

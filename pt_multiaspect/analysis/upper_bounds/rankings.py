@@ -14,10 +14,10 @@ from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
-from ...kernels.hits import positions
 from ...measures import Measure
+from ...measures.best_rank import sorted_by
 
-__all__ = ["evaluate_at", "ideal_rankings", "judgments_of", "measure_of", "rankings_at", "sorted_by"]
+__all__ = ["evaluate_at", "ideal_rankings", "judgments_of", "measure_of", "rankings_at"]
 
 #: Strategies of the paper that sort documents by a score of their gains.
 SCORES: dict[str, Callable[[Floats], Floats]] = {
@@ -47,15 +47,6 @@ def measure_of(measure: ir_measures.Measure | str) -> Measure:
     if one.lower_is_better:
         raise MultiAspectError(f"upper_bound is undefined for lower-is-better measures such as {one}")
     return one
-
-
-def sorted_by(judgments: Judgments, keys: Floats) -> Ints:
-    """Return the rank of each judged document, sorted by decreasing keys (rows), the first key first."""
-    query = judgments.pool_query
-    order = np.lexsort((*-keys[::-1], query))
-    rank = np.empty(len(query), dtype=np.intp)
-    rank[order] = positions(query) + 1
-    return rank
 
 
 def rankings_at(judgments: Judgments, rank: Ints) -> Rankings:

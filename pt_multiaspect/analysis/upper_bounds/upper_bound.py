@@ -10,11 +10,11 @@ from ..._typing import Floats, Ints
 from ...bases import Term
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices
-from ...kernels.best_ranking import best_ranking
 from ...measures import Measure
+from ...measures.best_rank import best_alone, best_rank
 from .._frames import check_choice, check_count
 from .beam_search import search
-from .frank_wolfe import Candidates, best_of_mean, forms_of
+from .frank_wolfe import Candidates, best_of_mean
 from .rankings import (
     MOST_ASPECTS,
     SCORES,
@@ -23,7 +23,6 @@ from .rankings import (
     judgments_of,
     measure_of,
     rankings_at,
-    sorted_by,
 )
 
 __all__ = ["upper_bound"]
@@ -118,7 +117,7 @@ def upper_bound(
     width, rounds = check_count("width", width), check_count("rounds", rounds)
     judgments, one = judgments_of(qrels), measure_of(measure)
     if strategy == "auto":
-        is_searched = one.terms(judgments) and _best_rank(one, judgments) is None
+        is_searched = one.terms(judgments) and best_rank(one, judgments) is None
         strategy = "search" if is_searched else "exact"
     if strategy == "exact":
         value = bound = _exact(one, judgments)
@@ -141,21 +140,9 @@ def upper_bound(
     )
 
 
-def _best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
-    """Return the rank of each judged document in a best ranking; None if unknown."""
-    terms = measure.terms(judgments)
-    if len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL and measure.IS_INCREASING:
-        return _best_alone(terms[0], judgments)
-    forms = forms_of(terms)
-    if not measure.IS_WEIGHTED_SUM or not forms:
-        return None
-    weighted = [(form, term.weight) for form, term in zip(forms, terms, strict=True)]
-    return best_ranking(weighted, judgments.pool_query, judgments.n_queries)
-
-
 def _exact(measure: Measure, judgments: Judgments) -> Floats:
     """Return the value of the best ranking."""
-    rank = _best_rank(measure, judgments)
+    rank = best_rank(measure, judgments)
     if rank is None:
         _check_known(measure, measure.terms(judgments))
         raise MultiAspectError(
@@ -182,12 +169,10 @@ def _unknown(measures: str) -> MultiAspectError:
 
 def _best_alone(term: Term, judgments: Judgments) -> Ints:
     """Return the best ranking for a single term."""
-    if term.base.SORTING_IS_OPTIMAL:
-        return sorted_by(judgments, term.base.gain(term.target)[None])
-    form = term.base.additive(term.target)
-    if form is None:
+    rank = best_alone(term, judgments)
+    if rank is None:
         raise _unknown(term.base.text)
-    return best_ranking([(form, np.ones(judgments.n_queries))], judgments.pool_query, judgments.n_queries)
+    return rank
 
 
 def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:

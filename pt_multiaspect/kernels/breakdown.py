@@ -1,0 +1,46 @@
+"""Values of measures as sums over ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._typing import Floats
+from .hits import Hits
+
+__all__ = ["MARGINAL", "STATED", "Breakdown"]
+
+#: Contributions that follow from the definition of a measure, and those that are differences of values as
+#: rank after rank is added.
+STATED, MARGINAL = "stated", "marginal"
+
+
+@dataclass(frozen=True, eq=False)
+class Breakdown:
+    """The values of rankings as an offset, a contribution per document, and what belongs to no rank."""
+
+    hits: Hits
+    #: The contribution of each hit; hits are all retrieved documents, see `Hits.dense`.
+    contribution: Floats
+    #: Gain and discount of each hit, and the denominator per query, where the measure has them.
+    gain: Floats | None = None
+    discount: Floats | None = None
+    norm: Floats | None = None
+    #: The part of the value that does not depend on the documents, per query.
+    offset: Floats | None = None
+    #: Contributions that belong to no rank, per query, by their description.
+    rest: Mapping[str, Floats] = field(default_factory=dict)
+    #: What else the measure computes for each hit, by name.
+    columns: Mapping[str, Floats] = field(default_factory=dict)
+    #: What the value gains if a hit were not in the wrong order with the document above it.
+    swap_cost: Floats | None = None
+    how: str = STATED
+
+    def values(self) -> Floats:
+        """Return the sums, shape (n_queries,)."""
+        total = self.hits.total(self.contribution)
+        for part in (self.offset, *self.rest.values()):
+            total = total if part is None else total + part
+        return np.asarray(total, dtype=np.float64)

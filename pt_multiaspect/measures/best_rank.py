@@ -1,0 +1,57 @@
+"""The best rankings of measures, where they are known without a search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._typing import Floats, Ints
+from ..bases import Term
+from ..collection.judgments import Judgments
+from ..kernels.best_ranking import best_ranking
+from ..kernels.forms import Additive
+from ..kernels.hits import positions
+
+if TYPE_CHECKING:
+    from .measure import Measure
+
+__all__ = ["best_alone", "best_rank", "forms_of", "sorted_by"]
+
+
+def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
+    """Return the rank of each judged document in a best ranking; None if unknown."""
+    terms = measure.terms(judgments)
+    if len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL and measure.IS_INCREASING:
+        return best_alone(terms[0], judgments)
+    forms = forms_of(terms)
+    if not measure.IS_WEIGHTED_SUM or not forms:
+        return None
+    weighted = [(form, term.weight) for form, term in zip(forms, terms, strict=True)]
+    return best_ranking(weighted, judgments.pool_query, judgments.n_queries)
+
+
+def best_alone(term: Term, judgments: Judgments) -> Ints | None:
+    """Return the rank of each judged document in a best ranking for a single term; None if unknown."""
+    if term.base.SORTING_IS_OPTIMAL:
+        return sorted_by(judgments, term.base.gain(term.target)[None])
+    form = term.base.additive(term.target)
+    if form is None:
+        return None
+    return best_ranking([(form, np.ones(judgments.n_queries))], judgments.pool_query, judgments.n_queries)
+
+
+def forms_of(terms: list[Term]) -> list[Additive] | None:
+    """Return the terms as sums over ranks; None if a term has no such form."""
+    forms = [term.base.additive(term.target) for term in terms]
+    known = [form for form in forms if form is not None]
+    return known if len(known) == len(forms) else None
+
+
+def sorted_by(judgments: Judgments, keys: Floats) -> Ints:
+    """Return the rank of each judged document, sorted by decreasing keys (rows), the first key first."""
+    query = judgments.pool_query
+    order = np.lexsort((*-keys[::-1], query))
+    rank = np.empty(len(query), dtype=np.intp)
+    rank[order] = positions(query) + 1
+    return rank

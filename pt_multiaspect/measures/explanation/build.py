@@ -1,0 +1,78 @@
+"""How explanations are built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ..._validation import count
+from ...collection.columns import identifiers
+from ...collection.inputs import run_frame
+from ...collection.judgments import Judgments
+from ...collection.rankings import Rankings
+from ...collection.runs import named_runs, read_if_file
+from ...errors import MultiAspectError, choices, silenced
+from .explanation import Explanation
+from .parts import tolerance
+from .topic import Topic
+
+if TYPE_CHECKING:
+    from ..measure import Measure
+
+__all__ = ["explain"]
+
+_check_depth = count("depth")
+
+
+def explain(
+    measure: Measure, run: object, qrels: object, qid: object, *, depth: int = 100, label: str | None = None
+) -> Explanation:
+    """Explain the value of a measure for one topic; see `Measure.explain`."""
+    depth = _check_depth(depth)
+    measure.validate_params()
+    judgments = Judgments.of(qrels)
+    name, frame = _one_run(run)
+    query = _position(qid, judgments, frame, name)
+    found = judgments.qids[query]
+    of_query = frame[(frame["query_id"] == found).to_numpy(dtype=bool)]
+    docnos, scores = Rankings(of_query, judgments).ranked(query)
+    among_all = Topic(measure, judgments, query, found, name, docnos, scores, depth)
+    value = among_all.value  # with the warnings of an evaluation
+    with silenced():
+        alone = among_all.alone()
+        # A measure may use other topics, against the rules; then their judgments are kept.
+        topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
+        return Explanation(topic, value, str(measure) if label is None else label)
+
+
+def _one_run(run: object) -> tuple[str, pd.DataFrame]:
+    """The name and the rows of the only run given."""
+    named = named_runs(run)
+    if len(named) > 1:
+        raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
+    ((name, given),) = named.items()
+    try:
+        return name, run_frame(read_if_file(given))
+    except MultiAspectError as error:
+        raise MultiAspectError(f"run {name}: {error}") from None
+
+
+def _position(qid: object, judgments: Judgments, frame: pd.DataFrame, name: str) -> int:
+    """The position of the topic among the judgments."""
+    retrieved = np.asarray(frame["query_id"].unique(), dtype=object)
+    if not (judgments.queries_of(retrieved) >= 0).any():
+        raise MultiAspectError(
+            f"run {name} and the qrels have no query in common: the qrels have queries such as "
+            f"{choices(judgments.qids[:3])}, the run has queries such as {choices(retrieved[:3])}. Check the query "
+            "ids"
+        )
+    (text,) = identifiers(pd.Series([qid], name="qid"), "explain")
+    query = int(judgments.queries_of(np.array([text], dtype=object))[0])
+    if query < 0:
+        is_retrieved = " (it is in the run, but has no judgments)" if text in set(retrieved) else ""
+        raise MultiAspectError(
+            f"expected a topic of the qrels, such as {choices(judgments.qids[:3])}, got {text}{is_retrieved}"
+        )
+    return query

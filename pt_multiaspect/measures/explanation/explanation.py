@@ -1,0 +1,102 @@
+"""The result of `Measure.explain`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ...errors import silenced
+from .frames import aspects_frame, ranks_frame, swaps_frame
+from .parts import parts_of
+from .topic import Topic
+
+if TYPE_CHECKING:
+    from ..measure import Measure
+
+__all__ = ["Explanation"]
+
+
+class Explanation:
+    """The value of a measure for one topic of a run, as a sum over ranks.
+
+    Returned by ``measure.explain(run, qrels, qid)`` and by `pt_multiaspect.explain`. It prints as text of at most
+    80 columns and shows as HTML in a notebook.
+
+    Attributes
+    ----------
+    measure : Measure
+        The measure.
+    label : str
+        The measure as it was given.
+    qid : str
+        The topic.
+    run : str
+        The name of the run.
+    value : float
+        The value of the measure, as in `pt_multiaspect.evaluate`.
+    offset : float
+        The part of the value that does not depend on the retrieved documents. ``value`` is ``offset`` plus the
+        sum of the contributions.
+    ranks : DataFrame
+        One row per retrieved document: ``rank docno``, the label on each aspect (NaN if unjudged), what the
+        measure computes from the labels (such as TOMA's ``class`` and ``distance``), ``gain``, ``discount``, the
+        part of each aspect for measures that combine several values, ``contribution``, ``running`` (the offset
+        and the contributions down to this rank), ``how`` and ``note``. Contributions that belong to no single
+        rank have rows without a rank, described by ``note``.
+    aspects : DataFrame
+        ``aspect value weight part``: the value of the base on each aspect, its weight, and its part in the
+        value of the measure. One row for measures that combine the labels of each document. The part is NaN if
+        it is unknown.
+    swaps : DataFrame or None
+        For NLRE and NGRE, the adjacent documents in the wrong order: ``rank docno next_docno``, the error on each
+        aspect, and ``cost``, the amount by which the value were higher without this error. The most costly first.
+    notes : list of str
+        What to know when reading the explanation.
+
+    Notes
+    -----
+    - ``how`` is ``'stated'`` if contributions follow from the definition of the measure, such as gain × discount
+      / norm for nDCG. It is ``'marginal'`` if they are differences between the values of the first k and the
+      first k - 1 ranks. Then the first `depth` ranks have a row each and the others have one row together.
+    - The gain is that of the base. For a measure that combines several linear values with equal discounts, it
+      is the weighted sum of the normalised gains, so that gain × discount is the contribution.
+    - CAM is a weighted sum of the values of its aspects. MM, WHAM and GAM are not: the part of an aspect is its
+      value times the derivative of the mean, which sum to the mean (Euler's theorem). With equal weights, the
+      *weaker* aspect has the larger part in MM, as the value depends most on it.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import MM
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> measure = MM(base="AP", aspects={"relevance": 1, "credibility": 1})
+    >>> explanation = measure.explain({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1")
+    >>> explanation
+    <Explanation: MM(base='AP',aspects={'relevance': 1, 'credibility': 1}) is 0.6667 for topic q1>
+    >>> explanation.aspects.round(3)
+            aspect  value  weight   part
+    0    relevance    1.0     0.5  0.222
+    1  credibility    0.5     0.5  0.444
+    """
+
+    def __init__(self, topic: Topic, value: float, label: str) -> None:
+        parts = parts_of(topic)
+        self._topic, self._parts = topic, parts
+        self.measure: Measure = topic.measure
+        self.label = label
+        self.qid = topic.qid
+        self.run = topic.run
+        self.value = value
+        self.offset = float(sum(part.offset for part in parts))
+        self.ranks = ranks_frame(topic, parts, self.offset)
+        self.aspects = aspects_frame(topic, parts)
+        self.swaps = swaps_frame(topic, parts)
+
+    @cached_property
+    def ideal(self) -> Explanation | None:
+        """The explanation of a best ranking of all judged documents; None if no best ranking is known."""
+        with silenced():
+            best = self._topic.best()
+            return None if best is None else Explanation(best, best.value, self.label)
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.label} is {self.value:.4f} for topic {self.qid}>"
