@@ -952,3 +952,89 @@ def rbu(
             unsatisfied[name] *= 1 - chance
         total += (1 - p) * p ** (i - 1) * (added - effort)
     return total
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Themes and usability: MDCU, nMDCU
+# -----------------------------------------------------------------------------------------------------------
+
+
+def mdcu_of_list(
+    documents: Sequence[str],
+    judgments: Judgments,
+    aspects: Aspects,
+    themes: Sequence[str],
+    usability: Sequence[str],
+    overlap: float = 2,
+) -> float:
+    """MDCU of documents in this order (Järvelin and Sormunen; MEASURES §10)."""
+    cumulated = dict.fromkeys(themes, 0.0)
+    total = 0.0
+    for doc in documents:
+        reduced = {}
+        for theme in themes:
+            gain = float(gain_of(aspects[theme], label_of(judgments, doc, theme)))
+            covered = cumulated[theme]
+            reduced[theme] = gain / max(1, math.log(covered, overlap)) if covered > 0 else gain
+        usable = math.prod(float(gain_of(aspects[name], label_of(judgments, doc, name))) for name in usability)
+        total += usable * sum(reduced.values())
+        for theme in themes:
+            cumulated[theme] += reduced[theme]
+    return total
+
+
+def mdcu(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    themes: Sequence[str],
+    usability: Sequence[str],
+    overlap: float = 2,
+    cutoff: int | None = None,
+) -> float:
+    """MDCU of the first ranks of a run."""
+    return mdcu_of_list(first(ranking(run), cutoff), judgments, aspects, themes, usability, overlap)
+
+
+def greedy_mdcu_list(
+    judgments: Judgments,
+    aspects: Aspects,
+    themes: Sequence[str],
+    usability: Sequence[str],
+    overlap: float = 2,
+    cutoff: int | None = None,
+) -> list[str]:
+    """The greedy ideal: next the document that adds most; of equals, that with the larger usability, then with
+    the larger gain on the first theme, and so on (the docstring of nMDCU)."""
+
+    def gains(doc: str, names: Sequence[str]) -> list[float]:
+        return [float(gain_of(aspects[name], label_of(judgments, doc, name))) for name in names]
+
+    ranked: list[str] = []
+    rest = list(judgments)
+    while rest and (cutoff is None or len(ranked) < cutoff):
+        so_far = mdcu_of_list(ranked, judgments, aspects, themes, usability, overlap)
+
+        def useful(doc: str, so_far: float = so_far) -> tuple[object, ...]:
+            added = mdcu_of_list([*ranked, doc], judgments, aspects, themes, usability, overlap) - so_far
+            return round(added, 9), math.prod(gains(doc, usability)), gains(doc, themes)
+
+        best = max(rest, key=useful)
+        ranked.append(best)
+        rest.remove(best)
+    return ranked
+
+
+def nmdcu(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    themes: Sequence[str],
+    usability: Sequence[str],
+    overlap: float = 2,
+    cutoff: int | None = None,
+) -> float:
+    """MDCU over that of the greedy ideal; 0 if that is 0."""
+    ideal = greedy_mdcu_list(judgments, aspects, themes, usability, overlap, cutoff)
+    best = mdcu_of_list(ideal, judgments, aspects, themes, usability, overlap)
+    return mdcu(run, judgments, aspects, themes, usability, overlap, cutoff) / best if best > 0 else 0.0

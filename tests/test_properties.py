@@ -38,6 +38,7 @@ from strategies import (
 from pt_multiaspect import (
     CAM,
     GAM,
+    MDCU,
     MM,
     NGRE,
     NLRE,
@@ -50,6 +51,7 @@ from pt_multiaspect import (
     Measure,
     On,
     Order,
+    nMDCU,
     uERR,
     unDCG,
     uRBP,
@@ -80,11 +82,17 @@ SIMPLE_BASES = (
 DISTANCES = ("euclidean", "manhattan", "chebyshev", 3, 2.5, 0.5, 1e-2, 30)
 
 
+def requires(measure: Measure) -> bool:
+    """Whether a measure cannot be computed with the default parameters."""
+    return any(param.required for param in measure.SUPPORTED_PARAMS.values())
+
+
 def every_measure(names: Sequence[str]) -> list[Measure]:
     """Every multi-aspect measure in many forms, on aspects of these names."""
     uneven = {name: index for index, name in enumerate(names)}
     shares = uneven if len(names) > 1 else {names[0]: 0.1}
-    many: list[Measure] = [one for one in ALL if "aspects" in one.SUPPORTED_PARAMS]
+    with_aspects = [one for one in ALL if "aspects" in one.SUPPORTED_PARAMS]
+    many: list[Measure] = [one for one in with_aspects if not requires(one)]
     means = [CAM, MM, GAM, *([WHAM] if len(names) == 2 else [])]
     if len(names) != 2:
         many.remove(WHAM)
@@ -109,6 +117,8 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
         many += [unDCG(s=s), uERR(s=s), unDCG(s=s) @ 2]
     for ideal in ("joint", "separate", "judged"):
         many += [NWCS(ideal=ideal), NWCS(ideal=ideal, weights=shares), NWCS(ideal=ideal) @ 2]
+    if len(names) > 1:
+        many += [one(themes=names[1:], usability=names[0], overlap=1.1) for one in (MDCU, nMDCU, nMDCU @ 2)]
     for mu, nu in ((0.5, 0), (0, 3)):
         many += [error(mu=mu, nu=nu)(cutoff=cutoff) for error in (NLRE, NGRE) for cutoff in (None, 3)]
     if len(names) == 1:

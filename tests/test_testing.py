@@ -22,7 +22,10 @@ from pt_multiaspect.measures.means import _CAM, _GAM, _MM
 from pt_multiaspect.measures.toma import _TOMA
 from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure
 
-REQUIRED = {"RelativeRecall": {"expected": 2}, "RecallEffort": {"expected": 2}}
+THEMES = {"themes": "relevance", "usability": "credibility"}
+REQUIRED = {
+    "RelativeRecall": {"expected": 2}, "RecallEffort": {"expected": 2}, "MDCU": THEMES, "nMDCU": THEMES,
+}  # fmt: skip
 BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),
          SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), infAP)  # fmt: skip
 

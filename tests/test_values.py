@@ -138,6 +138,9 @@ def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
         yield f"{measure.NAME} 2", measure(aspects=aspects) @ 2
     for measure in (ma.RBU(p=0.8), ma.RBU(p=0.5, effort=0.5, weights=weights) @ 3):
         yield f"{measure}", measure(aspects=aspects)
+    for measure in (ma.MDCU @ 3, ma.nMDCU):
+        named = measure(themes="credibility,understandability", usability="relevance", overlap=1.5)
+        yield f"{measure}", named(aspects=aspects)
     if kind.whole:
         order = preferences()
         for measure in (ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful):

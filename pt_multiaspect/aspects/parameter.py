@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 
 from .._numbers import read_json
@@ -12,7 +12,7 @@ from ..errors import MultiAspectError, choices
 from .aspects import Aspects, aspect_name
 from .files import FILE_ENDING
 
-__all__ = ["AspectSpec", "declared_aspects", "parse_aspects", "spell_aspects"]
+__all__ = ["AspectSpec", "declared_aspects", "parse_aspects", "parse_names", "spell_aspects", "spell_names"]
 
 #: Matches names that can be written in a list separated by commas.
 _PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?").fullmatch
@@ -88,3 +88,32 @@ def spell_aspects(spec: AspectSpec) -> object:
             return json.dumps(spec, ensure_ascii=False)
         return ",".join(spec)
     return spec.spelled() if spec is not None else None
+
+
+def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
+    """Return a parser of names of aspects, which are never names of declared sets; errors start with `what`."""
+
+    def parse(given: object) -> tuple[str, ...]:
+        spec = given
+        if isinstance(spec, str):
+            text = spec.strip()
+            spec = read_json(text, what) if text.startswith("[") else [part.strip() for part in text.split(",")]
+        if isinstance(spec, Iterable) and not isinstance(spec, Mapping | str):
+            try:
+                names = tuple(map(aspect_name, spec))
+            except MultiAspectError as error:
+                raise MultiAspectError(f"{what}: {error}") from None
+            if names and len(set(names)) == len(names):
+                return names
+        raise MultiAspectError(
+            f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got {given!r}"
+        )
+
+    return parse
+
+
+def spell_names(names: tuple[str, ...] | None) -> object:
+    """Return names of aspects as printed in measures."""
+    if names is None or all(map(_PLAIN_NAME, names)):
+        return None if names is None else ",".join(names)
+    return json.dumps(names, ensure_ascii=False)

@@ -15,6 +15,7 @@ from .mean_average_precision import GMAP, HMAP
 from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
 from .search_length import ESL
 from .rank_biased_utility import RBU
+from .session import MDCU, nMDCU
 
 # isort: on
 from .joint import Joint, JointMeasure
@@ -36,6 +37,7 @@ __all__ = [
     "GAM",
     "GMAP",
     "HMAP",
+    "MDCU",
     "MM",
     "NGRE",
     "NLRE",
@@ -64,6 +66,7 @@ __all__ = [
     "SingleAspectMeasure",
     "crp_curve",
     "nCRP",
+    "nMDCU",
     "register",
     "registered",
     "uERR",

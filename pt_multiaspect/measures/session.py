@@ -1,0 +1,257 @@
+"""Multidimensional cumulated utility (MDCU) and its normalised form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from .._typing import Floats
+from .._validation import real
+from ..aspects.aspects import aspect_name
+from ..aspects.parameter import AspectSpec, parse_names, spell_names
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
+from ..errors import MultiAspectError, choices
+from ..kernels.hits import Hits, positions, ratio
+from ..kernels.session import greedy_utility, utility
+from .measure import DirectMeasure
+from .parameters import ASPECTS, CUTOFF, Param
+from .registry import register
+
+__all__ = ["MDCU", "nMDCU"]
+
+_OVERLAP = Param(
+    real("overlap", low=1, open_low=True), 2, "the base b of the logarithm: below it, gains are not reduced"
+)
+
+
+class _MDCU(DirectMeasure):
+    """Multidimensional cumulated utility: reduced gains on several themes, times usability.
+
+    MDCU@k = Σ_i Π_a u_a(d_i) · Σ_t v_t(i), where u_a is the usability of a document in aspect a, and v_t(i) its
+    gain r_t on theme t, reduced by what the theme's documents above contribute: v_t(i) = r_t(d_i) / max(1, log_b
+    C_t(i-1)), C_t(i-1) = Σ_{j<i} v_t(j). Themes and usabilities are different aspects of the documents. Values
+    are at least 0 and not bounded.
+
+    Parameters
+    ----------
+    themes : str or sequence of str
+        The aspects that are themes: names, or one str of names separated by commas.
+    usability : str or sequence of str
+        The aspects that are usabilities.
+    overlap : float > 1, default 2
+        The base b of the logarithm. A theme's gains are reduced as soon as more than b is cumulated, and
+        the less the larger b is.
+    aspects : Aspects, mapping or str, optional
+        Declares the scales. The gains of themes and usabilities are the `gains` of their scales: by default, the
+        labels themselves.
+    cutoff : int, optional
+        ``MDCU @ k`` evaluates only the first k retrieved documents.
+
+    Notes
+    -----
+    Usabilities are multiplied. The paper's are between 0 and 1; grades such as 0 to 3 multiply all values by the
+    same constant if they are proportional to these. Declare ``gains=[0, …, 1]`` to compare values with the paper.
+    A document without a label on a theme has the gain 0 there; without a label on a usability, its utility is
+    0. It still reduces later gains by its themes, as the cumulated gain does not contain usability.
+
+    References
+    ----------
+    Järvelin, Sormunen: A Blueprint of IR Evaluation Integrating Task and User Characteristics.
+    ACM TOIS 42(6), 2024.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import MDCU
+    >>> labels = {"d1": (3, 0, 1), "d2": (3, 1, 0.5)}
+    >>> qrels = {"q1": {d: {"jazz": j, "blues": b, "credibility": c} for d, (j, b, c) in labels.items()}}
+    >>> mdcu = MDCU(themes="jazz,blues", usability="credibility")
+    >>> round(mdcu.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)  # 3 + .5 · (3 / log2(3) + 1)
+    4.4464
+    """
+
+    __name__ = "MDCU"
+    NAME = __name__
+    PRETTY_NAME = "Multidimensional cumulated utility"
+    SHORT_DESC = "Gains on several themes, reduced as themes are covered, times the usability of documents."
+    CITATION = "Järvelin and Sormunen 2024"
+    RANGE = (0.0, np.inf)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "themes": Param(
+            parse_names("themes"), None, "the aspects that are themes", spell=spell_names, required=True
+        ),
+        "usability": Param(
+            parse_names("usability"), None, "the aspects that are usabilities", spell=spell_names, required=True
+        ),
+        "overlap": _OVERLAP,
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The themes, then the usabilities."""
+        return (*(self["themes"] or ()), *(self["usability"] or ()))
+
+    @property
+    def spec(self) -> AspectSpec:
+        declared: AspectSpec = self["aspects"]
+        return declared or self._names or None
+
+    def _check(self) -> None:
+        both = sorted(set(self["themes"] or ()) & set(self["usability"] or ()))
+        if both:
+            raise MultiAspectError(
+                f"expected themes and usability to be different aspects, got {choices(both)} as both"
+            )
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        missing = [name for name in self._names if name not in names]
+        if missing:
+            raise MultiAspectError(
+                f"expected themes and usability among the aspects {choices(names)}, got {choices(missing)}"
+            )
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """Return the themes, then the usabilities."""
+        self.validate_params()
+        views = {view.name: view for view in judgments.views(self.spec)}
+        return tuple(views[name] for name in self._names)
+
+    def depends_on(self, view: AspectView) -> bool:
+        return not view.scale.greater_is_better
+
+    def _gains(self, views: tuple[AspectView, ...]) -> tuple[Floats, Floats]:
+        """The gains of the judged documents on the themes, shape (n_themes, n_pool), and their usability."""
+        gains = np.stack([view.target.gain for view in views])
+        themes, usabilities = np.split(gains, [len(self["themes"])])
+        return themes, np.asarray(np.prod(usabilities, axis=0), dtype=np.float64)
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        return self._utility(rankings.top(self.cutoff), views)
+
+    def _utility(self, hits: Hits, views: tuple[AspectView, ...]) -> Floats:
+        return hits.total(utility(hits, *self._gains(views), self["overlap"]))
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        """Return Π_a u_a · Σ_t r_t of each judged document, its utility where nothing is above it.
+
+        It is a surrogate: what a document adds depends on the documents above it.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        ndarray of float, shape (n_pool,)
+            At least 0.
+        """
+        views = self.views(judgments)
+        self.warn_if_inferred(views)
+        themes, usability = self._gains(views)
+        return np.asarray(usability * themes.sum(axis=0), dtype=np.float64)
+
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        return True
+
+
+class _nMDCU(_MDCU):
+    """Normalised MDCU: `MDCU` divided by the MDCU of an ideal ranking of the judged documents.
+
+    Values are at least 0; they are 0 if no judged document has any utility. They can exceed 1, as the
+    ideal is not the optimum (see Notes).
+
+    Parameters
+    ----------
+    themes, usability, overlap : as in MDCU
+        See `MDCU`.
+    ideal : str, default 'greedy'
+        ``'greedy'``: at each rank, the document that adds most to MDCU. Any other value is the name of a qrels
+        column that contains the rank of each document in a given ideal list; only their order matters, and
+        documents without a rank are not in the list.
+    aspects, cutoff : as in MDCU
+        See `MDCU`. The ideal ranking is cut at the same rank.
+
+    Notes
+    -----
+    No sorted list is optimal in general, since what a document adds depends on the documents above it, and the
+    optimum can only be found by trying rankings. On random topics of four to six documents with one to three
+    themes of grades 0 to 3, the greedy ranking is on average 3 to 4 % below the optimum for overlap 2 (24 % at
+    most), .1 to .3 % for overlap 5 (5 % at most), and 6 to 9 % for overlap 1.1 (46 % at most). A run with a
+    better ranking has a value above 1. The paper's example divides by a list that its authors chose, which is
+    not the optimum either; to use such a list, give the ranks as a column, and declare `aspects` for measures
+    that would read the column as an aspect.
+
+    References
+    ----------
+    Järvelin, Sormunen: A Blueprint of IR Evaluation Integrating Task and User Characteristics.
+    ACM TOIS 42(6), 2024.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import nMDCU
+    >>> labels = {"d1": (3, 0, 1), "d2": (3, 1, 0.5)}
+    >>> qrels = {"q1": {d: {"jazz": j, "blues": b, "credibility": c} for d, (j, b, c) in labels.items()}}
+    >>> nmdcu = nMDCU(themes="jazz,blues", usability="credibility")
+    >>> nmdcu.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}})
+    1.0
+    """
+
+    __name__ = "nMDCU"
+    NAME = __name__
+    PRETTY_NAME = "Normalised multidimensional cumulated utility"
+    SHORT_DESC = "MDCU divided by that of a greedy or given ideal ranking of the judged documents."
+    CITATION = "Järvelin and Sormunen 2024"
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        **{name: _MDCU.SUPPORTED_PARAMS[name] for name in ("themes", "usability", "overlap")},
+        "ideal": Param(aspect_name, "greedy", "'greedy', or the qrels column of the ranks in an ideal list"),
+        **{name: _MDCU.SUPPORTED_PARAMS[name] for name in ("aspects", "cutoff")},
+    }
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        judgments = rankings.judgments
+        values = super().score(rankings, views)
+        ideal = judgments.cached(("ideal", self), lambda: self._ideal(rankings, views))
+        endless = np.flatnonzero((values > 0) & (ideal == 0))
+        if len(endless):
+            raise MultiAspectError(
+                f"the ideal list in the column {self['ideal']} has no document with a utility for query "
+                f"{judgments.qids[endless[0]]}, but the run has; add the query's ideal ranks, or use ideal='greedy'"
+            )
+        return ratio(values, ideal)
+
+    def _ideal(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """The MDCU of the ideal ranking of each query."""
+        if self["ideal"] == "greedy":
+            return greedy_utility(rankings.hits, *self._gains(views), self["overlap"], self.cutoff)
+        listed = _listed(rankings.judgments, self["ideal"])
+        return self._utility(listed if self.cutoff is None else listed.top(self.cutoff), views)
+
+
+def _listed(judgments: Judgments, column: str) -> Hits:
+    """The rankings of the judged documents that a qrels column with ranks contains."""
+    try:
+        given = judgments.labels(column)
+    except MultiAspectError as error:
+        raise MultiAspectError(f"ideal: expected 'greedy' or a qrels column of ranks; {error}") from None
+    row = np.flatnonzero(~np.isnan(given))
+    row = row[np.lexsort((given[row], judgments.pool_query[row]))]
+    query = judgments.pool_query[row]
+    same = np.flatnonzero((given[row][1:] == given[row][:-1]) & (query[1:] == query[:-1]))
+    if len(same):
+        one, other = row[same[0]], row[same[0] + 1]
+        raise MultiAspectError(
+            f"ideal: expected distinct ranks in the column {column}, got {given[one]:g} for the documents "
+            f"{judgments.docnos[one]} and {judgments.docnos[other]} of query {judgments.qids[query[same[0]]]}"
+        )
+    n_listed = np.bincount(query, minlength=judgments.n_queries)
+    return Hits(judgments.n_queries, judgments.pool_query, query, positions(query) + 1, row, n_listed)
+
+
+MDCU = register(_MDCU)
+nMDCU = register(_nMDCU)
