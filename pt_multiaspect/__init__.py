@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import analysis, integration, model_selection, orders, plots, testing
 from .aspects import Aspect, Aspects
 from .collection import Judgments, datasets
+from .collection.subtopics import as_subtopics, from_subtopics
 from .collection.trec_files import read_qrels, read_run
 from .description import Description, describe
 from .errors import MultiAspectError, MultiAspectWarning
@@ -51,6 +52,7 @@ from .measures import (
     RelativeRecall,
     Satisfaction,
     SingleAspectMeasure,
+    Subtopics,
     crp_curve,
     nCRP,
     nMDCU,
@@ -118,15 +120,18 @@ __all__ = [
     "RelativeRecall",
     "Satisfaction",
     "SingleAspectMeasure",
+    "Subtopics",
     "aggregate",
     "aggregate_labels",
     "analysis",
+    "as_subtopics",
     "cite",
     "crp_curve",
     "datasets",
     "describe",
     "evaluate",
     "forms",
+    "from_subtopics",
     "integration",
     "lightgbm_metric",
     "lightgbm_params",

@@ -1038,3 +1038,75 @@ def nmdcu(
     ideal = greedy_mdcu_list(judgments, aspects, themes, usability, overlap, cutoff)
     best = mdcu_of_list(ideal, judgments, aspects, themes, usability, overlap)
     return mdcu(run, judgments, aspects, themes, usability, overlap, cutoff) / best if best > 0 else 0.0
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Aspects as subtopics: the measures of ndeval
+# -----------------------------------------------------------------------------------------------------------
+
+
+def subtopics_of(judgments: Judgments, aspects: Aspects, doc: str, rel: Number | None = None) -> list[str]:
+    """The aspects on which the document is positive."""
+    return [name for name, aspect in aspects.items() if is_positive(aspect, label_of(judgments, doc, name), rel)]
+
+
+def novel_gains(subtopics: Sequence[Sequence[str]], alpha: float) -> list[float]:
+    """The gain at each rank: Σ (1 - alpha)^(times the subtopic was seen above)."""
+    seen: dict[str, int] = {}
+    gains = []
+    for here in subtopics:
+        gains.append(sum((1 - alpha) ** seen.get(name, 0) for name in here))
+        for name in here:
+            seen[name] = seen.get(name, 0) + 1
+    return gains
+
+
+def greedy_subtopics(judgments: Judgments, aspects: Aspects, alpha: float, rel: Number | None) -> list[list[str]]:
+    """ndeval's ideal: next the document with the largest gain, of equals the one with the last docno."""
+    rest = {doc: subtopics_of(judgments, aspects, doc, rel) for doc in judgments}
+    ranked: list[list[str]] = []
+    while rest:
+        best = max(rest, key=lambda doc: (round(novel_gains([*ranked, rest[doc]], alpha)[-1], 9), doc))
+        ranked.append(rest.pop(best))
+    return ranked
+
+
+def intent_aware(
+    run: Run,
+    judgments: Judgments,
+    aspects: Aspects,
+    base: str,
+    alpha: float = 0.5,
+    beta: float = 0.5,
+    rel: Number | None = None,
+    cutoff: int | None = None,
+) -> float:
+    """The measures of ndeval, by the names of ir-measures (MEASURES §10); 0 without a subtopic."""
+    ranked = [subtopics_of(judgments, aspects, doc, rel) for doc in first(ranking(run), cutoff)]
+    ideal = greedy_subtopics(judgments, aspects, alpha, rel)
+    occurring = [name for name in aspects if any(name in here for here in ideal)]
+    if not occurring:
+        return 0.0
+    discounts: dict[str, Callable[[int], float]] = {
+        "DCG": lambda rank: 1 / math.log2(rank + 1),
+        "ERR_IA": lambda rank: 1 / rank,
+        "NRBP": lambda rank: beta ** (rank - 1),
+    }
+
+    def gained(subtopics: Sequence[Sequence[str]]) -> float:
+        discount = next(discounts[name] for name in discounts if base.endswith(name))
+        return sum(gain * discount(rank) for rank, gain in enumerate(novel_gains(subtopics, alpha), start=1))
+
+    if base in ("alpha_nDCG", "nERR_IA", "nNRBP"):
+        return gained(ranked) / gained(first(ideal, cutoff))
+    if base in ("alpha_DCG", "ERR_IA"):
+        return gained(ranked) / gained([occurring] * cutoff)
+    if base == "NRBP":
+        return gained(ranked) * (1 - (1 - alpha) * beta) / len(occurring)
+    if base == "StRecall":
+        return sum(any(name in here for here in ranked) for name in occurring) / len(occurring)
+    flags = {name: [name in here for here in ranked] for name in occurring}
+    if base == "P_IA":
+        return sum(sum(each) / cutoff for each in flags.values()) / len(occurring)
+    positives = {name: sum(name in here for here in ideal) for name in occurring}
+    return sum(average_precision(flags[name], positives[name]) for name in occurring) / len(occurring)

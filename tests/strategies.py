@@ -232,6 +232,12 @@ BASES = (
 )  # fmt: skip
 
 
+INTENT_AWARE = (
+    "alpha_nDCG", "alpha_nDCG(alpha=0.2)@3", "alpha_DCG@5", "ERR_IA@2", "nERR_IA", "NRBP(beta=0.8)", "nNRBP",
+    "StRecall(rel=2)", "P_IA@2", "AP_IA",
+)  # fmt: skip
+
+
 @st.composite
 def aspect_sets(draw: st.DrawFn, names: Sequence[str] = NAMES[:2]) -> ma.Aspects:
     """Draw declared aspects, with a name of their own or without."""
@@ -270,7 +276,11 @@ def measures(draw: st.DrawFn) -> ma.Measure:
 
     base = st.sampled_from(BASES)
     per_aspect = measure.NAME in ("CAM", "MM", "WHAM", "GAM")
+    if measure.NAME == "Subtopics":
+        base = st.sampled_from(INTENT_AWARE)
     maybe("base", base | st.fixed_dictionaries(dict.fromkeys(names, base)) if per_aspect else base)
+    if "themes" in measure.SUPPORTED_PARAMS:
+        params["themes"], params["usability"] = (names[i : i + 1] for i in draw(st.permutations([0, 1])))
     number = st.sampled_from([1, 2, 3, 0.5, 2.5, float("inf")])
     maybe("distance", st.sampled_from(["manhattan", "euclidean", "chebyshev"]) | number)
     explicit = measure.NAME == "TOMA" and draw(st.booleans())
@@ -286,7 +296,8 @@ def measures(draw: st.DrawFn) -> ma.Measure:
     maybe("positives", st.sampled_from(["nonzero", "top-half"]))
     maybe("empty", st.sampled_from(["zero", "drop"]))
     maybe("normalized", st.booleans())
-    maybe("ideal", st.sampled_from(["joint", "separate", "judged"]))
+    if measure.NAME == "NWCS":
+        maybe("ideal", st.sampled_from(["joint", "separate", "judged"]))
     maybe("p", st.sampled_from([0, 0.3, 0.8, 0.95]))
     maybe("s", st.sampled_from([0.1, 1, 3, 40]))
     maybe("aspect", st.sampled_from(names))
@@ -294,6 +305,8 @@ def measures(draw: st.DrawFn) -> ma.Measure:
         maybe("order", orders())
     maybe("rel", st.integers(0, 3))
     maybe("dcg", st.sampled_from(["log2", "exp-log2", "jarvelin"]))
+    maybe("effort", st.sampled_from([0, 0.05, 2]))
+    maybe("overlap", st.sampled_from([1.1, 2, 3]))
     maybe("expected", st.integers(1, 5))
     maybe("wanted", st.integers(1, 5))
     constant = st.sampled_from([0.25, 0.5, 1, 3])
@@ -302,8 +315,9 @@ def measures(draw: st.DrawFn) -> ma.Measure:
         maybe("nu", constant | st.just(0))
     try:
         measure(**params)
-    except ma.MultiAspectError:  # the base is not linear
+    except ma.MultiAspectError:  # the base is not linear, or exponentiates gains itself
         params.pop("normalized", None)
+        params.pop("weighting", None)
     if draw(st.booleans()):
         try:
             return measure(**params) @ draw(st.integers(1, 20))

@@ -141,6 +141,9 @@ def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
     for measure in (ma.MDCU @ 3, ma.nMDCU):
         named = measure(themes="credibility,understandability", usability="relevance", overlap=1.5)
         yield f"{measure}", named(aspects=aspects)
+    for base in ("alpha_nDCG(alpha=0.3)", "alpha_nDCG@3", "alpha_DCG@3", "nERR_IA", "ERR_IA@2", "NRBP", "nNRBP",
+                 "StRecall@2", "P_IA@3", "AP_IA"):  # fmt: skip
+        yield f"Subtopics {base}", ma.Subtopics(base=base, aspects=aspects)
     if kind.whole:
         order = preferences()
         for measure in (ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful):

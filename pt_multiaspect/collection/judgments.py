@@ -142,7 +142,7 @@ class Judgments:
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
         place = np.empty(len(self), dtype=np.intp)
-        place[np.lexsort((pd.factorize(self.docnos, sort=True)[0], self.pool_query))] = np.arange(len(self))
+        place[np.lexsort((self.docno_codes, self.pool_query))] = np.arange(len(self))
         # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
         ordered = Judgments(self._frame.iloc[np.argsort(place[self._pair], kind="stable")])
         ordered._positional = self._positional
@@ -171,6 +171,11 @@ class Judgments:
         result = Judgments(frame)
         result._origin, result._positional, result.label_names = self, self._positional, self.label_names
         return result
+
+    @property
+    def docno_codes(self) -> Ints:
+        """Numbers in the order of the docnos, one per judged pair, equal for equal docnos."""
+        return self.cached("docno codes", lambda: pd.factorize(self.docnos, sort=True)[0])
 
     @property
     def n_queries(self) -> int:

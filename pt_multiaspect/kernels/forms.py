@@ -15,7 +15,7 @@ from .breakdown import Breakdown
 from .hits import Hits, ratio
 from .target import Target
 
-__all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2", "Reciprocal"]
+__all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2", "Power", "Reciprocal"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,16 @@ class Geometric:
 
     def __call__(self, rank: Ints) -> Floats:
         return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Power:
+    """base^(rank - 1)."""
+
+    base: float
+
+    def __call__(self, rank: Ints) -> Floats:
+        return np.asarray(float(self.base) ** (rank - 1.0), dtype=np.float64)
 
 
 class Additive(ABC):

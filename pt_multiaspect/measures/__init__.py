@@ -16,6 +16,7 @@ from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffor
 from .search_length import ESL
 from .rank_biased_utility import RBU
 from .session import MDCU, nMDCU
+from .subtopics import Subtopics
 
 # isort: on
 from .joint import Joint, JointMeasure
@@ -64,6 +65,7 @@ __all__ = [
     "RelativeRecall",
     "Satisfaction",
     "SingleAspectMeasure",
+    "Subtopics",
     "crp_curve",
     "nCRP",
     "nMDCU",

@@ -1,0 +1,223 @@
+"""Conversion between aspects and the subtopics of diversity collections."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..aspects.parameter import parse_aspects
+from ..errors import MultiAspectError, choices
+from .columns import (
+    DOCUMENT_COLUMNS,
+    IDENTIFIERS,
+    KNOWN,
+    QUERY_COLUMNS,
+    as_floats,
+    check_distinct_columns,
+    id_column,
+    identifiers,
+)
+from .inputs import qrels_frame
+from .judgments import Judgments
+
+__all__ = ["as_subtopics", "from_subtopics"]
+
+_SUBTOPIC_COLUMNS = ("iteration", "subtopic", "subtopic_id")
+_LABEL_COLUMNS = ("label", "relevance")
+
+
+def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
+    """Convert wide qrels to long qrels, with one row per document and aspect, for other diversity tools.
+
+    Within this package, `Subtopics` evaluates intent-aware measures on wide qrels directly. Long qrels are
+    for other programs, such as ndeval.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, with one numeric column per aspect.
+    aspects : Aspects, mapping or str, optional
+        The aspects, their scales and thresholds; by default, every label column.
+
+    Returns
+    -------
+    DataFrame
+        One row per judged (query, document) and aspect on which the document has a label, with columns
+        ``query_id doc_id relevance iteration`` (the names of ir-measures). ``relevance`` is 1 if the label
+        reaches the threshold of the aspect, else 0; ``iteration`` is the name of the aspect. Rows are sorted by
+        query.
+
+    Raises
+    ------
+    MultiAspectError
+        If columns are missing or labels are not on the declared scales.
+
+    See Also
+    --------
+    from_subtopics : The inverse, up to the thresholds.
+
+    Notes
+    -----
+    Long qrels have several rows per document, which most tools do not expect:
+
+    - Other measures in the same ``pt.Experiment`` or call of ir-measures, such as nDCG or AP, count one of the
+      rows, or all of them, without a warning. Use long qrels for intent-aware measures only.
+    - In ir-measures 0.4, ``alpha_nDCG`` with two different α in one call is computed for the first α only; the
+      other is 0. Evaluate one α per call.
+    - ndeval supports cutoffs up to 20.
+    - Intent-aware measures of ir-measures require pyndeval, which is not installed by default.
+    - ndeval breaks tied scores by docno, ascending; trec_eval and this package, descending.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+    >>> ma.as_subtopics(qrels, {"relevance": 2, "credibility": 1})
+      query_id doc_id  relevance    iteration
+    0       q1     d1          1    relevance
+    1       q1     d2          0    relevance
+    2       q1     d1          0  credibility
+    3       q1     d2          1  credibility
+    """
+    judgments = Judgments.of(qrels)
+    parts = []
+    for view in judgments.views(parse_aspects(aspects)):
+        view.check_threshold()
+        known = np.flatnonzero(view.known)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "query_id": judgments.qids[judgments.pool_query[known]],
+                    "doc_id": judgments.docnos[known],
+                    "relevance": view.positive[known].astype(np.int64),
+                    "iteration": view.name,
+                }
+            )
+        )
+    table = pd.concat(parts, ignore_index=True)
+    return table.sort_values("query_id", kind="stable", ignore_index=True)
+
+
+def from_subtopics(qrels: object) -> pd.DataFrame:
+    """Convert judgments by subtopic, as of the TREC Web tracks, to wide qrels with one aspect per subtopic.
+
+    Measures of several aspects can then evaluate diversity collections.
+
+    Parameters
+    ----------
+    qrels : DataFrame or iterable of namedtuples
+        Long qrels with one row per judged (query, document, subtopic): a query column (``qid`` or ``query_id``), a
+        document column (``docno`` or ``doc_id``), a label (``label`` or ``relevance``) and a subtopic
+        (``iteration``, ``subtopic`` or ``subtopic_id``), such as ``ir_measures.read_trec_qrels(path)`` or the
+        qrels of a diversity dataset of ir_datasets.
+
+    Returns
+    -------
+    DataFrame
+        One row per judged (query, document), with the columns ``qid docno`` and one column per subtopic that
+        has a positive label in some query: ``subtopic_1`` for the subtopic 1, or the subtopic itself if it does
+        not begin with a digit. Labels are floats, NaN where the document is not judged for the subtopic.
+        Columns are in the order of the subtopics, rows in that of their first appearance.
+
+    Raises
+    ------
+    MultiAspectError
+        If a column is missing, a label is not a finite number, a document has two labels for one
+        subtopic of a query, a subtopic cannot be the name of an aspect, or no label is positive.
+
+    See Also
+    --------
+    as_subtopics : The inverse.
+    Subtopics : Intent-aware measures such as α-nDCG, on wide qrels.
+
+    Notes
+    -----
+    Queries have different subtopics: the third subtopics of two queries have nothing but their number in
+    common, and a query with two subtopics has no document with a positive label on ``subtopic_3``. By default, CAM
+    counts such an aspect as 0, and MM, GAM and WHAM are 0 for the query: use ``empty="drop"`` to leave
+    it out. `Subtopics` leaves it out by itself.
+
+    Subtopics without a positive label in any query, such as the 0 that marks non-relevant documents in some
+    collections, become no aspect; their documents stay in the result.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> rows = [("q1", "1", "d1", 1), ("q1", "2", "d1", 0), ("q1", "2", "d2", 2), ("q2", "1", "d3", 1)]
+    >>> wide = ma.from_subtopics(pd.DataFrame(rows, columns=["qid", "iteration", "docno", "label"]))
+    >>> wide
+      qid docno  subtopic_1  subtopic_2
+    0  q1    d1         1.0         0.0
+    1  q1    d2         NaN         2.0
+    2  q2    d3         1.0         NaN
+    >>> measure = ma.CAM(base="AP", empty="drop", aspects={"subtopic_1": 2, "subtopic_2": 2})
+    >>> measure.calc_aggregate(wide, {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.0}})
+    0.875
+    """
+    frame, _ = qrels_frame(qrels)
+    what = "qrels by subtopic"
+    check_distinct_columns(frame, what)
+    query, document, subtopic, label = (
+        id_column(frame, columns, what)
+        for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS, _SUBTOPIC_COLUMNS, _LABEL_COLUMNS)
+    )
+    table = pd.DataFrame(
+        {
+            "qid": identifiers(query, what),
+            "docno": identifiers(document, what),
+            "subtopic": identifiers(subtopic, what),
+            "label": as_floats(label),
+        }
+    )
+    _check_labels(table, label)
+    positive = set(table["subtopic"][table["label"] > 0])
+    if not positive:
+        raise MultiAspectError(f"{what}: expected at least one positive label, got none in {len(table)} rows")
+    names = {each: _aspect_of(each) for each in sorted(positive, key=_in_order)}
+    if len(set(names.values())) < len(names):
+        raise MultiAspectError(f"{what}: expected subtopics with different names of aspects, got {choices(names)}")
+    table = table.drop_duplicates(["qid", "docno", "subtopic"])
+    wide = table[["qid", "docno"]].drop_duplicates(ignore_index=True)
+    for each, name in names.items():
+        of = table.loc[table["subtopic"] == each, ["qid", "docno", "label"]].rename(columns={"label": name})
+        wide = wide.merge(of, on=["qid", "docno"], how="left")
+    return wide
+
+
+def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
+    faulty = np.flatnonzero(~np.isfinite(table["label"].to_numpy()))
+    if len(faulty):
+        at, given = table.iloc[int(faulty[0])], column.iloc[int(faulty[0])]
+        shown = repr(given) if isinstance(given, str) else given
+        raise MultiAspectError(
+            f"invalid label {shown} for document {at['docno']}, subtopic {at['subtopic']} of query {at['qid']}: "
+            "expected a finite number"
+        )
+    key = ["qid", "docno", "subtopic"]
+    distinct = table.drop_duplicates([*key, "label"])
+    twice = distinct[distinct.duplicated(key, keep=False)]
+    if len(twice):
+        at = twice.iloc[0]
+        labels = twice[(twice[key] == at[key]).all(axis=1)]["label"].tolist()
+        raise MultiAspectError(
+            f"expected one label for document {at['docno']}, subtopic {at['subtopic']} of query {at['qid']}, got "
+            f"{choices(f'{each:g}' for each in labels)}"
+        )
+
+
+def _in_order(subtopic: str) -> tuple[int, int, str]:
+    """Numbers by value, then names."""
+    is_number = subtopic.isascii() and subtopic.isdigit()
+    return (0, int(subtopic), "") if is_number else (1, 0, subtopic)
+
+
+def _aspect_of(subtopic: str) -> str:
+    """The name of the aspect of a subtopic."""
+    name = f"subtopic_{subtopic}" if re.match(r"\d", subtopic) else subtopic
+    if not name.strip() or name in (*IDENTIFIERS, KNOWN):
+        raise MultiAspectError(f"the subtopic {subtopic!r} cannot be the name of an aspect; rename it")
+    return name
