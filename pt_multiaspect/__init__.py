@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from .model_selection.labels import aggregate_labels
     from .model_selection.levels import lightgbm_params
     from .model_selection.ranker import AspectRanker
+    from .model_selection.score import ranking_score
     from .model_selection.scorer import ranking_scorer
 
 __version__ = "0.1.0"
@@ -140,6 +141,7 @@ __all__ = [
     "orders",
     "params",
     "plots",
+    "ranking_score",
     "ranking_scorer",
     "read_qrels",
     "read_run",

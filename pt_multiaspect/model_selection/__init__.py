@@ -13,6 +13,7 @@ _HOMES = {
     "aggregate_labels": "labels",
     "lightgbm_metric": "boosters",
     "lightgbm_params": "levels",
+    "ranking_score": "score",
     "ranking_scorer": "scorer",
     "xgboost_metric": "boosters",
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, identifiers
@@ -182,20 +182,37 @@ class LabelledRows:
         n_both = len(np.unique(np.column_stack([by_column, codes]), axis=0))
         return n_both in (n_columns, n_labels)
 
-    def run(self, scores: Floats) -> pd.DataFrame:
-        """Return the run given by `scores`, one per row."""
-        return pd.DataFrame({"query_id": self.qids, "doc_id": self.docnos, "score": scores})
+    def rankings(self, scores: object, rows: Ints | None = None) -> Rankings:
+        """Return the rankings by the predictions of the given rows, by default of all rows."""
+        qids, docnos = (self.qids, self.docnos) if rows is None else (self.qids[rows], self.docnos[rows])
+        run = pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": check_scores(scores, len(qids))})
+        return Rankings(run, self.judgments, dtype=np.float64)
 
     def evaluate(self, measure: Measure, scores: object) -> float:
         """Return the aggregated value of a measure for predictions of the rows."""
-        values = check_scores(scores, len(self))
+        rankings = self.rankings(scores)
         if not len(self):
             raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
-        aggregator = measure.aggregator()
-        rankings = Rankings(self.run(values), self.judgments, dtype=np.float64)
-        for value in measure.evaluate(rankings).tolist():
-            aggregator.add(value)
-        return float(aggregator.result())
+        return aggregated(measure, measure.evaluate(rankings))
+
+
+def aggregated(measure: Measure, values: Floats) -> float:
+    """Aggregate values per query as the measure defines."""
+    aggregator = measure.aggregator()
+    for value in values.tolist():
+        aggregator.add(value)
+    return float(aggregator.result())
+
+
+def check_known(measure: Measure, judgments: Judgments, remedy: str) -> None:
+    """Raise an error for missing labels of the aspects of a measure."""
+    for view in measure.views(judgments):
+        n_missing = int((~view.known).sum())
+        if n_missing:
+            raise MultiAspectError(
+                f"y has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); drop these rows, "
+                f"or pass missing='lowest'{remedy} to treat them as the lowest grade"
+            )
 
 
 def _dense(values: NDArray[Any]) -> NDArray[np.intp]:

@@ -32,7 +32,7 @@ from .estimators import (
     warn_of_query_columns,
     weight_per_query,
 )
-from .labels import LabelledRows, check_length, find_qid, label_frame
+from .labels import LabelledRows, check_known, check_length, find_qid, label_frame
 from .levels import cutoff_of, label_values
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
@@ -316,13 +316,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         # One part alone keeps the names of its queries for messages.
         queries = [part.qids if len(parts) == 1 else f"{place} " + part.qids for place, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
-        for view in measure.views(judgments) if self.missing == "error" else ():
-            n_missing = int((~view.known).sum())
-            if n_missing:
-                raise MultiAspectError(
-                    f"y has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); drop these rows, "
-                    "or pass missing='lowest' to AspectRanker to treat them as the lowest grade"
-                )
+        if self.missing == "error":
+            check_known(measure, judgments, " to AspectRanker")
         return judgments
 
     def _handed_on(self, sets: list[_Part], labels: list[NDArray[Any]], needed: str | None) -> dict[str, Any]:

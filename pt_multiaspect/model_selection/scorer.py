@@ -104,7 +104,7 @@ class RankingScorer:
             raise MultiAspectError(f"expected one measure, but {measure!r} expands to {len(parsed)}")
         if response_method not in _RESPONSES:
             raise MultiAspectError(f"response_method: expected {choices(_RESPONSES)}, got {response_method!r}")
-        self._aspects: AspectSpec = parse_aspects(aspects)
+        self.aspects: AspectSpec = parse_aspects(aspects)
         self.measure = self._declare(parsed[0])
         self._ordinary().validate_params()
         self._response_method = response_method
@@ -113,7 +113,7 @@ class RankingScorer:
         """Give the declared scales to a measure that has none for its aspects."""
         if "aspects" not in measure.SUPPORTED_PARAMS:
             return measure
-        spec, declared = measure["aspects"], self._aspects
+        spec, declared = measure["aspects"], self.aspects
         if not isinstance(declared, Aspects):
             return measure
         if spec is None:
@@ -155,7 +155,7 @@ class RankingScorer:
                 "after other steps of a pipeline",
                 key="qid among the features",
             )
-        rows = LabelledRows(y, queries, self._aspects, self.measure)
+        rows = LabelledRows(y, queries, self.aspects, self.measure)
         measure = self.measure_on(rows)
         value = rows.evaluate(measure, self._scores(estimator, X))
         return -value if measure.lower_aggregate_is_better else value
@@ -163,7 +163,7 @@ class RankingScorer:
     def measure_on(self, rows: LabelledRows) -> Measure:
         """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
         aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
-        measure = self._ordinary(aspect, self._aspects if isinstance(self._aspects, Aspects) else None)
+        measure = self._ordinary(aspect, self.aspects if isinstance(self.aspects, Aspects) else None)
         if measure is not self.measure and aspect not in rows.names:
             raise MultiAspectError(
                 f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "

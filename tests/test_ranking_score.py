@@ -1,0 +1,178 @@
+"""Arrays and frames of predictions are scored as ir-measures scores runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import AP, nDCG
+from sklearn.metrics import ndcg_score
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, MM, TOMA, MultiAspectError, On
+
+GRADES = {"relevance": 2, "credibility": 3}
+MEASURE = CAM(aspects=GRADES) @ 3
+RNG = np.random.default_rng(5)
+N = 60
+#: Queries that are not sorted, of several lengths, with ids that are strings.
+QID = RNG.choice([f"topic {q}" for q in range(7)], N)
+Y = pd.DataFrame({"relevance": RNG.integers(0, 3, N), "credibility": RNG.integers(0, 4, N)})
+PREDICTIONS = RNG.permutation(N) / 7
+
+
+def by_ir_measures(measure: Any, per_query: bool = False) -> Any:
+    ids = pd.DataFrame({"query_id": QID, "doc_id": [f"d{row}" for row in range(N)]})
+    qrels, run = ids.join(Y), ids.assign(score=PREDICTIONS)
+    if not isinstance(measure, ma.Measure):
+        qrels = qrels.drop(columns="credibility")
+    if per_query:
+        return {each.query_id: each.value for each in ir_measures.iter_calc([measure], qrels, run)}
+    return ir_measures.calc_aggregate([measure], qrels, run)[measure]
+
+
+MEASURES = [
+    MEASURE,
+    TOMA(aspects=GRADES),
+    MM(aspects=GRADES, base="AP"),
+    ma.NLRE(aspects=GRADES),
+    On(aspect="credibility", base=nDCG @ 5, aspects=GRADES),
+    nDCG @ 5,
+    AP(rel=2),
+    ma.GMAP,
+    ma.ESL(wanted=2),
+]
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_values_are_those_of_ir_measures(measure: Any) -> None:
+    value = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=measure)
+    assert isinstance(value, float)
+    assert value == pytest.approx(by_ir_measures(measure), abs=1e-12)
+    values = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=measure, per_query=True)
+    assert values.to_dict() == pytest.approx(by_ir_measures(measure, per_query=True), abs=1e-12)
+    assert list(values.index) == sorted(set(QID))
+    assert values.name == str(measure)
+
+
+def test_sorting_the_rows_changes_nothing() -> None:
+    rows = np.argsort(QID, kind="stable")
+    assert ma.ranking_score(Y.iloc[rows], PREDICTIONS[rows], qid=QID[rows], measure=MEASURE) == pytest.approx(
+        ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE), abs=1e-15
+    )
+
+
+def test_one_query_is_as_scikit_learn_scores_it() -> None:
+    gains = Y["relevance"].to_numpy()
+    value = ma.ranking_score(gains, PREDICTIONS, qid=np.zeros(N), measure=nDCG @ 10)
+    assert value == pytest.approx(ndcg_score([gains], [PREDICTIONS], k=10))
+
+
+def test_frames_of_any_library_and_arrays_give_the_same() -> None:
+    expected = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE)
+
+    def score(labels: Any, predictions: Any = PREDICTIONS, qid: Any = QID, **more: Any) -> Any:
+        return ma.ranking_score(labels, predictions, qid=qid, measure=MEASURE, **more)
+
+    assert score(Y.to_numpy(), aspects=GRADES) == expected
+    assert score(Y.to_numpy().tolist(), PREDICTIONS.tolist(), QID.tolist(), aspects=list(GRADES)) == expected
+    assert score(Y.assign(mood=1), aspects=list(GRADES)) == expected
+    assert score(Y.assign(qid=QID), qid=None) == expected
+    assert score(Y.set_index(pd.Index(QID, name="qid")), qid=None) == expected
+    assert score(Y, PREDICTIONS[:, None], pd.Series(QID)) == expected
+    polars = pytest.importorskip("polars")
+    assert score(polars.from_dict(Y.to_dict("list")), polars.Series(PREDICTIONS), polars.Series(QID)) == expected
+    pyarrow = pytest.importorskip("pyarrow")
+    assert score(pyarrow.Table.from_pandas(Y), pyarrow.array(PREDICTIONS), pyarrow.array(QID)) == expected
+
+
+def test_arrow_tables_are_read_by_their_own_conversion() -> None:
+    class Table:
+        """What PyArrow's tables offer."""
+
+        columns = list(Y.columns)
+
+        def __arrow_c_stream__(self) -> None: ...
+
+        def to_pandas(self) -> pd.DataFrame:
+            return Y
+
+    expected = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE)
+    assert ma.ranking_score(Table(), PREDICTIONS, qid=QID, measure=MEASURE) == expected
+
+
+def test_numbers_are_query_ids() -> None:
+    qid = np.array([10, 9, 10, 9])
+    values = ma.ranking_score([1, 0, 0, 2], [0.1, 0.2, 0.3, 0.4], qid=qid, measure=nDCG, per_query=True)
+    assert values.index.tolist() == ["10", "9"]
+    assert values.tolist() == pytest.approx([1 / np.log2(3), 1])
+
+
+def test_weights_of_queries() -> None:
+    values = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, per_query=True)
+    weights = pd.Series({query: float(place) for place, query in enumerate(values.index)})
+    value = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=weights[QID].to_numpy())
+    assert value == pytest.approx(np.average(values, weights=weights), abs=1e-15)
+    equal = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=np.full(N, 0.3))
+    assert equal == pytest.approx(values.mean(), abs=1e-15)
+
+
+def test_lower_is_better_is_not_negated() -> None:
+    value = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=ma.ESL(wanted=2))
+    assert value > 0
+
+
+def test_missing_labels() -> None:
+    labels = Y.astype(float)
+    labels.iloc[[2, 5], 1] = np.nan
+    message = "y has no credibility label in 2 of 60 rows (NaN); drop these rows, or pass missing='lowest' to treat"
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        ma.ranking_score(labels, PREDICTIONS, qid=QID, measure=MEASURE)
+    lowest = ma.ranking_score(labels, PREDICTIONS, qid=QID, measure=MEASURE, missing="lowest")
+    assert lowest == ma.ranking_score(labels.fillna(0), PREDICTIONS, qid=QID, measure=MEASURE)
+    # A label of an aspect that is not evaluated may be missing.
+    ma.ranking_score(labels, PREDICTIONS, qid=QID, measure=nDCG)
+
+
+def test_rows_in_another_order_are_noticed() -> None:
+    # Rows match by position: sorted predictions were evaluated against the labels of other documents.
+    predictions = pd.Series(PREDICTIONS).sort_values()
+    with pytest.raises(MultiAspectError, match="the index of y_score has the elements of the index of y_true in a"):
+        ma.ranking_score(Y, predictions, qid=QID, measure=MEASURE)
+    with pytest.raises(MultiAspectError, match="the index of qid has the elements"):
+        ma.ranking_score(Y, PREDICTIONS, qid=pd.Series(QID)[::-1], measure=MEASURE)
+    expected = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE)
+    assert ma.ranking_score(Y, predictions.reindex(Y.index), qid=QID, measure=MEASURE) == expected
+    assert ma.ranking_score(Y, pd.Series(PREDICTIONS, index=range(100, 160)), qid=QID, measure=MEASURE) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"qid": None}, "ranking_score needs the query of every row: pass qid, or add an index level or a column"),
+        ({"qid": QID[:5]}, "qid: expected one value for each of 60 rows of y, got shape (5,)"),
+        ({"y_score": PREDICTIONS[:5]}, "expected 60 predictions, one per row of y, got 5"),
+        ({"y_score": np.full(N, np.nan)}, "60 of 60 predictions are NaN"),
+        ({"y_score": np.ones((N, 2))}, "predictions: expected one score for each of 60 rows, got shape (60, 2)"),
+        ({"y_true": Y.to_numpy(), "aspects": None, "measure": CAM}, "y has 2 columns without names"),
+        ({"y_true": Y[["relevance"]]}, "no column for the aspect credibility"),
+        ({"y_true": Y[:0], "y_score": [], "qid": []}, "expected at least one row to evaluate CAM"),
+        ({"measure": "P"}, "expected one measure, but 'P' expands to"),
+        ({"missing": "zero"}, "missing"),
+        ({"sample_weight": np.arange(N)}, "expected sample_weight to be constant within queries"),
+        ({"sample_weight": np.zeros(N)}, "sample_weight: expected finite, non-negative weights that are not all 0"),
+        ({"sample_weight": -np.ones(N)}, "sample_weight: expected finite, non-negative weights"),
+        ({"sample_weight": np.ones(3)}, "sample_weight: expected one value for each of 60 rows"),
+        ({"sample_weight": np.ones(N), "per_query": True}, "sample_weight has no effect on the values of single"),
+        ({"sample_weight": np.ones(N), "measure": ma.GMAP}, "sample_weight: GMAP is not a mean over queries"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_scored(changes: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"y_true": Y, "y_score": PREDICTIONS, "qid": QID, "measure": MEASURE} | changes
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        ma.ranking_score(given.pop("y_true"), given.pop("y_score"), **given)
