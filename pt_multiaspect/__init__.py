@@ -68,7 +68,7 @@ from .readability import with_readability
 from .tables import cite
 
 if TYPE_CHECKING:
-    from .model_selection.boosters import lightgbm_metric, xgboost_metric
+    from .model_selection.boosters import catboost_metric, lightgbm_metric, xgboost_metric
     from .model_selection.labels import aggregate_labels
     from .model_selection.levels import lightgbm_params
     from .model_selection.ranker import AspectRanker
@@ -127,6 +127,7 @@ __all__ = [
     "analysis",
     "as_subtopics",
     "cite",
+    "catboost_metric",
     "crp_curve",
     "datasets",
     "describe",

@@ -340,7 +340,10 @@ def test_metrics_can_be_pickled(make: Any, split: Split) -> None:
         ({"qid_valid": ["q"]}, "qid: expected one value for each of 120 rows of y, got shape (1,)"),
         ({"Y_valid": np.zeros((120, 3))}, "y has 3 columns, but there are 2 aspects"),
         ({"measure": "P"}, "expected one measure, but 'P' expands to"),
-        ({"measure": [MEASURE, nDCG]}, "expected a measure or a string"),
+        ({"measure": [MEASURE, 3]}, "expected a measure or a string"),
+        ({"measure": []}, "expected at least one measure"),
+        ({"measure": [MEASURE, nDCG], "name": "both"}, "no name for a list, as each metric has its own name"),
+        ({"measure": [MEASURE, MEASURE]}, "expected metrics with different names"),
     ],
     ids=str,
 )
@@ -513,3 +516,192 @@ def test_what_the_measure_sums_tells_rows_of_distinct_labels_in_another_order(ma
         make(target, rows, ["q"] * 4)(scores, _Data(labels[[1, 2, 0, 3]], [4]))
     # A measure that has no such number is checked by the columns alone.
     assert make(ma.NLRE(aspects=ASPECTS), rows, ["q"] * 4)(scores, _Data(labels, [4]))[1] > 0
+
+
+# -- several measures at once ---------------------------------------------------------------------
+
+
+def test_lightgbm_takes_several_measures_at_once(lgb: Any, split: Split) -> None:
+    metric = lightgbm_metric(split, MEASURES)
+    ranker = fit(lightgbm_ranker(lgb).set_params(n_estimators=5), split, eval_metric=metric)
+    scores = ranker.predict(split.X_valid)
+    evaluated = ranker.evals_result_["valid_0"]
+    assert {name: values[-1] for name, values in evaluated.items()} == pytest.approx(
+        {spelt(measure): split.expected(measure, scores) for measure in MEASURES}, abs=1e-12
+    )
+
+
+def test_measures_can_be_named(lgb: Any, split: Split) -> None:
+    metric = lightgbm_metric(split, {"the measure@5": MEASURE, "nDCG": "nDCG@5"})
+    assert metric.__name__ == "themeasure@5,nDCG"
+    scores = split.X_valid[:, 0]
+    assert metric(scores, _Set()) == [
+        ("themeasure@5", pytest.approx(split.expected(MEASURE, scores)), True),
+        ("nDCG", pytest.approx(split.expected(nDCG @ 5, scores)), True),
+    ]
+    # A cutoff in the name is no obstacle to early stopping by it.
+    stop = lgb.early_stopping(3, first_metric_only=True, verbose=False)
+    ranker = fit(lightgbm_ranker(lgb), split, eval_metric=metric, callbacks=[stop])
+    values = ranker.evals_result_["valid_0"]["themeasure@5"]
+    assert ranker.best_iteration_ == int(np.argmax(values)) + 1 < 60
+
+
+def train_xgboost(xgb: Any, split: Split, metric: Any, rounds: int = 30, **how: Any) -> Any:
+    train = xgb.DMatrix(split.X, split.label, group=split.group)
+    valid = xgb.DMatrix(split.X_valid, split.label_valid, group=split.group_valid)
+    params = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1, "ndcg_exp_gain": False}
+    result: dict[str, Any] = {}
+    given = {"evals": [(valid, "valid")], "evals_result": result, "verbose_eval": False, **how}
+    return xgb.train(params, train, rounds, custom_metric=metric, **given), result["valid"]
+
+
+def test_xgboost_takes_several_measures_at_once(xgb: Any, split: Split) -> None:
+    metric = xgboost_metric(split, {"cam": MEASURES[1], "toma": MEASURE})
+    model, values = train_xgboost(xgb, split, metric, early_stopping_rounds=5, maximize=metric.maximize)
+    assert set(values) == {"cam", "toma"}
+    assert len(values["cam"]) == len(values["toma"])
+    assert model.best_iteration == int(np.argmax(values["toma"]))
+    data = xgb.DMatrix(split.X_valid)
+    scores = model.predict(data, iteration_range=(0, 1))
+    assert values["toma"][0] == pytest.approx(split.expected(MEASURE, scores.astype(float)), abs=1e-5)
+
+
+def test_xgboost_must_be_told_what_is_better(xgb: Any, split: Split) -> None:
+    # It minimised the measure, and kept about the first round, without a word.
+    metric = xgboost_metric(split, MEASURE, name="toma")
+    assert metric.maximize is True
+    message = "XGBoost's early stopping minimises toma, for which higher is better: pass maximize=True"
+    with pytest.raises(MultiAspectError, match=message):
+        train_xgboost(xgb, split, metric, early_stopping_rounds=5)
+    with pytest.raises(MultiAspectError, match=message):
+        train_xgboost(xgb, split, metric, callbacks=[xgb.callback.EarlyStopping(5, metric_name="toma")])
+    # Without early stopping, or told, all is well; its own guess is right for some names.
+    train_xgboost(xgb, split, metric, rounds=3)
+    train_xgboost(xgb, split, metric, early_stopping_rounds=5, maximize=True)
+    train_xgboost(xgb, split, xgboost_metric(split, nDCG @ 5, name="ndcg@5"), early_stopping_rounds=5)
+    length = xgboost_metric(split, ma.ESL(wanted=1), name="map-like")
+    assert length.maximize is False
+    with pytest.raises(MultiAspectError, match="maximises map-like, for which lower is better: pass maximize=F"):
+        train_xgboost(xgb, split, length, early_stopping_rounds=5)
+    # Of several, the last one counts unless another is named.
+    both = xgboost_metric(split, {"toma": MEASURE, "esl": ma.ESL(wanted=1)})
+    assert both.maximize is False
+    train_xgboost(xgb, split, both, early_stopping_rounds=5)
+    with pytest.raises(MultiAspectError, match=message):
+        train_xgboost(xgb, split, both, callbacks=[xgb.callback.EarlyStopping(5, metric_name="toma")])
+
+
+# -- LightGBM's cross-validation ------------------------------------------------------------------
+
+
+def cross_validated(lgb: Any, split: Split, metric: Any, **how: Any) -> Any:
+    params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 3}
+    given = {"num_boost_round": 4, "nfold": 3, "return_cvbooster": True, **how}
+    dataset = lgb.Dataset(split.X, split.label, group=split.group, free_raw_data=False)
+    return lgb.cv({**params, "label_gain": list(range(60))}, dataset, feval=metric, **given)
+
+
+def test_lightgbms_cross_validation_evaluates_each_fold(lgb: Any, split: Split) -> None:
+    # A fold has other rows than the metric, which refused it.
+    groups = np.repeat(np.arange(30), 10)
+    folds = [(np.flatnonzero(groups % 3 != fold), np.flatnonzero(groups % 3 == fold)) for fold in range(3)]
+    metric = ma.lightgbm_metric([MEASURE, "nDCG@5"], split.Y, split.qid, aspects=ASPECTS)
+    result = cross_validated(lgb, split, metric, folds=folds, eval_train_metric=True)
+    boosters = result.pop("cvbooster").boosters
+    for measure in (MEASURE, nDCG @ 5):
+        for part, place in (("valid", 1), ("train", 0)):
+            values = [
+                ma.ranking_score(
+                    split.Y.iloc[fold[place]],
+                    booster.predict(split.X[fold[place]]),
+                    qid=split.qid[fold[place]],
+                    measure=measure,
+                )
+                for booster, fold in zip(boosters, folds, strict=True)
+            ]
+            assert result[f"{part} {spelt(measure)}-mean"][-1] == pytest.approx(np.mean(values), abs=1e-12)
+    stopped = cross_validated(
+        lgb, split, metric, num_boost_round=40, callbacks=[lgb.early_stopping(3, verbose=False)]
+    )
+    assert len(stopped[f"valid {spelt(MEASURE)}-mean"]) < 40
+
+
+def test_folds_must_not_divide_queries(lgb: Any, split: Split) -> None:
+    metric = ma.lightgbm_metric(MEASURE, split.Y, split.qid, aspects=ASPECTS)
+
+    class Fold:
+        used_indices = list(range(15))
+
+        class reference:
+            num_data = staticmethod(lambda: 300)
+            get_label = staticmethod(lambda: split.label)
+
+        def get_label(self) -> None: ...
+
+    message = "expected folds of whole queries, got 5 of 10 rows of the query t1; use folds that keep the rows"
+    with pytest.raises(MultiAspectError, match=message):
+        metric(np.arange(15.0), Fold())
+    Fold.used_indices = list(range(20))
+    assert metric(np.arange(20.0), Fold())[1] == pytest.approx(
+        ma.ranking_score(split.Y[:20], np.arange(20.0), qid=split.qid[:20], measure=MEASURE)
+    )
+    # The rows of the whole data set are checked, too.
+    Fold.reference.get_label = staticmethod(lambda: split.label[::-1])
+    with pytest.raises(MultiAspectError, match="the labels of the evaluation set do not match"):
+        metric(np.arange(20.0), Fold())
+
+
+# -- CatBoost -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def catboost() -> Any:
+    return pytest.importorskip("catboost", reason="CatBoost is not installed")
+
+
+def fit_catboost(catboost: Any, split: Split, metric: Any, rows: Any = slice(None), **params: Any) -> Any:
+    given = {"iterations": 40, "learning_rate": 0.3, "verbose": 0, "thread_count": 1, "allow_writing_files": False}
+    ranker = catboost.CatBoostRanker(loss_function="QueryRMSE", eval_metric=metric, **{**given, **params})
+    valid = catboost.Pool(split.X_valid[rows], split.label_valid[rows], group_id=np.repeat(range(12), 10)[rows])
+    return ranker.fit(split.X, split.label, group_id=np.repeat(range(30), 10), eval_set=valid)
+
+
+@pytest.mark.filterwarnings("ignore:Failed to import numba")
+@pytest.mark.parametrize("measure", [MEASURE, nDCG @ 5, ma.ESL(wanted=1)], ids=str)
+def test_catboost_stops_by_any_measure(measure: Any, catboost: Any, split: Split) -> None:
+    metric = ma.catboost_metric(measure, split.Y_valid, split.qid_valid, aspects=ASPECTS)
+    ranker = fit_catboost(catboost, split, metric, early_stopping_rounds=5)
+    (values,) = (each for name, each in ranker.get_evals_result()["validation"].items() if "Metric" in name)
+    best = np.argmin(values) if measure == ma.ESL(wanted=1) else np.argmax(values)
+    assert ranker.get_best_iteration() == best
+    assert len(values) < 40
+    assert values[best] == pytest.approx(split.expected(measure, ranker.predict(split.X_valid)), abs=1e-9)
+    assert len(set(values)) > 1
+
+
+@pytest.mark.filterwarnings("ignore:Failed to import numba")
+def test_catboost_within_aspect_ranker(catboost: Any, split: Split) -> None:
+    metric = ma.catboost_metric(MEASURE, split.Y_valid, split.qid_valid)
+    given = {"verbose": 0, "thread_count": 1, "allow_writing_files": False, "loss_function": "QueryRMSE"}
+    inner = catboost.CatBoostRanker(iterations=20, eval_metric=metric, early_stopping_rounds=3, **given)
+    ranker = ma.AspectRanker(inner, target=CAM(aspects=ASPECTS))
+    valid = {"eval_set": [(split.X_valid, split.Y_valid)], "eval_qid": [split.qid_valid]}
+    ranker.fit(split.X, split.Y, qid=split.qid, **valid)
+    evaluated = ranker.estimator_.get_evals_result()["validation"]
+    (values,) = (each for name, each in evaluated.items() if "Metric" in name)
+    assert max(values) == pytest.approx(split.expected(MEASURE, ranker.predict(split.X_valid)), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:Failed to import numba")
+def test_catboost_notices_other_rows(catboost: Any, split: Split) -> None:
+    # Every set but the metric's is 0, so that training would stop at once.
+    metric = ma.catboost_metric(MEASURE, split.Y_valid[:60], split.qid_valid[:60])
+    with pytest.raises(Exception, match="expected one eval_set with the 60 rows of the metric"):
+        fit_catboost(catboost, split, metric)
+    metric = ma.catboost_metric(MEASURE, split.Y_valid[::-1], split.qid_valid[::-1])
+    with pytest.raises(Exception, match=r"in the same order, got \d+ rows or other labels"):
+        fit_catboost(catboost, split, metric)
+    metric = ma.catboost_metric(MEASURE, split.Y_valid, split.qid_valid, check_labels=False)
+    fit_catboost(catboost, split, metric, iterations=2)
+    with pytest.raises(MultiAspectError, match="expected one measure, as CatBoost has one eval_metric"):
+        ma.catboost_metric([MEASURE], split.Y_valid, split.qid_valid)

@@ -11,6 +11,7 @@ from typing import Any
 _HOMES = {
     "AspectRanker": "ranker",
     "aggregate_labels": "labels",
+    "catboost_metric": "boosters",
     "lightgbm_metric": "boosters",
     "lightgbm_params": "levels",
     "ranking_score": "score",
