@@ -65,7 +65,7 @@ from .measures import (
 from .measures import parameters as params
 from .orders import DistanceOrder, Order, register_distance
 from .readability import with_readability
-from .tables import cite
+from .tables import cite, to_latex, to_styler
 
 if TYPE_CHECKING:
     from .model_selection.boosters import catboost_metric, lightgbm_metric, xgboost_metric
@@ -149,6 +149,8 @@ __all__ = [
     "register",
     "register_distance",
     "testing",
+    "to_latex",
+    "to_styler",
     "uERR",
     "uRBP",
     "uRBPgr",

@@ -31,7 +31,9 @@ COLUMNS = ["name", "qid", "measure", "value"]
 _KEYS = COLUMNS[:3]
 
 
-def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, list[Any], list[Any], list[Any]]:
+def matrix(
+    perquery: pd.DataFrame, *, as_given: bool = False, least: int = 2
+) -> tuple[Floats, list[Any], list[Any], list[Any]]:
     """Convert a complete long frame to an array.
 
     Parameters
@@ -42,6 +44,8 @@ def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, l
     as_given : bool, default False
         Whether systems and queries keep the order of their first rows in the frame. By default, they are
         sorted as text, so that seeded draws and sums do not depend on the order of rows.
+    least : int, default 2
+        Minimum number of systems and of topics, 1 or 2.
 
     Returns
     -------
@@ -53,7 +57,7 @@ def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, l
     ------
     MultiAspectError
         If a column is missing, a value is not a finite number, a row is duplicated, there are fewer than
-        two systems or topics, or a system lacks a measure or a topic that others have.
+        `least` systems or topics, or a system lacks a measure or a topic that others have.
 
     Examples
     --------
@@ -82,9 +86,9 @@ def matrix(perquery: pd.DataFrame, *, as_given: bool = False) -> tuple[Floats, l
     codes, levels = zip(*(_levels(perquery[column]) for column in _KEYS), strict=True)
     values = _numbers(perquery)
     names, qids, measures = levels
-    if len(names) < 2:
+    if len(names) < least:
         raise MultiAspectError(f"expected at least two systems, got only {names[0]}")
-    if len(qids) < 2:
+    if len(qids) < least:
         raise MultiAspectError(f"expected at least two topics, got only {qids[0]}")
     shape = (len(names), len(qids), len(measures))
     cells = np.ravel_multi_index((codes[0], codes[1], codes[2]), shape)

@@ -109,12 +109,24 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
             f"test='tukey' corrects for the number of pairs itself: omit correction={correction!r}"
         )
     check_choice("correction", correction, CORRECTIONS)
+    if correction == "bonferroni":
+        return lambda levels: (levels * len(levels)).clip(max=1)
+    if correction == "holm":
+        return _holm
     multitest = import_module("statsmodels.stats.multitest")
 
     def correct(levels: Floats) -> Floats:
         return np.asarray(multitest.multipletests(levels, alpha=alpha, method=correction)[1], dtype=np.float64)
 
     return correct
+
+
+def _holm(levels: Floats) -> Floats:
+    """Holm's correction: the k-th lowest of n levels times n − k + 1, and at least the corrected lower ones."""
+    order = np.argsort(levels, kind="stable")
+    corrected = np.empty(len(levels))
+    corrected[order] = np.maximum.accumulate(levels[order] * np.arange(len(levels), 0, -1))
+    return corrected.clip(max=1)
 
 
 def _judge(

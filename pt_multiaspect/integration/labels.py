@@ -11,7 +11,7 @@ import pandas as pd
 from ..errors import MultiAspectError, choices, warn_once
 from .parsing import parse, parse_all
 
-__all__ = ["lower_is_better", "record", "recorded"]
+__all__ = ["lower_aggregate_is_better", "lower_is_better", "record", "recorded"]
 
 #: Key of the record in ``DataFrame.attrs``.
 _KEY = "measures"
@@ -101,3 +101,8 @@ def _read(text: object) -> ir_measures.Measure | None:
 def lower_is_better(measure: ir_measures.Measure | None) -> bool:
     """Return whether lower values of a measure are better (False if the measure is unknown)."""
     return bool(getattr(measure, "lower_is_better", False))
+
+
+def lower_aggregate_is_better(measure: ir_measures.Measure | None) -> bool:
+    """Return whether lower aggregates over queries are better (False if the measure is unknown)."""
+    return bool(getattr(measure, "lower_aggregate_is_better", lower_is_better(measure)))

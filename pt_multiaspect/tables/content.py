@@ -1,0 +1,245 @@
+"""What a table of systems and measures shows, apart from its format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..analysis._frames import Floats, check_choice, directions, matrix
+from ..analysis.baseline import compare_with_baseline
+from ..errors import MultiAspectError, choices
+from ..evaluation import aggregate, interval_columns
+from ..integration.labels import record, recorded
+from ..kernels.intervals import half_width
+from .heads import Head, heads_of
+
+__all__ = ["INTERVALS", "Cell", "Table", "content"]
+
+INTERVALS = ("half-width", "ends")
+
+#: Values that differ by at most this, relative to the maximum, are tied (rounding errors of means).
+_TOLERANCE = 1e-12
+
+_TESTS = {
+    "t": "paired t-test",
+    "bootstrap": "paired bootstrap test",
+    "permutation": "paired permutation test",
+    "tukey": "randomised Tukey HSD test",
+}
+_CORRECTIONS = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "fdr_bh": "Benjamini–Hochberg",
+    "fdr_by": "Benjamini–Yekutieli",
+}
+
+#: The marks of several baselines; superscripts of all of them are in Unicode.
+_LETTERS = "abcdefghijklmnop"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a table."""
+
+    #: The rounded value.
+    number: str
+    #: 1 for the best value of its column, 2 for the second best, else 0.
+    place: int
+    #: Half the width of the interval, its two ends, or nothing.
+    interval: tuple[str, ...]
+    #: The marks of the baselines from which the system differs significantly.
+    marks: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """The content of a table, without escapes; marks and signs are Unicode."""
+
+    heads: list[Head]
+    #: Names of systems by the name of their group (None without groups), in the order of rows.
+    groups: dict[str | None, list[str]]
+    cells: dict[str, list[Cell]]
+    #: The mark of each baseline.
+    marks: dict[str, str]
+    notes: list[str]
+
+
+def content(
+    perquery: pd.DataFrame,
+    measures: Any,
+    *,
+    baseline: str | Sequence[str] | None,
+    test: str,
+    correction: str | None,
+    alpha: float,
+    n_resamples: int,
+    seed: int,
+    ci: float | None,
+    interval: str,
+    decimals: int | Mapping[str, int],
+    labels: Mapping[str, str] | None,
+    groups: Mapping[str, Sequence[str]] | None,
+) -> Table:
+    """Compute a table. The parameters are those of `to_latex`."""
+    check_choice("interval", interval, INTERVALS)
+    values, names, qids, columns = matrix(perquery, as_given=True, least=1)
+    known = recorded(perquery, measures)
+    names, columns = list(map(str, names)), list(map(str, columns))
+    perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
+    record(perquery, {label: measure for label, measure in known.items() if measure is not None})
+    directions(perquery, values, columns)  # refuses negated values
+    table = aggregate(perquery, ci=ci).set_index("name")
+    heads = heads_of({label: known[label] for label in columns}, labels)
+    digits = _digits(decimals, heads, known)
+    marks = _marks(baseline)
+    differs = _differences(
+        perquery, marks, test=test, correction=correction, alpha=alpha, n_resamples=n_resamples, seed=seed
+    )
+    cells: dict[str, list[Cell]] = {name: [] for name in names}
+    for number, head in enumerate(heads):
+        aggregates = table[head.label].to_numpy(dtype=np.float64)
+        places = _places(-aggregates if head.lower_is_better else aggregates)
+        for row, name in enumerate(names):
+            shown: tuple[float, ...] = ()
+            if ci is not None and interval == "ends":
+                shown = tuple(table.loc[name, list(interval_columns(head.label, ci))])
+            elif ci is not None:
+                _check_mean(head, aggregates[row], values[row, :, number])
+                shown = (half_width(values[row, :, number], ci),)
+            cells[name].append(
+                Cell(
+                    number=_rounded(aggregates[row], digits[head.label]),
+                    place=places[row],
+                    interval=tuple(_rounded(end, digits[head.label]) for end in shown),
+                    marks="".join(differs.get((head.label, name), ())),
+                )
+            )
+    notes = _notes(cells, marks, len(qids), test, correction, alpha, ci, interval)
+    return Table(heads, _grouped(groups, names), cells, marks, notes)
+
+
+def _places(gains: Floats) -> list[int]:
+    """Return 1 for the highest values and 2 for the next lower ones, by unrounded values; 0 if all are equal."""
+    near = _TOLERANCE * float(np.abs(gains).max())
+    best = gains >= gains.max() - near
+    if best.all():
+        return [0] * len(gains)
+    second = ~best & (gains >= gains[~best].max() - near)
+    return [int(place) for place in best + 2 * second]
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Return a value with a minus sign (U+2212), and without one if it is rounded to 0."""
+    text = f"{value:.{digits}f}"
+    return text.replace("-", "−") if float(text) else text.lstrip("-")
+
+
+def _digits(decimals: int | Mapping[str, int], heads: list[Head], known: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of decimals of each measure; sums of counts have none by default."""
+    labels = [head.label for head in heads]
+    given = dict(decimals) if isinstance(decimals, Mapping) else dict.fromkeys(labels, decimals)
+    unknown = [label for label in given if label not in labels]
+    if unknown:
+        raise MultiAspectError(f"decimals: expected measures among {choices(labels)}, got {choices(unknown)}")
+    wrong = [n for n in given.values() if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 15]
+    if wrong:
+        raise MultiAspectError(f"decimals: expected integers from 0 to 15, got {wrong[0]!r}")
+    result = {label: given.get(label, 3) for label in labels}
+    for label in labels:
+        if not isinstance(decimals, Mapping) and _is_sum(known[label]):
+            result[label] = 0
+    return result
+
+
+def _is_sum(measure: Any) -> bool:
+    if measure is None:
+        return False
+    aggregator = measure.aggregator()
+    for _ in range(2):
+        aggregator.add(1.0)
+    return bool(aggregator.result() == 2)
+
+
+def _check_mean(head: Head, aggregated: float, values: Floats) -> None:
+    if not np.isclose(aggregated, values.mean(), rtol=1e-9, atol=1e-12):
+        raise MultiAspectError(
+            f"interval='half-width': {head.label} is not the mean of its per-query values, so its interval has two "
+            "different halves; use interval='ends'"
+        )
+
+
+def _marks(baseline: str | Sequence[str] | None) -> dict[str, str]:
+    """Return the marks of baselines: a dagger for one, letters for several."""
+    if baseline is None:
+        return {}
+    given = [baseline] if isinstance(baseline, str) else list(baseline)
+    if len(given) > len(_LETTERS):
+        raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(given)}")
+    return {given[0]: "†"} if len(given) == 1 else dict(zip(given, _LETTERS, strict=False))
+
+
+def _differences(
+    perquery: pd.DataFrame, marks: Mapping[str, str], **options: Any
+) -> dict[tuple[str, str], list[str]]:
+    """Return the marks of each measure and system, in the order of the baselines."""
+    result: dict[tuple[str, str], list[str]] = {}
+    if marks:
+        compared = compare_with_baseline(perquery, list(marks), **options)
+        found = compared[compared["significant"]]
+        for measure, against, name in found[["measure", "baseline", "name"]].to_numpy(dtype=object):
+            result.setdefault((measure, name), []).append(marks[against])
+    return result
+
+
+def _grouped(groups: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[str | None, list[str]]:
+    """Return the systems of each group, after checking that every system is in one."""
+    if groups is None:
+        return {None: names}
+    if any(isinstance(members, str) for members in groups.values()):
+        raise MultiAspectError("groups: expected a mapping {group: names of systems}, got a string as names")
+    result: dict[str | None, list[str]] = {str(group): list(members) for group, members in groups.items()}
+    given = [name for members in result.values() for name in members]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise MultiAspectError(f"groups: expected names of systems ({choices(names)}), got {choices(unknown)}")
+    twice = [name for name in names if given.count(name) != 1]
+    if twice:
+        raise MultiAspectError(
+            f"groups: expected every system in one group, got {choices(twice)} in {given.count(twice[0])} groups"
+        )
+    return {group: members for group, members in result.items() if members}
+
+
+def _notes(
+    cells: Mapping[str, list[Cell]],
+    marks: Mapping[str, str],
+    n_topics: int,
+    test: str,
+    correction: str | None,
+    alpha: float,
+    ci: float | None,
+    interval: str,
+) -> list[str]:
+    """Return the sentences that explain the signs of the table."""
+    places = {cell.place for row in cells.values() for cell in row}
+    notes = []
+    if places & {1, 2}:
+        notes.append("Best value per column in bold, second best underlined.")
+    if ci is not None:
+        what = "± half the width" if interval == "half-width" else "[ends]"
+        notes.append(f"{what} of the {100 * ci:g} % confidence interval (Student’s t, {n_topics} topics).")
+    if marks:
+        against = ", ".join(f"{mark} {name}" for name, mark in marks.items())
+        corrected = (
+            ""
+            if correction is None or test == "tukey"
+            else f", {_CORRECTIONS.get(correction, correction)} correction"
+        )
+        notes.append(
+            f"Significantly different from {against} ({_TESTS[test]}{corrected}, p < {alpha:g}, {n_topics} topics)."
+        )
+    return notes

@@ -1,0 +1,95 @@
+"""Short labels of the columns of a table, and what they stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import ir_measures
+
+from ..errors import MultiAspectError, choices
+from ..integration.labels import lower_aggregate_is_better
+from ..integration.parsing import parse
+
+__all__ = ["Head", "heads_of"]
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column."""
+
+    #: The label of the measure in the frame.
+    label: str
+    #: What the table shows.
+    short: str
+    #: The measure, where `short` does not say it.
+    meaning: str | None
+    lower_is_better: bool
+
+
+def heads_of(
+    measures: Mapping[str, ir_measures.Measure | None], labels: Mapping[str, str] | None = None
+) -> list[Head]:
+    """Return the heads of columns.
+
+    Parameters
+    ----------
+    measures : mapping of str to Measure or None
+        The measures by label, None if unknown.
+    labels : mapping of str to str, optional
+        The heads of some of the labels. By default, labels that are printed measures are shortened to name and
+        cutoff, and numbered if these are equal.
+
+    Returns
+    -------
+    list of Head
+        In the order of `measures`.
+
+    Raises
+    ------
+    MultiAspectError
+        If `labels` has a key that is not a label, a head that is not a text, or the same head twice.
+    """
+    given = {} if labels is None else dict(labels)
+    unknown = [key for key in given if key not in measures]
+    if unknown:
+        raise MultiAspectError(f"labels: expected labels among {choices(measures)}, got {choices(unknown)}")
+    wrong = [head for head in given.values() if not isinstance(head, str) or not head.strip()]
+    if wrong:
+        raise MultiAspectError(f"labels: expected non-empty strings as heads, got {wrong[0]!r}")
+    shorts = _distinct({label: given.get(label) or _shortened(label, of) for label, of in measures.items()}, given)
+    return [
+        Head(label, shorts[label], _meaning(shorts[label], label, of), lower_aggregate_is_better(of))
+        for label, of in measures.items()
+    ]
+
+
+def _shortened(label: str, measure: ir_measures.Measure | None) -> str:
+    """Return the name and the cutoff of a printed measure; other labels are returned unchanged."""
+    printed = re.fullmatch(r"(\w+)\(.*\)(@\d+)?", label, re.DOTALL)
+    if printed is None or measure is None or label != str(measure):
+        return label
+    return printed[1] + (printed[2] or "")
+
+
+def _distinct(shorts: dict[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Number equal heads; those that the user gives must be distinct."""
+    result: dict[str, str] = {}
+    for label, short in shorts.items():
+        equal = [other for other, its in shorts.items() if its == short]
+        if len(equal) > 1 and any(other in given for other in equal):
+            raise MultiAspectError(f"labels: expected distinct heads, got {short!r} for {choices(equal)}")
+        result[label] = short if len(equal) == 1 else f"{short} ({equal.index(label) + 1})"
+    return result
+
+
+def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str | None:
+    """Return the measure that a head stands for, unless the head is its name."""
+    if measure is None:
+        return None if short == label else label
+    try:
+        named = parse(short)
+    except MultiAspectError:
+        named = []
+    return None if named == [measure] else str(measure)

@@ -1,0 +1,345 @@
+"""Tables for papers: what is marked, rounded and escaped; documents with them compile."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import AP, NumRet
+
+import pt_multiaspect as ma
+from pt_multiaspect.tables.latex import escape
+
+NASTY = r"""a_b%c#d$e&f{g}h~i^j\k<l>m|n"o'p`q[r]s*t--u-v @=+()/;:,.!?αβΣ±−†é"""
+
+
+def long(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
+    """A frame of {measure: {system: values}}."""
+    rows = [
+        (name, f"q{n}", measure, value)
+        for measure, systems in values.items()
+        for name, given in systems.items()
+        for n, value in enumerate(given)
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def cells(latex: str) -> dict[str, list[str]]:
+    """The cells of each row of a table, by its first cell; checks that all rows have the same number."""
+    body = latex.split(r"\toprule")[1].split(r"\bottomrule")[0]
+    rows = [re.split(r"(?<!\\)&", line.removesuffix(r"\\")) for line in body.splitlines() if line.endswith(r"\\")]
+    full = [[cell.strip() for cell in row] for row in rows if not row[0].startswith(r"\multicolumn")]
+    assert len({len(row) for row in full}) == 1
+    return {row[0].removeprefix(r"\quad "): row[1:] for row in full}
+
+
+def unmarked(cell: str) -> str:
+    return re.sub(r"\\(textbf|underline){([^}]*)}", r"\2", cell)
+
+
+THREE = {"a": [0.5, 0.7], "b": [0.2, 0.3], "c": [0.1, 0.9]}
+
+
+def test_best_and_second_by_direction() -> None:
+    found = cells(ma.to_latex(long({"AP": THREE, "ESL": THREE})))
+    assert found[""] == ["AP", r"ESL $\downarrow$"]
+    assert found["a"] == [r"\textbf{0.600}", "0.600"]
+    assert found["b"] == ["0.250", r"\textbf{0.250}"]
+    assert found["c"] == [r"\underline{0.500}", r"\underline{0.500}"]
+
+
+def test_the_direction_is_that_of_the_aggregate() -> None:
+    """Lower values of HMAP are better per query, higher ones as aggregate."""
+    found = cells(ma.to_latex(long({"HMAP": {"a": [2.0, 2.0], "b": [4.0, 4.0], "c": [5.0, 5.0]}})))
+    assert found == {
+        "": ["HMAP"], "a": [r"\textbf{0.500}"], "b": [r"\underline{0.250}"], "c": ["0.200"]
+    }  # fmt: skip
+
+
+def test_rounding_makes_no_best() -> None:
+    found = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
+    assert [found[name] for name in "abc"] == [[r"\textbf{0.700}"], ["0.700"], [r"\underline{0.700}"]]
+    found = cells(ma.to_latex(long({"AP": {"a": [0.70004], "b": [0.70001]}}), decimals=5))
+    assert found["a"] == [r"\textbf{0.70004}"]
+
+
+def test_ties_are_all_best_and_rounding_errors_are_ties() -> None:
+    tied = {
+        "a": [0.1, 0.2, 0.3],
+        "b": [0.3, 0.2, 0.1],
+        "c": [0.1, 0.1, 0.1],
+        "d": [0.05, 0, 0],
+        "e": [0.1, 0.1, 0.1],
+    }
+    assert sum(tied["a"]) != sum(tied["b"])
+    found = cells(ma.to_latex(long({"AP": tied})))
+    assert found["a"] == found["b"] == [r"\textbf{0.200}"]
+    assert found["c"] == found["e"] == [r"\underline{0.100}"]
+    assert found["d"] == ["0.017"]
+
+
+@pytest.mark.parametrize("systems", [{"a": [0.5, 0.7]}, {"a": [0.5], "b": [0.5]}, {"a": [0.0], "b": [0.0]}])
+def test_nothing_is_best_if_all_are_equal(systems) -> None:
+    latex = ma.to_latex(long({"AP": systems}))
+    assert "textbf" not in latex
+    assert "underline" not in latex
+    assert "parbox" not in latex
+
+
+def test_negative_values_and_zeros() -> None:
+    found = cells(ma.to_latex(long({"CRP": {"a": [-0.0001], "b": [-1.5], "c": [-2.0]}})))
+    assert found["a"] == [r"\textbf{0.000}"]
+    assert found["b"] == [r"\underline{$-$1.500}"]
+
+
+@pytest.fixture
+def many() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    gains = {"low": 0.2, "base": 0.4, "near": 0.41, "high": 0.7}
+    return long(
+        {
+            measure: {name: rng.normal(mean, 0.1, 30).clip(0, 1).tolist() for name, mean in gains.items()}
+            for measure in ("AP", "ESL")
+        }
+    )
+
+
+def test_marks_are_those_of_the_tests(many) -> None:
+    latex = ma.to_latex(many, baseline="base")
+    found, compared = cells(latex), ma.analysis.compare_with_baseline(many, "base")
+    for column, measure in enumerate(("AP", "ESL")):
+        significant = compared[compared["measure"] == measure].set_index("name")["significant"]
+        assert significant.to_dict() == {"low": True, "near": False, "high": True}
+        for name in significant.index:
+            expected = r"$^{\dagger}$" if significant[name] else r"$^{\phantom{\dagger}}$"
+            assert found[name][column].endswith(expected)
+        assert found["base"][column].endswith(r"$^{\phantom{\dagger}}$")
+    assert (
+        r"different from $\dagger$ base (paired t-{}test, Holm correction, p \textless{} 0.05, 30 topics)" in latex
+    )
+
+
+def test_several_baselines_have_letters(many) -> None:
+    found = cells(ma.to_latex(many, baseline=["low", "near"], test="permutation", n_resamples=200))
+    assert list(found) == ["", "low$^{a}$", "base", "near$^{b}$", "high"]
+    assert found["high"][0].endswith("$^{ab}$")
+    assert found["base"][0].endswith(r"$^{a\phantom{b}}$")
+    assert found["low$^{a}$"][0].endswith(r"$^{\phantom{a}b}$")
+    latex = ma.to_latex(many, baseline=["low", "near"], test="tukey", n_resamples=200)
+    assert "different from a low, b near (randomised Tukey HSD test, p" in latex
+
+
+def test_intervals(many) -> None:
+    table = ma.aggregate(many, ci=0.9).set_index("name")
+    ends = cells(ma.to_latex(many, ci=0.9, interval="ends", decimals=4))
+    halves = cells(ma.to_latex(many, ci=0.9, decimals=4))
+    for name, row in table.iterrows():
+        low, high = row["AP 90% low"], row["AP 90% high"]
+        assert ends[name][0].endswith(rf" {{\footnotesize {{[}}{low:.4f}, {high:.4f}{{]}}}}")
+        assert unmarked(halves[name][0]) == rf"{row['AP']:.4f} $\pm$ {(high - low) / 2:.4f}"
+    assert "90 \\% confidence interval (Student's t, 30 topics)" in ma.to_latex(many, ci=0.9)
+
+
+def test_half_widths_are_refused_where_intervals_have_two_different_halves() -> None:
+    frame = long({"GMAP": {"a": [-1.0, -2.0], "b": [-1.0, -3.0]}})
+    with pytest.raises(ma.MultiAspectError, match=r"GMAP is not the mean of its per-query values.*interval='ends'"):
+        ma.to_latex(frame, ci=0.95)
+    assert "{[}" in ma.to_latex(frame, ci=0.95, interval="ends")
+
+
+def evaluated(measures: object) -> pd.DataFrame:
+    qrels = {f"q{n}": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1}} for n in range(3)}
+    run = {qid: {"d1": 1.0, "d2": 2.0} for qid in qrels}
+    return ma.evaluate({"mine": run}, qrels, measures, progress=False)
+
+
+def test_heads_are_short_and_a_legend_states_the_measures() -> None:
+    scales = {"relevance": 2, "credibility": 1}
+    one, two = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
+    latex = ma.to_latex(evaluated([one, two, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]))
+    assert cells(latex) == {
+        "": ["CAM@10 (1)", "CAM@10 (2)", "TOMA", "map", "NumRet"],
+        "mine": ["0.500", *cells(latex)["mine"][1:4], "6"],
+    }
+    legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
+    for head, measure in {
+        "CAM@10 (1)": one,
+        "CAM@10 (2)": two,
+        "TOMA": ma.TOMA(base="DCG", aspects=scales),
+    }.items():
+        assert f"{head}: \\texttt{{{escape(measure)}}}." in legend
+    assert "map:" not in legend
+    assert "NumRet:" not in legend
+
+
+def test_labels_are_kept_and_can_be_given() -> None:
+    scales = {"relevance": 2, "credibility": 1}
+    mean = ma.CAM(base="AP", aspects=scales)
+    frame = evaluated({"mine": mean, "AP": AP, "CAM": mean @ 5})
+    latex = ma.to_latex(frame, labels={"AP": "Mean AP"})
+    assert cells(latex)[""] == ["mine", "Mean AP", "CAM"]
+    legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
+    assert f"mine: \\texttt{{{escape(mean)}}}." in legend
+    assert r"Mean AP: \texttt{AP}." in legend
+    assert f"CAM: \\texttt{{{escape(mean @ 5)}}}." in legend
+    frame.attrs.clear()  # as from a file: what is not recorded is not claimed
+    assert "mine:" not in ma.to_latex(frame)
+
+
+def test_measures_can_be_given_for_a_frame_without_record() -> None:
+    frame = long({"length": THREE})
+    assert cells(ma.to_latex(frame))["a"] == [r"\textbf{0.600}"]
+    found = cells(ma.to_latex(frame, {"length": ma.ESL}))
+    assert found[""] == [r"length $\downarrow$"]
+    assert found["b"] == [r"\textbf{0.250}"]
+
+
+def test_groups() -> None:
+    latex = ma.to_latex(long({"AP": THREE}), groups={"Dense & co": ["c", "a"], "Sparse": ["b"], "None": []})
+    assert list(cells(latex)) == ["", "c", "a", "b"]
+    assert r"\multicolumn{2}{l}{\textit{Dense \& co}} \\" in latex
+    assert "None" not in latex
+    assert latex.count(r"\midrule") == 2
+
+
+def test_decimals() -> None:
+    frame = long({"AP": THREE, "NumRet": {name: [3.0, 5.0] for name in THREE}})
+    assert cells(ma.to_latex(frame, decimals=1))["b"] == [r"0.2", "8"]
+    assert cells(ma.to_latex(frame, decimals={"NumRet": 2}))["b"] == [r"0.250", "8.00"]
+
+
+def test_what_is_in_the_order_of_the_frame_stays_there(many) -> None:
+    assert list(cells(ma.to_latex(many))) == ["", "low", "base", "near", "high"]
+
+
+def test_names_may_be_numbers() -> None:
+    frame = long({"AP": THREE}).assign(name=lambda f: f["name"].map({"a": 1, "b": 2, "c": 3}))
+    assert list(cells(ma.to_latex(frame, baseline="2"))) == ["", "1", "2", "3"]
+
+
+def nasty() -> str:
+    """A table of which every name is made to break it."""
+    rng = np.random.default_rng(0)
+    frame = long({f"*{NASTY}": {name: rng.random(9).tolist() for name in (f"[{NASTY}]", f"*{NASTY}", "x\n\\\\")}})
+    return ma.to_latex(
+        frame, {f"*{NASTY}": ma.ESL}, baseline=[f"[{NASTY}]", "x\n\\\\"], ci=0.95, interval="ends",
+        groups={f"[{NASTY}": list(frame["name"].unique()[:2]), "%": list(frame["name"].unique()[2:])},
+        caption="Names that are hard to print", label="tab:nasty",
+    )  # fmt: skip
+
+
+def test_escapes() -> None:
+    latex = nasty()
+    plain = re.sub(r"\\[\\{}$&#_%]", "", latex)
+    assert plain.count("{") == plain.count("}")
+    assert plain.count("$") % 2 == 0
+    assert not re.search(r"[#~%|<>\"`]|--(?!-?\W*$)", plain)
+    for line in latex.splitlines():  # after a line break, these would be its arguments
+        assert not re.match(r"[\[*]", line)
+    assert {len(row) for row in cells(latex).values()} == {1}
+    assert escape("a\x00b\tc‮d") == "a b c d"
+    assert escape("--x") == "-{}-{}x"
+
+
+LETTERS = "".join(map(chr, range(0x20, 0x7F)))
+
+
+def test_every_printable_character_is_escaped_alone() -> None:
+    special = set("\\{}$&#_^~%")
+    for letter in LETTERS:
+        text = escape(letter)
+        assert (text == letter) == (letter not in special | set("<>|\"'`[]*-"))
+
+
+DOCUMENT = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage{booktabs}
+\begin{document}
+%s
+\end{document}
+"""
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="requires pdflatex")
+def test_a_document_compiles(many, tmp_path: Path) -> None:
+    tables = [
+        nasty(),
+        ma.to_latex(many, baseline=["low", "near"], ci=0.9, groups={"A": ["low", "high"], "B": ["base", "near"]}),
+        ma.to_latex(evaluated([ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet])),
+    ]
+    (tmp_path / "table.tex").write_text(DOCUMENT % "\n".join(tables), encoding="utf-8")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"],
+        cwd=tmp_path, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-3000:]
+
+
+def test_styler(many) -> None:
+    frame = many.assign(name=many["name"].replace("high", "<b>high</b>"))
+    styler = ma.to_styler(frame, baseline=["low", "near"], ci=0.9, groups={"A&B": list(frame["name"].unique())})
+    page = styler.to_html()
+    assert "&lt;b&gt;high&lt;/b&gt;" in page
+    assert "<b>high" not in page
+    assert "A&amp;B" in page
+    assert "p &lt; 0.05" in page
+    latex = cells(ma.to_latex(many, baseline=["low", "near"], ci=0.9))
+    assert list(styler.data.columns) == ["AP", "ESL ↓"]
+    for (_, name), row in styler.data.iterrows():
+        shown = latex[{"lowᵃ": "low$^{a}$", "nearᵇ": "near$^{b}$", "<b>high</b>": "high"}.get(name, name)]
+        for text, cell in zip(row, shown, strict=True):
+            number = re.match(r"[\d.]+", text)[0]
+            assert unmarked(cell).startswith(number)
+            assert ("ᵃ" in text, "ᵇ" in text) == (
+                "a" in re.sub(r"\\phantom{\w}", "", cell).split("^{")[1].split("}")[0],
+                "b" in re.sub(r"\\phantom{\w}", "", cell).split("^{")[1].split("}")[0],
+            )
+    assert page.count("font-weight: bold") >= 1
+    assert page.count("text-decoration: underline") >= 1
+
+
+def test_a_styler_marks_what_latex_marks() -> None:
+    page = ma.to_styler(long({"AP": THREE, "ESL": THREE}), labels={"AP": "<i>"})
+    assert "<i>" not in page.to_html()
+    context = page._compute().ctx
+    assert context[0, 0][0] == ("font-weight", "bold")
+    assert context[1, 1][0] == ("font-weight", "bold")
+    assert context[2, 0][0] == ("text-decoration", "underline")
+    assert all("font-weight" not in dict(context[place]) for place in [(0, 1), (1, 0), (2, 0)])
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        ("no frame", {}, "expected a DataFrame"),
+        (long({"AP": {"a": [0.1, 0.2], "b": [0.1]}}), {}, "different sets of topics"),
+        (long({"AP": {"a": [0.1, np.nan]}}), {}, "expected finite values"),
+        (pd.concat([long({"AP": THREE})] * 2), {}, "expected one value of AP for system a"),
+        (long({"ESL": {"a": [-0.1], "b": [-0.2]}}), {}, "do not negate the values"),
+        (long({"AP": {"a": [0.1], "b": [0.2]}}), {"ci": 0.95}, "at least two topics, got 1"),
+        (long({"AP": {"a": [0.1], "b": [0.2]}}), {"baseline": "a"}, "at least two topics"),
+        (long({"AP": {"a": [0.1, 0.3]}}), {"baseline": "a"}, "at least two systems"),
+        (long({"AP": THREE}), {"baseline": "z"}, "expected names of systems .* got z"),
+        (long({"AP": THREE}), {"baseline": list("abcdefghijklmnopq")}, "at most 16 baselines, got 17"),
+        (long({"AP": THREE}), {"interval": "±"}, "expected interval to be one of half-width, ends"),
+        (long({"AP": THREE}), {"decimals": -1}, "expected integers from 0 to 15, got -1"),
+        (long({"AP": THREE}), {"decimals": {"RR": 2}}, "expected measures among AP, got RR"),
+        (long({"AP": THREE}), {"labels": {"RR": "x"}}, "expected labels among AP, got RR"),
+        (long({"AP": THREE}), {"labels": {"AP": ""}}, "expected non-empty strings as heads"),
+        (long({"AP": THREE, "RR": THREE}), {"labels": {"AP": "RR"}}, "distinct heads, got 'RR' for AP, RR"),
+        (long({"AP": THREE}), {"groups": {"x": ["a", "z"]}}, "expected names of systems .* got z"),
+        (long({"AP": THREE}), {"groups": {"x": ["a", "b"]}}, "every system in one group, got c in 0 groups"),
+        (long({"AP": THREE}), {"groups": {"x": ["a", "b", "c"], "y": ["b"]}}, "got b in 2 groups"),
+        (long({"AP": THREE}), {"groups": {"x": "abc"}}, "got a string as names"),
+        (long({"AP": THREE}), {"label": "tab}"}, "label: expected letters"),
+        (long({"AP": THREE}), {"measures": "RR"}, "measures= lacks AP"),
+    ],
+)
+def test_bad_input(frame, options, message) -> None:
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ma.to_latex(frame, **options)
