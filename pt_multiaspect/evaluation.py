@@ -13,8 +13,9 @@ from ir_measures.measures import MeanAgg
 
 from ._typing import Floats
 from ._validation import real
-from .bases.adapters import as_base, is_adapted
-from .bases.delegated import by_ir_measures, first_fraction
+from .bases.adapters import adapter_of
+from .bases.delegated import first_fraction
+from .bases.standard import StandardMeasures
 from .collection.columns import check_distinct_columns
 from .collection.inputs import run_frame
 from .collection.judgments import Judgments
@@ -85,20 +86,24 @@ def evaluate(
         raise MultiAspectError(
             f"n_jobs: expected a number of processes, or a negative integer as in joblib, got {n_jobs!r}"
         )
-    labelled = list(parse_all(measures).items())
+    labelled = parse_all(measures)
     named = named_runs(runs)
     judgments = Judgments.of(qrels)
-    jobs = (delayed(_evaluate)(name, run, judgments, labelled) for name, run in named.items())
-    tables = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
+    members = list(labelled.values())
+    for measure in filter(supports, members):
+        measure.validate_params()
+    standard = _standard(members, judgments)
+    jobs = (delayed(_evaluate)(name, run, judgments, members, standard) for name, run in named.items())
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
     if progress:
         from tqdm.auto import tqdm  # warns in notebooks without widgets
 
-        tables = tqdm(tables, total=len(named), desc="evaluate", unit="run")
-    evaluated = list(tables)
+        results = tqdm(results, total=len(named), desc="evaluate", unit="run")
+    evaluated = list(results)
     for message in dict.fromkeys(message for _, messages in evaluated for message in messages):
         warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
-    result: pd.DataFrame = pd.concat([table for table, _ in evaluated], ignore_index=True)[COLUMNS]
-    record(result, dict(labelled))
+    result = _table(list(named), judgments, list(labelled), [values for values, _ in evaluated])
+    record(result, labelled)
     return result
 
 
@@ -271,45 +276,62 @@ def _limits(measure: AnyMeasure | None) -> tuple[float, float]:
     """Return the range of a measure, infinite where it is unknown."""
     if supports(measure):
         return measure.range
-    return as_base(measure).RANGE if is_adapted(measure) else (-math.inf, math.inf)
+    adapter = None if measure is None else adapter_of(measure)
+    return (-math.inf, math.inf) if adapter is None else adapter.RANGE
 
 
 def _evaluate(
-    name: str, run: object, judgments: Judgments, labelled: list[tuple[str, AnyMeasure]]
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return the long frame of one run, and the warnings, which worker processes cannot show."""
+    name: str,
+    run: object,
+    judgments: Judgments,
+    measures: list[AnyMeasure],
+    standard: StandardMeasures | None,
+) -> tuple[list[Floats], list[str]]:
+    """Return the values of one run by measure, and the warnings, which worker processes cannot show."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = _table(name, run, judgments, labelled)
+        values = _values(name, run, judgments, measures, standard)
     for other in caught:
         if not issubclass(other.category, MultiAspectWarning):
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    return table, [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
+    return values, [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
 
 
-def _table(name: str, run: object, judgments: Judgments, labelled: list[tuple[str, AnyMeasure]]) -> pd.DataFrame:
-    """Return the long frame of one run."""
+def _values(
+    name: str,
+    run: object,
+    judgments: Judgments,
+    measures: list[AnyMeasure],
+    standard: StandardMeasures | None,
+) -> list[Floats]:
+    """Return the values of one run, an array per measure."""
     run, rankings = join(name, run, judgments)
-    foreign = {measure for _, measure in labelled if not supports(measure)}
-    elsewhere = _standard(foreign, run, judgments) if foreign else {}
-    parts = []
-    for label, measure in labelled:
-        if supports(measure):
-            measure.validate_params()
-            values = measure.evaluate(rankings)
-        else:
-            values = elsewhere[measure]
-        parts.append(pd.DataFrame({"qid": judgments.qids, "measure": label, "value": values}))
-    return pd.concat(parts, ignore_index=True).assign(name=name)
+    elsewhere = {} if standard is None else standard.values(rankings, lambda: run_frame(run))
+    return [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in measures]
 
 
-def _standard(measures: set[AnyMeasure], run: object, judgments: Judgments) -> dict[AnyMeasure, Floats]:
-    """Compute measures of ir-measures on the aspect relevance."""
+def _table(names: list[str], judgments: Judgments, labels: list[str], values: list[list[Floats]]) -> pd.DataFrame:
+    """Return the long frame: one row per run, measure and query."""
+    n_runs, n_measures, n_queries = len(names), len(labels), judgments.n_queries
+    rows = {
+        "name": np.repeat(np.array(names, dtype=object), n_measures * n_queries),
+        "qid": np.tile(judgments.qids, n_runs * n_measures),
+        "measure": np.tile(np.repeat(np.array(labels, dtype=object), n_queries), n_runs),
+        "value": np.concatenate([each for of_run in values for each in of_run]),
+    }
+    return pd.DataFrame(rows)[COLUMNS]
+
+
+def _standard(measures: list[AnyMeasure], judgments: Judgments) -> StandardMeasures | None:
+    """Prepare the measures of ir-measures, which evaluate the aspect relevance; None if there are none."""
+    others = {measure for measure in measures if not supports(measure)}
+    if not others:
+        return None
     labels = judgments.labels("relevance")
     fraction = first_fraction(labels)
     if fraction is not None:
         raise MultiAspectError(
             f"ir-measures supports integer relevance labels only, got {fraction:g}; use On(base=...) to compute "
-            f"{choices(sorted(map(str, measures)))} on such labels, where possible"
+            f"{choices(sorted(map(str, others)))} on such labels, where possible"
         )
-    return by_ir_measures(measures, judgments, labels, run_frame(run))
+    return StandardMeasures(others, judgments, labels)

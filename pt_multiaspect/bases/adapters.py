@@ -12,7 +12,7 @@ from .base import Base
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Adapter", "adapts", "as_base", "is_adapted"]
+__all__ = ["Adapter", "adapter_of", "adapts", "as_base"]
 
 #: By class, as different measures can have the same name.
 _ADAPTERS: dict[Any, type[Adapter]] = {}
@@ -58,6 +58,11 @@ class Adapter(Base):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.measure,)
 
+    @property
+    def equals_original(self) -> bool:
+        """Whether ir-measures gives the same values on labels whose threshold is 1."""
+        return True
+
 
 def adapts(measure: Measure) -> Callable[[A], A]:
     """Register the decorated class as the implementation of measures with the class of `measure`."""
@@ -79,14 +84,15 @@ def as_base(measure: Measure | Base) -> Base:
         return measure
     from .delegated import Delegated
 
+    return adapter_of(measure) or Delegated(measure)
+
+
+def adapter_of(measure: Measure) -> Adapter | None:
+    """Return the adapter of a measure of ir-measures, or None if none supports its class and parameters."""
     rel = measure.params.get("rel")
-    is_plain = not measure.params.get("judged_only") and (rel is None or rel >= 1)
-    return _ADAPTERS.get(type(measure), Delegated)(measure) if is_plain else Delegated(measure)
-
-
-def is_adapted(measure: object) -> bool:
-    """Whether a measure of ir-measures has an adapter, so that its properties are known."""
-    return type(measure) in _ADAPTERS
+    if measure.params.get("judged_only") or (rel is not None and rel < 1) or type(measure) not in _ADAPTERS:
+        return None
+    return _ADAPTERS[type(measure)](measure)
 
 
 def adapted_names() -> list[str]:

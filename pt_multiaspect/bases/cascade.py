@@ -28,6 +28,10 @@ class ReciprocalRank(Adapter):
     BINARY = True
     SORTING_IS_OPTIMAL = True
 
+    @property
+    def equals_original(self) -> bool:
+        return self.cutoff is None  # with a cutoff, ir-measures breaks ties as the evaluator of MS MARCO does
+
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return ranked.reciprocal_rank(ranking, self.relevant(target))
 
@@ -57,6 +61,10 @@ class ExpectedReciprocalRank(Adapter):
     EXPONENTIATES = True
     SORTING_IS_OPTIMAL = True
     READS_UNJUDGED = True
+
+    @property
+    def equals_original(self) -> bool:
+        return False  # gdeval's highest grade is 4, and its values have five digits
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return ranked.err(ranking.dense() if target.unjudged else ranking, _stop(target))

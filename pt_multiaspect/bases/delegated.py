@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from subprocess import CalledProcessError
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -18,13 +19,16 @@ from ..errors import MultiAspectError, choices
 from ..kernels.target import Target
 from .adapters import Adapter, adapted_names
 
-__all__ = ["Delegated", "by_ir_measures", "first_fraction"]
+__all__ = ["Delegated", "IrMeasures", "first_fraction"]
 
 #: Above this label, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
 
 #: Measures of ir-measures whose values have no maximum.
 _UNBOUNDED = ("NumRel", "NumRelRet", "NumRet", "alpha_DCG")
+
+#: What ir-measures and its back ends raise for measures they cannot compute.
+_FAILURES = (ValueError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError)
 
 
 class Delegated(Adapter):
@@ -62,7 +66,7 @@ class Delegated(Adapter):
         elif self.READS_LABELS:
             measure = type(measure)(**{name: value for name, value in self.params.items() if name != "gains"})
         try:
-            return by_ir_measures([measure], ranking.judgments, labels, ranking.frame())[measure]
+            return IrMeasures([measure], ranking.judgments, labels).values(ranking.frame())[measure]
         except MultiAspectError as error:
             raise MultiAspectError(f"the base {self.text} is computed by ir-measures: {error}") from error
 
@@ -96,10 +100,8 @@ def first_fraction(labels: Floats) -> float | None:
     return float(fractional[0]) if len(fractional) else None
 
 
-def by_ir_measures(
-    measures: Iterable[Measure], judgments: Judgments, labels: Floats, run: pd.DataFrame
-) -> dict[Measure, Floats]:
-    """Compute measures on single-aspect labels.
+class IrMeasures:
+    """Measures computed by ir-measures on single-aspect labels, prepared once for any number of runs.
 
     Parameters
     ----------
@@ -109,44 +111,63 @@ def by_ir_measures(
         The judged pairs.
     labels : ndarray of float, shape (n_pairs,)
         Integers; NaN for unjudged pairs.
-    run : DataFrame
-        Columns ``query_id doc_id score``.
-
-    Returns
-    -------
-    dict of Measure to ndarray of float, shape (n_queries,)
-        Never NaN: values that ir-measures omits or returns as NaN are replaced by the measure's default.
-
-    Raises
-    ------
-    MultiAspectError
-        If ir-measures cannot compute one of the measures.
     """
-    judged = np.flatnonzero(~np.isnan(labels))
-    labels = _without_junk_only_queries(labels, judgments.pool_query, judgments.n_queries)
-    qrels = pd.DataFrame(
-        {
-            "query_id": _numbered(judgments.pool_query[judged]),
-            "doc_id": judgments.docnos[judged],
-            "relevance": labels[judged].astype(np.int64),
-        }
-    )
-    query = judgments.queries_of(run["query_id"].to_numpy(dtype=object))
-    run = run[query >= 0].assign(query_id=_numbered(query[query >= 0]))
-    measures = sorted(measures, key=str)
-    values = {measure: np.full(judgments.n_queries, float(measure.DEFAULT)) for measure in measures}
-    # In one call, ir-measures may compute a plain nDCG with the gains of an nDCG(gains=...), depending on
-    # the order of a set.
-    groups = [[measure] for measure in measures if "gains" in measure.params]
-    groups.append([measure for measure in measures if "gains" not in measure.params])
-    try:
-        for group in filter(None, groups):
-            for metric in ir_measures.iter_calc(group, qrels, run):
-                if not np.isnan(metric.value):
-                    values[metric.measure][int(metric.query_id) - 1] = metric.value
-    except (ValueError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError) as error:
-        raise MultiAspectError(f"ir-measures cannot compute {choices(measures)}: {error}") from error
-    return values
+
+    def __init__(self, measures: Iterable[Measure], judgments: Judgments, labels: Floats) -> None:
+        self.measures = sorted(measures, key=str)
+        self._judgments = judgments
+        self._labels = _without_junk_only_queries(labels, judgments.pool_query, judgments.n_queries)
+        self._evaluators: list[Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_evaluators": None}  # which hold C objects
+
+    def _make_evaluators(self) -> list[Any]:
+        judged = np.flatnonzero(~np.isnan(self._labels))
+        qrels = pd.DataFrame(
+            {
+                "query_id": _numbered(self._judgments.pool_query[judged]),
+                "doc_id": self._judgments.docnos[judged],
+                "relevance": self._labels[judged].astype(np.int64),
+            }
+        )
+        # In one evaluator, ir-measures may compute a plain nDCG with the gains of an nDCG(gains=...), depending
+        # on the order of a set.
+        groups = [[measure] for measure in self.measures if "gains" in measure.params]
+        groups.append([measure for measure in self.measures if "gains" not in measure.params])
+        return [ir_measures.evaluator(group, qrels) for group in groups if group]
+
+    def values(self, run: pd.DataFrame) -> dict[Measure, Floats]:
+        """Evaluate one run.
+
+        Parameters
+        ----------
+        run : DataFrame
+            Columns ``query_id doc_id score``.
+
+        Returns
+        -------
+        dict of Measure to ndarray of float, shape (n_queries,)
+            Never NaN: values that ir-measures omits or returns as NaN are replaced by the measure's default.
+
+        Raises
+        ------
+        MultiAspectError
+            If ir-measures cannot compute one of the measures.
+        """
+        query = self._judgments.queries_of(run["query_id"].to_numpy(dtype=object))
+        run = run[query >= 0].assign(query_id=_numbered(query[query >= 0]))
+        values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
+        try:
+            if self._evaluators is None:
+                self._evaluators = self._make_evaluators()
+            for evaluator in self._evaluators:
+                for metric in evaluator.iter_calc(run):
+                    if not np.isnan(metric.value):
+                        values[metric.measure][int(metric.query_id) - 1] = metric.value
+        except _FAILURES as error:
+            raise MultiAspectError(f"ir-measures cannot compute {choices(self.measures)}: {error}") from error
+        return values
 
 
 def _numbered(query: Ints) -> NDArray[np.object_]:

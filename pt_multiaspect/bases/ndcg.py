@@ -34,6 +34,10 @@ class NDCG(LinearBase, Adapter):
     def READS_LABELS(self) -> bool:  # type: ignore[override]
         return "gains" in self.params
 
+    @property
+    def equals_original(self) -> bool:
+        return not self.EXPONENTIATES  # gdeval's values have five digits
+
     def gain(self, target: Target) -> Floats:
         return target.source.mapped(self.params["gains"]) if self.READS_LABELS else target.gain
 

@@ -19,6 +19,10 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     BINARY = True
 
+    @property
+    def equals_original(self) -> bool:
+        return False  # without rel, the original is graded; it breaks ties in its own way
+
     def linear(self, target: Target) -> Linear:
         return Linear(target, self.relevant(target), Geometric(self["p"]), depth=self.cutoff)
 

@@ -1,0 +1,112 @@
+"""Measures of ir-measures on one label per judged document, prepared once for any number of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from .._typing import Bools, Floats
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..kernels.target import Target
+from .adapters import adapter_of
+from .base import Base
+from .delegated import IrMeasures
+
+__all__ = ["StandardMeasures", "standard_base"]
+
+
+def standard_base(measure: Measure) -> Base | None:
+    """Return the base whose values on labels as they are equal those of ir-measures, or None.
+
+    None for measures that other tools define differently: RR@k (other ties), ERR, nDCG(dcg='exp-log2') (five
+    digits), RBP (graded), and those with ``judged_only`` or without an adapter.
+    """
+    try:
+        measure.validate_params()
+    except AssertionError:
+        return None  # ir-measures says what is wrong
+    adapter = adapter_of(measure)
+    return adapter if adapter is not None and adapter.equals_original else None
+
+
+class StandardMeasures:
+    """Measures of ir-measures on one label per judged document.
+
+    Parameters
+    ----------
+    measures : iterable of ir_measures.Measure
+        Those that have an equal base are computed by it, all others by ir-measures.
+    judgments : Judgments
+        The judged pairs.
+    labels : ndarray of float, shape (n_pairs,)
+        Integers; NaN for unjudged pairs.
+    """
+
+    def __init__(self, measures: Iterable[Measure], judgments: Judgments, labels: Floats) -> None:
+        bases = {measure: standard_base(measure) for measure in measures}
+        self._bases = {measure: base for measure, base in bases.items() if base is not None}
+        self._others = IrMeasures([measure for measure, base in bases.items() if base is None], judgments, labels)
+        self._judgments, self._labels = judgments, labels
+        self._target: Target | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_target": None}  # which is as large as the labels
+
+    def values(self, rankings: Rankings, run: Callable[[], pd.DataFrame]) -> dict[Measure, Floats]:
+        """Evaluate one run.
+
+        Parameters
+        ----------
+        rankings : Rankings
+            The run, joined with the judgments.
+        run : callable
+            Returns the run as a frame ``query_id doc_id score``; called only for measures that ir-measures
+            computes.
+
+        Returns
+        -------
+        dict of Measure to ndarray of float, shape (n_queries,)
+        """
+        if self._target is None:
+            self._target = _target(self._judgments, self._labels)
+        values = {measure: base.values(rankings, self._target) for measure, base in self._bases.items()}
+        return {**values, **self._others.values(run())} if self._others.measures else values
+
+
+@dataclass(frozen=True, eq=False)
+class _PlainLabels:
+    """Labels as trec_eval reads them: positive from 1, gains are labels, negative labels count as 0."""
+
+    label: Floats
+
+    @property
+    def positive(self) -> Bools:
+        return self.at_least(1)
+
+    @property
+    def junk(self) -> Floats:
+        return np.minimum(self.label, 0.0)
+
+    def check_threshold(self) -> None:
+        """Every threshold is explicit here."""
+
+    def at_least(self, rel: float) -> Bools:
+        return np.asarray(self.label >= rel, dtype=np.bool_)  # NaN is not
+
+    def mapped(self, gains: Mapping[float, float]) -> Floats:
+        gain = np.nan_to_num(self.label)
+        for label, value in gains.items():
+            gain[self.label == label] = value
+        return np.maximum(gain, 0.0)
+
+
+def _target(judgments: Judgments, labels: Floats) -> Target:
+    gain = np.maximum(np.nan_to_num(labels), 0.0)
+    top = float(gain.max(initial=0.0))
+    return Target(judgments.n_queries, judgments.pool_query, gain, top, _PlainLabels(labels))

@@ -1,0 +1,123 @@
+"""`evaluate` computes most measures of ir-measures itself, with the same values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from ir_measures import AP, ERR, RR, Bpref, IPrec, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG
+from strategies import Collection, collections
+
+from pt_multiaspect import MultiAspectError, evaluate
+from pt_multiaspect.bases.delegated import IrMeasures
+from pt_multiaspect.bases.standard import StandardMeasures, standard_base
+from pt_multiaspect.collection import Judgments
+
+OURS = [
+    nDCG, nDCG @ 1, nDCG @ 3, nDCG @ 1000, nDCG(gains={1: 3, 2: 1, 3: 0}), nDCG(gains={0: 2, 4: -1}) @ 2,
+    AP, AP @ 2, AP(rel=2), AP(rel=3) @ 4, P @ 1, P @ 5, P(rel=2) @ 3, R @ 1, R @ 10, R(rel=2) @ 3, RR, RR(rel=3),
+    Rprec, Rprec(rel=2), Success @ 1, Success(rel=2) @ 3, SetP, SetP(rel=2), SetP(relative=True), SetR,
+    SetR(rel=2), SetF, SetF(beta=0.0), SetF(beta=2.0, rel=2), SetAP, SetAP(rel=2),
+]  # fmt: skip
+THEIRS = [
+    RR @ 3, Bpref, infAP, IPrec @ 0.1, nDCG(judged_only=True) @ 3, AP(judged_only=True), P(judged_only=True) @ 2,
+]  # fmt: skip
+
+
+def originals(collection: Collection, measures: list) -> dict[tuple[str, str], float]:
+    """What ir-measures says on the labels of relevance, with the default where it says nothing."""
+    qrels = collection.column("relevance")
+    values = {(str(each), qid): float(each.DEFAULT) for each in measures for qid in collection.labels}
+    for measure in measures if qrels else []:  # one by one: together, a plain nDCG may get the gains of another
+        for metric in ir_measures.iter_calc([measure], qrels, collection.run):
+            if not math.isnan(metric.value):
+                values[str(metric.measure), metric.query_id] = metric.value
+    return values
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(collections(max_aspects=1, max_queries=4, max_judged=8, max_retrieved=9))
+def test_values_are_those_of_ir_measures(collection: Collection) -> None:
+    """Ties, negative and missing labels, missing and further queries, empty rankings."""
+    if not set(collection.run) & set(collection.labels):
+        return
+    found = evaluate({"run": collection.run_frame}, collection.qrels, [*OURS, *THEIRS], progress=False)
+    wanted = originals(collection, [*OURS, *THEIRS])
+    got = dict(zip(zip(found["measure"], found["qid"], strict=True), found["value"], strict=True))
+    assert got == pytest.approx(wanted, abs=1e-12, rel=0)
+
+
+def test_the_original_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(IrMeasures, "values", None)
+    evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 0, "b": 1, "c": 3}}, OURS, progress=False)
+
+
+@pytest.mark.parametrize(
+    "measure", [*THEIRS, ERR @ 10, nDCG(dcg="exp-log2") @ 10, nDCG(dcg="exp-log2"), P(rel=0) @ 2]
+)
+def test_other_definitions_stay_with_the_original(measure: ir_measures.Measure) -> None:
+    assert standard_base(measure) is None
+
+
+def test_a_measure_of_another_class_stays_with_the_original() -> None:
+    class Mine(type(P)):
+        pass
+
+    assert standard_base(Mine(cutoff=3)) is None
+
+
+def test_the_original_is_prepared_once_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 0, "d": 1}}
+    orders = list(itertools.permutations("abc"))
+    runs = {"".join(order): {"q1": dict(zip(order, (3.0, 2.0, 1.0), strict=True))} for order in orders}
+    calls = []
+    original = ir_measures.evaluator
+    monkeypatch.setattr(ir_measures, "evaluator", lambda *args: calls.append(args) or original(*args))
+    found = evaluate(runs, qrels, [Bpref, RR @ 2, "map"], progress=False)
+    assert len(calls) == 1
+    for name, run in runs.items():
+        values = found[found["name"] == name].set_index(["measure", "qid"])["value"].to_dict()
+        assert values["Bpref", "q1"] == Bpref.calc_aggregate({"q1": qrels["q1"]}, run)
+        assert values["RR@2", "q1"] == (RR @ 2).calc_aggregate({"q1": qrels["q1"]}, run)
+        assert values["map", "q1"] == AP.calc_aggregate({"q1": qrels["q1"]}, run)
+        assert values["Bpref", "q2"] == values["map", "q2"] == 0
+
+
+def test_labels_and_gains_that_ir_measures_cannot_hold() -> None:
+    """pytrec_eval wraps around at 2^31, and allocates memory proportional to the highest label."""
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    ideal = 2.0**40 + 1 / np.log2(3)
+    (value,) = evaluate(run, {"q": {"a": 1, "b": 2**40}}, [nDCG], progress=False)["value"]
+    assert value == pytest.approx((1 + 2.0**40 / np.log2(3)) / ideal, rel=1e-12)
+    (value,) = evaluate(run, {"q": {"a": 1, "b": 2}}, [nDCG(gains={2: 2**40})], progress=False)["value"]
+    assert value == pytest.approx((1 + 2.0**40 / np.log2(3)) / ideal, rel=1e-12)
+
+
+def test_fractional_labels_are_refused_before_runs_are_read() -> None:
+    with pytest.raises(MultiAspectError, match=r"integer relevance labels only, got 0.5; use On\(base"):
+        evaluate("no such file", {"q": {"a": 0.5}}, [P @ 5], progress=False)
+
+
+def test_the_error_of_an_incomplete_measure_is_that_of_ir_measures() -> None:
+    with pytest.raises(MultiAspectError, match="ir-measures cannot compute P: invalid param cutoff"):
+        evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [P], progress=False)
+
+
+def test_what_is_sent_to_workers() -> None:
+    judgments = Judgments({"q": {"a": 1, "b": 0}})
+    standard = StandardMeasures([P @ 1, Bpref], judgments, judgments.labels("relevance"))
+    small = len(pickle.dumps(standard))
+    from pt_multiaspect.collection import Rankings
+
+    frame = pd.DataFrame({"query_id": ["q"], "doc_id": ["a"], "score": [1.0]})
+    values = standard.values(Rankings(frame, judgments), lambda: frame)
+    assert len(pickle.dumps(standard)) == small
+    again = pickle.loads(pickle.dumps(standard)).values(Rankings(frame, judgments), lambda: frame)
+    assert {measure: value.tolist() for measure, value in again.items()} == {P @ 1: [1.0], Bpref: [1.0]}
+    assert {measure: value.tolist() for measure, value in values.items()} == {P @ 1: [1.0], Bpref: [1.0]}
