@@ -313,7 +313,7 @@ QRELS = {"q": {"a": 1}}
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
-        (lambda: RelativeRecall(expected=0), ["RelativeRecall", "expected", "1 up", "0"]),
+        (lambda: RelativeRecall(expected=0), ["RelativeRecall", "expected", "at least 1", "0"]),
         (lambda: RelativeRecall(expected=2**53 + 1), ["expected", f"from 1 to {2**53}", f"{2**53 + 1}"]),
         (lambda: RecallEffort(expected=-1), ["RecallEffort", "expected", "-1"]),
         (lambda: RecallEffort(expected=1.5), ["expected", "1.5"]),
@@ -323,7 +323,10 @@ QRELS = {"q": {"a": 1}}
         (lambda: Satisfaction(rel=2**53 + 1), ["rel", f"from 0 to {2**53}", f"{2**53 + 1}"]),
         (lambda: ESL(wanted=0), ["ESL", "wanted", "0"]),
         (lambda: CoverageRatio.calc_aggregate(QRELS, QRELS), ["CoverageRatio", "column known", "relevance"]),
-        (lambda: CAM(base=NoveltyRatio).calc_aggregate(QRELS, QRELS), ["CAM", "NoveltyRatio", "known"]),
+        (
+            lambda: CAM(base=NoveltyRatio, aspects="label").calc_aggregate(QRELS, QRELS),
+            ["CAM", "NoveltyRatio", "known"],
+        ),
         (lambda: TOMA(base=GMAP), ["TOMA", "GMAP cannot be a base", "AP"]),
         (lambda: CAM(base="HMAP@5"), ["CAM", "HMAP@5 cannot be a base", "AP"]),
         (lambda: CAM(base=HelpfulCompat), ["CAM", "multi-aspect", "HelpfulCompat"]),

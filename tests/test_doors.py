@@ -545,7 +545,8 @@ def test_qrels_shared_with_other_providers(shape: str) -> None:
 
 def test_judgments_of_numbers_are_of_relevance() -> None:
     qrels = nested(lambda relevance, readability: relevance)
-    assert per_query([On, URBP, NLRE], qrels) == per_query([On, URBP, NLRE], IR_QRELS.drop(columns="readability"))
+    measures = [On, URBP(aspects="label"), NLRE(aspects="label")]
+    assert per_query(measures, qrels) == per_query(measures, IR_QRELS.drop(columns="readability"))
     assert per_query([On @ 10], qrels) == {
         (qid, "On@10"): pytest.approx(value, abs=1e-9)
         for (qid, _), value in per_query([nDCG @ 10], IR_QRELS).items()

@@ -62,6 +62,8 @@ from pt_multiaspect.measures import ALL
 
 #: A run of other queries only is one of the things drawn.
 pytestmark = [
+    # The scales drawn need not reach the rel of a base.
+    pytest.mark.filterwarnings("ignore:rel="),
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning"),
 ]

@@ -76,19 +76,22 @@ def test_a_rel_beyond_a_turned_scale_warns() -> None:
     assert "rel=0 is below 1, the top grade of trust" in message
 
 
-def test_a_rel_above_all_aspects_is_an_error() -> None:
-    for make in (
-        lambda: CAM(base="AP(rel=4)", aspects=SCALES),
-        lambda: CAM(base={"relevance": "AP(rel=4)", "trust": "P(rel=3)@5"}, aspects=SCALES),
-        lambda: On(aspect="trust", base=AP(rel=3), aspects=SCALES),
-        lambda: CAM(base="AP(rel=3)", weights={"relevance": 0, "trust": 1}, aspects=SCALES),
-    ):
-        with pytest.raises(MultiAspectError, match=r"expected a rel that a grade reaches, got .*rel="):
-            make()
-    assert warned(CAM(base="AP(rel=3)", aspects={"relevance": 3, "trust": None}), BOTH)[0] > 0
-    with pytest.raises(MultiAspectError, match="rel=12 of the base is above 11, the highest class index"):
-        warned(TOMA(base="AP(rel=12)", distance="manhattan", axes="gains", weights={"relevance": 1, "trust": 4},
-                    aspects=SCALES), BOTH)  # fmt: skip
+def test_a_rel_above_all_aspects_warns_of_each() -> None:
+    found, messages = warned(CAM(base="AP(rel=4)", aspects=SCALES), BOTH)
+    assert found == 0
+    assert [message.partition(":")[0] for message in messages] == [
+        "rel=4 is above 3, the top grade of relevance",
+        "rel=4 is above 2, the top grade of trust",
+    ]
+    assert len(warned(On(aspect="trust", base=AP(rel=3), aspects=SCALES), BOTH)[1]) == 1
+
+
+def test_a_rel_above_the_classes_of_toma_warns() -> None:
+    measure = TOMA(distance="manhattan", axes="gains", aspects=SCALES)  # classes 0 to 5
+    found, (message,) = warned(measure(base="AP(rel=6)"), BOTH)
+    assert found == 0
+    assert "rel=6 of the base is above 5, the highest class index" in message
+    assert warned(measure(base="AP(rel=5)"), BOTH)[1] == []
     assert any("rel=99 of the base is above" in each for each in warned(TOMA(base="AP(rel=99)"), BOTH)[1])
 
 

@@ -96,6 +96,9 @@ class _PlainLabels:
     def check_threshold(self) -> None:
         """Every threshold is explicit here."""
 
+    def check_rel(self, rel: float) -> None:
+        """A rel that no label reaches gives 0, as in trec_eval."""
+
     def at_least(self, rel: float) -> Bools:
         return np.asarray(self.label >= rel, dtype=np.bool_)  # NaN is not
 

@@ -1,4 +1,4 @@
-"""Doubts about what a measure is asked to evaluate, which are warnings or errors."""
+"""Doubts about what a measure is asked to evaluate, which are warnings."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec
 from ..bases import Base
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import choices, warn_once
 
 if TYPE_CHECKING:
     from .measure import Measure
 
-__all__ = ["check_reachable", "check_units", "warn_of_views"]
+__all__ = ["check_units", "warn_of_views"]
 
 
 def warn_of_views(measure: Measure, views: Sequence[AspectView]) -> None:
@@ -34,28 +32,6 @@ def warn_of_views(measure: Measure, views: Sequence[AspectView]) -> None:
             "only this aspect is evaluated. Check the columns of the qrels; if one aspect is meant, select it, as "
             f"in {measure(aspects=[name])}",
             key=f"one aspect: {name}",
-        )
-
-
-def check_reachable(evaluated: Iterable[tuple[str, Base]], spec: AspectSpec) -> None:
-    """Raise if no declared grade of any aspect reaches the ``rel`` of its base: the measure would always be 0.
-
-    Parameters
-    ----------
-    evaluated : iterable of (str, Base)
-        The aspects and their bases.
-    spec : Aspects, tuple of str or None
-        Scales that are not declared are not checked.
-    """
-    if not isinstance(spec, Aspects):
-        return
-    pairs = [(spec[name], name, base) for name, base in evaluated]
-    known = [(aspect.scale, name, base) for aspect, name, base in pairs if aspect.grades and base.rel is not None]
-    if len(known) == len(pairs) and not any(scale.reaches(base.rel or 0) for scale, _, base in known):
-        found = choices(f"{base.text} on {name} with the grades {scale}" for scale, name, base in known)
-        raise MultiAspectError(
-            f"expected a rel that a grade reaches, got {found}: no document would be relevant. Choose a lower rel, "
-            "or none, which counts from the threshold of each aspect"
         )
 
 

@@ -18,8 +18,7 @@ from ..errors import MultiAspectError, choices
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking, placed
 from ..kernels.hits import ratio
-from ..orders.order import weights_of
-from .doubts import check_reachable, check_units
+from .doubts import check_units
 from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on
@@ -99,9 +98,6 @@ class AspectMean(BasedMeasure):
     def _check_names(self, names: Sequence[str]) -> None:
         super()._check_names(names)
         self.bases.check_names(names, self.NAME)
-        weights = weights_of(self["weights"], names)
-        counted = [(name, self.bases.of(name)) for name, weight in zip(names, weights, strict=True) if weight]
-        check_reachable(counted, self.spec)
 
     @property
     def required_aspects(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from ..bases import Term
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, did_you_mean
-from .doubts import check_reachable
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on
@@ -64,7 +63,6 @@ class _On(BasedMeasure):
                 f"expected aspect to be one of {choices(names)}, got {self['aspect']}"
                 + did_you_mean([self["aspect"]], names)
             )
-        check_reachable([(self["aspect"], self.bases.one)], self.spec)
 
     @property
     def required_aspects(self) -> tuple[str, ...]:

@@ -101,9 +101,9 @@ class _RBU(TermMeasure):
         stopping, effort = (base(self["p"], self.cutoff) for base in (RankBiasedStopping, Effort))
         each = np.ones(judgments.n_queries)
         parts = self._parts(self.views(judgments))
-        terms = [Term(stopping, view.target, share * each) for view, share in parts]
+        terms = [Term(stopping, view.target, share * each, name=view.name) for view, share in parts]
         if self["effort"]:
-            terms.append(Term(effort, parts[0][0].target, self["effort"] * each))
+            terms.append(Term(effort, parts[0][0].target, self["effort"] * each, name="effort"))
         return terms
 
     def document_gain(self, judgments: Judgments) -> Floats:

@@ -54,15 +54,12 @@ class _Classes(JointSource):
 
     def check_rel(self, rel: float) -> None:
         top = self.order.n_classes - 1
-        if rel <= top:
-            return
-        message = (
-            f"rel={spell(rel)} of the base is above {top}, the highest class index, so no document is relevant. "
-            "Under TOMA, rel is a class index, not a grade; without rel, all classes above 0 are relevant"
-        )
-        if not any(view.inferred for view in self.views):
-            raise MultiAspectError(message)
-        warn_once(message, group="rel of TOMA")
+        if rel > top:
+            warn_once(
+                f"rel={spell(rel)} of the base is above {top}, the highest class index: no document is relevant. "
+                "Under TOMA, rel is a class index, not a grade; without rel, all classes above 0 are relevant",
+                group="rel of TOMA",
+            )
 
 
 def _parse_gate(gate: Any) -> str | None:
