@@ -45,7 +45,9 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {page: [] for page in ("index", "start", "which_measure", "before_you_report", "conventions", "changelog")}
+html_sidebars = {
+    page: [] for page in ("index", "start", "which_measure", "before_you_report", "conventions", "changelog")
+}
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3

@@ -23,7 +23,7 @@ def keys(entries: str) -> list[str]:
 
 def plain(text: str) -> str:
     """Without TeX, accents and case."""
-    decomposed = unicodedata.normalize("NFD", re.sub(r"\\[\"~]|[{}\\]", "", text))
+    decomposed = unicodedata.normalize("NFD", re.sub(r"\\[\"'~]|[{}\\]", "", text))
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).lower()
 
 
@@ -85,7 +85,7 @@ def test_bases_are_cited_and_nothing_twice():
 
 def test_a_frame_cites_what_was_evaluated():
     qrels, run = {"q1": {"d1": 1}}, {"q1": {"d1": 1.0}}
-    perquery = ma.evaluate(run, qrels, {"ours": ma.MM(base="AP"), "RR": "RR@10"}, progress=False)
+    perquery = ma.evaluate(run, qrels, {"ours": ma.MM(base="AP", aspects="label"), "RR": "RR@10"}, progress=False)
     assert ma.cite(perquery) == ma.cite([ma.MM(base="AP"), "RR@10"])
 
 

@@ -88,7 +88,9 @@ def declared(measure: ma.Measure) -> ma.Measure:
 
 
 def complete(measure: ma.Measure) -> ma.Measure:
-    return measure(expected=2) if "expected" in measure.SUPPORTED_PARAMS else measure
+    """The measure with the parameters that it requires."""
+    required = {"expected": 2, "themes": "relevance", "usability": "credibility"}
+    return measure(**{name: value for name, value in required.items() if name in measure.SUPPORTED_PARAMS})
 
 
 def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None:

@@ -73,7 +73,8 @@ class _RBU(TermMeasure):
     NAME = __name__
     PRETTY_NAME = "Rank-biased utility"
     SHORT_DESC = "Rank-biased gain on the aspects, where redundant documents gain less, minus the user's effort."
-    CITATION = "Amigó, Spina and Carrillo-de-Albornoz 2018"
+    CITATION = "Amigó et al. 2018"
+    SOURCES = ("amigo2018",)
     RANGE = (-np.inf, 1.0)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "p": Param(real("p", low=0, high=1), 0.99, "the probability that the user continues to the next rank"),

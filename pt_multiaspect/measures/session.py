@@ -78,6 +78,7 @@ class _MDCU(DirectMeasure):
     PRETTY_NAME = "Multidimensional cumulated utility"
     SHORT_DESC = "Gains on several themes, reduced as themes are covered, times the usability of documents."
     CITATION = "Järvelin and Sormunen 2024"
+    SOURCES = ("jarvelin2024",)
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "themes": Param(
@@ -207,6 +208,7 @@ class _nMDCU(_MDCU):
     PRETTY_NAME = "Normalised multidimensional cumulated utility"
     SHORT_DESC = "MDCU divided by that of a greedy or given ideal ranking of the judged documents."
     CITATION = "Järvelin and Sormunen 2024"
+    SOURCES = ("jarvelin2024",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         **{name: _MDCU.SUPPORTED_PARAMS[name] for name in ("themes", "usability", "overlap")},
         "ideal": Param(aspect_name, "greedy", "'greedy', or the qrels column of the ranks in an ideal list"),

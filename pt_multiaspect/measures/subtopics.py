@@ -110,6 +110,7 @@ class _Subtopics(BasedMeasure):
     PRETTY_NAME = "Intent-aware measure on aspects"
     SHORT_DESC = "An intent-aware measure, such as α-nDCG, with each aspect as a subtopic."
     CITATION = "Clarke et al. 2008"
+    SOURCES = ("clarke2008",)
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "base": Param(_parse, parse_base("alpha_nDCG"), "the intent-aware measure", spell=Bases.spelled),

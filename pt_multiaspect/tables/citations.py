@@ -24,16 +24,25 @@ _IR_MEASURES = "macavaney2022"
 #: The sources of ir-measures' measures, as its documentation gives them, by name. All others cite ir-measures only.
 _SOURCES = {
     "AP": "harman1992",
+    "AP_IA": "agrawal2009",
     "BPM": "zhang2017",
     "Bpref": "buckley2004",
     "Compat": "clarke2021",
     "ERR": "chapelle2009",
+    "ERR_IA": "chapelle2009",
     "INST": "bailey2015",
+    "NRBP": "clarke2009",
     "P": "vanrijsbergen1979",
+    "P_IA": "agrawal2009",
     "RBP": "moffat2008",
     "RR": "kantor2000",
+    "StRecall": "zhai2003",
+    "alpha_DCG": "clarke2008",
+    "alpha_nDCG": "clarke2008",
     "infAP": "yilmaz2006",
     "nDCG": "jarvelin2002",
+    "nERR_IA": "chapelle2009",
+    "nNRBP": "clarke2009",
 }
 
 
