@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 
 import numpy as np
 import pandas as pd
@@ -38,6 +40,7 @@ def evaluate(
     *,
     n_jobs: int = 1,
     progress: bool = True,
+    errors: str = "raise",
 ) -> pd.DataFrame:
     """Evaluate runs with measures of this package and of ir-measures.
 
@@ -57,18 +60,27 @@ def evaluate(
         Number of processes that evaluate runs in parallel, as in joblib.
     progress : bool, default True
         Whether to show a progress bar over the runs.
+    errors : {'raise', 'skip'}, default 'raise'
+        What to do if a run cannot be read, or has no query in common with the qrels. With 'skip', such
+        runs are left out with a warning. Other errors are always raised.
 
     Returns
     -------
     DataFrame
         Columns ``name qid measure value`` with one row per run, measure and judged query. Queries
         missing from a run count as empty rankings. Use `aggregate` for mean values. ``attrs["measures"]``
-        contains the measures by label, for `aggregate`.
+        contains the measures by label, for `aggregate`, and ``attrs["skipped"]`` the names of skipped runs, if
+        there are any.
 
     Raises
     ------
     MultiAspectError
-        If a run has no query in common with the qrels, or the input is invalid.
+        If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped.
+
+    Warns
+    -----
+    MultiAspectWarning
+        For each run that is skipped, with the reason.
 
     Examples
     --------
@@ -86,24 +98,36 @@ def evaluate(
         raise MultiAspectError(
             f"n_jobs: expected a number of processes, or a negative integer as in joblib, got {n_jobs!r}"
         )
+    if errors not in ("raise", "skip"):
+        raise MultiAspectError(f"errors: expected 'raise' or 'skip', got {errors!r}")
     labelled = parse_all(measures)
     named = named_runs(runs)
     judgments = Judgments.of(qrels)
+    if n_jobs != 1:  # workers of an earlier call are still in the directory where they were started
+        paths = {name: run for name, run in named.items() if isinstance(run, str | PathLike)}
+        named |= {name: os.path.abspath(os.path.expanduser(path)) for name, path in paths.items()}
     members = list(labelled.values())
     for measure in filter(supports, members):
         measure.validate_params()
     standard = _standard(members, judgments)
-    jobs = (delayed(_evaluate)(name, run, judgments, members, standard) for name, run in named.items())
+    skip = errors == "skip"
+    jobs = (delayed(_evaluate)(name, run, judgments, members, standard, skip) for name, run in named.items())
     results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
     if progress:
         from tqdm.auto import tqdm  # warns in notebooks without widgets
 
         results = tqdm(results, total=len(named), desc="evaluate", unit="run")
-    evaluated = list(results)
-    for message in dict.fromkeys(message for _, messages in evaluated for message in messages):
+    evaluated = dict(zip(named, results, strict=True))
+    found = {name: values for name, (values, _) in evaluated.items() if values is not None}
+    if not found:
+        reason = next(iter(evaluated.values()))[1][0].removeprefix("skipped: ")
+        raise MultiAspectError(f"no run could be evaluated: {reason}")
+    for message in dict.fromkeys(message for _, messages in evaluated.values() for message in messages):
         warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
-    result = _table(list(named), judgments, list(labelled), [values for values, _ in evaluated])
+    result = _table(list(found), judgments, list(labelled), list(found.values()))
     record(result, labelled)
+    if len(found) < len(named):
+        result.attrs["skipped"] = [name for name in named if name not in found]
     return result
 
 
@@ -286,28 +310,26 @@ def _evaluate(
     judgments: Judgments,
     measures: list[AnyMeasure],
     standard: StandardMeasures | None,
-) -> tuple[list[Floats], list[str]]:
-    """Return the values of one run by measure, and the warnings, which worker processes cannot show."""
+    skip: bool,
+) -> tuple[list[Floats] | None, list[str]]:
+    """Return the values of one run by measure, and the warnings, which worker processes cannot show.
+
+    The values are None if the run is skipped.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        values = _values(name, run, judgments, measures, standard)
+        try:
+            run, rankings = join(name, run, judgments)
+        except MultiAspectError as error:
+            if not skip:
+                raise
+            return None, [f"skipped: {error}"]
+        elsewhere = {} if standard is None else standard.values(rankings, lambda: run_frame(run))
+        values = [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in measures]
     for other in caught:
         if not issubclass(other.category, MultiAspectWarning):
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
     return values, [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
-
-
-def _values(
-    name: str,
-    run: object,
-    judgments: Judgments,
-    measures: list[AnyMeasure],
-    standard: StandardMeasures | None,
-) -> list[Floats]:
-    """Return the values of one run, an array per measure."""
-    run, rankings = join(name, run, judgments)
-    elsewhere = {} if standard is None else standard.values(rankings, lambda: run_frame(run))
-    return [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in measures]
 
 
 def _table(names: list[str], judgments: Judgments, labels: list[str], values: list[list[Floats]]) -> pd.DataFrame:
