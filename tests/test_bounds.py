@@ -230,6 +230,8 @@ def test_measures_of_one_number_a_document(judged: Judged, base: str, data: st.D
     row = bound_of(judged, measure)
     assert row["strategy"] == "exact"
     assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-9)
+    searched = bound_of(judged, measure, "search")
+    assert searched["value"] == searched["bound"] == pytest.approx(row["value"], abs=1e-9)
 
 
 @given(judged=pools(), data=st.data())

@@ -209,5 +209,8 @@ def test_an_order_may_start_above_0():
     order = Order({(0, 0): 1, (1, 0): 2, (0, 1): 2, (1, 1): 3}, ["relevance", "credibility"])
     qrels = {"q1": {"a": {"relevance": 0, "credibility": 0}, "b": {"relevance": 1, "credibility": 1}}}
     measure = TOMA(order=order, base="CRP")
-    assert measure.calc_aggregate(qrels, {"q1": {"b": 1.0}}) == 0
-    assert measure(weighting="normalized").calc_aggregate(qrels, {"q1": {"b": 1.0}}) == 0
+    for weighting in ("classes", "normalized"):
+        weighted = measure(weighting=weighting)
+        assert weighted.calc_aggregate(qrels, {"q1": {"b": 1.0}}) == 0
+        assert weighted.calc_aggregate(qrels, {"q1": {"a": 2.0, "b": 1.0}}) == -1
+        assert weighted.calc_aggregate(qrels, {"q1": {"x": 2.0, "b": 1.0}}) == -1

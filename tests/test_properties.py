@@ -806,6 +806,18 @@ def test_unjudged_documents_in_the_gain_family(drawn: Drawn, cutoff: int | None,
     )
 
 
+def test_every_unjudged_document_counts_where_the_lowest_grade_has_a_probability() -> None:
+    """By hand: (1 - p) Σ p^(k - 1) P, with P = .2 for the documents x, y and z that nobody judged."""
+    scale = {"relevance": Aspect([0, 1], probabilities=[0.2, 1])}
+    qrels = {"q1": {"a": {"relevance": 1}}, "q2": {"a": {"relevance": 0}, "b": {"relevance": 1}}}
+    run = {"q1": {"x": 2.0, "a": 1.0}, "q2": {"x": 4.0, "b": 3.0, "y": 2.0, "z": 1.0}}
+    measure = uRBPgr(p=0.5, aspects=scale)
+    values = {metric.query_id: metric.value for metric in measure.iter_calc(qrels, run)}
+    assert values == pytest.approx({"q1": (0.2 + 1 / 2) / 2, "q2": (0.2 + 1 / 2 + 0.2 / 4 + 0.2 / 8) / 2})
+    values = {metric.query_id: metric.value for metric in (measure @ 1).iter_calc(qrels, run)}
+    assert values == pytest.approx({"q1": 0.1, "q2": 0.1})
+
+
 @given(collections(junk_only=True), st.sampled_from([None, 1, 3]), st.data())
 @settings(max_examples=60)
 def test_rank_errors_against_the_reference(collection: Collection, cutoff: int | None, data: st.DataObject) -> None:
