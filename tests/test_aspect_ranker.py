@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import sklearn
 from ir_measures import AP, nDCG
+from scipy.sparse import csr_matrix, issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -221,6 +222,20 @@ def test_frames_stay_frames() -> None:
     frame = pd.DataFrame(X, columns=["f1", "f2"], index=list("stuvwxyz"))
     inner = AspectRanker(ByGroup(), target=MANHATTAN).fit(frame, Y, qid=QID).estimator_
     pd.testing.assert_frame_equal(inner.rows, frame.iloc[GROUPED])
+
+
+def test_sparse_features_stay_sparse() -> None:
+    sparse = csr_matrix(X)
+    for estimator, rows in ((ByGroup(), X[GROUPED]), (Weighted(), X)):
+        ranker = AspectRanker(estimator, target=MANHATTAN).fit(sparse, Y, qid=QID)
+        assert issparse(ranker.estimator_.rows)
+        assert (ranker.estimator_.rows.toarray() == rows).all()
+        assert ranker.n_features_in_ == X.shape[1]
+    ranker = AspectRanker(Ridge(), target=MANHATTAN)
+    wanted = ranker.fit(X, Y, qid=QID).predict(X)
+    assert ranker.fit(sparse, Y, qid=QID).predict(sparse) == pytest.approx(wanted, abs=1e-6)
+    with pytest.raises(MultiAspectError, match="y has 7 rows, but X has 8"):
+        ranker.fit(sparse, Y[:7], qid=QID)
 
 
 def test_regressors_get_the_rows_as_they_are() -> None:

@@ -234,6 +234,23 @@ def test_measures_of_one_number_a_document(judged: Judged, base: str, data: st.D
     assert searched["value"] == searched["bound"] == pytest.approx(row["value"], abs=1e-9)
 
 
+@pytest.mark.parametrize("measure", [TOMA(base="AP"), TOMA, ma.uRBP, ma.uERR], ids=str)
+def test_each_topic_has_its_own_bound(measure: ma.Measure) -> None:
+    """One by one or all together, whatever the strategy."""
+    qrels = {
+        "q1": {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 1, "credibility": 2}},
+        "q2": {"a": {"relevance": 1, "credibility": 1}, "b": {"relevance": 2, "credibility": 2}},
+        "q3": {"a": {"relevance": 0, "credibility": 0}},
+    }
+    measure = measure(aspects={"relevance": 2, "credibility": 2})
+    alone = pd.concat([upper_bound({qid: judged}, measure) for qid, judged in qrels.items()], ignore_index=True)
+    assert alone["value"].nunique() > 1
+    for strategy in ("exact", "search"):
+        together = upper_bound(qrels, measure, strategy)
+        columns = ["qid", "value", "bound", "gap"]
+        pd.testing.assert_frame_equal(together[columns], alone[columns], rtol=0, atol=1e-12)
+
+
 @given(judged=pools(), data=st.data())
 @settings(max_examples=100)
 def test_never_below_the_strategies_of_the_paper(judged: Judged, data: st.DataObject) -> None:

@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, GAM, MM, NLRE, TOMA, MultiAspectError, On
+from pt_multiaspect import CAM, GAM, MM, NLRE, TOMA, Aspect, MultiAspectError, On
 from pt_multiaspect.collection.datasets import Collection, load_health
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.demo import TfidfRetriever, readability
@@ -156,6 +156,7 @@ def test_frames_of_polars_are_qrels() -> None:
         (CAM(base={"label": "P(rel=2)@2", "credibility": "P@2"}), False),
         (CAM(base="DCG"), False),
         (CAM(base="DCG(dcg='jarvelin')"), False),
+        (CAM(base="RBP(p=0.6)"), False),
         (CAM(base={"label": "nDCG@1", "credibility": "nDCG@3"}), True),
         (CAM(base={"label": "P@2", "credibility": "R@2"}), True),
         (CAM(base={"label": "nDCG", "credibility": "DCG"}), True),
@@ -178,6 +179,16 @@ def test_surrogates_are_named_so(measure: Any, surrogate: bool) -> None:
     attrs = ma.aggregate_labels(QRELS, measure).attrs
     assert attrs["surrogate"] is surrogate
     assert attrs["measure"] == str(measure) or isinstance(measure, str)
+
+
+def test_labels_are_integers_as_long_as_floats_tell_them_apart() -> None:
+    """Beyond 2^53, whole floats stand for several integers."""
+    qrels = {"q": {"a": {"relevance": 0}, "b": {"relevance": 1}}}
+    for top, kind in [(2**53 - 1, np.int64), (2**53, np.float64), (1e300, np.float64)]:
+        aspects = ma.Aspects({"relevance": Aspect([0, 1], gains=[0, top])})
+        label = ma.aggregate_labels(qrels, On(aspect="relevance", aspects=aspects))["label"]
+        assert label.tolist() == [0, top]
+        assert label.dtype == kind
 
 
 LINEAR_BASES = ("nDCG", "nDCG@1", "nDCG@3", "nDCG(dcg='exp-log2')@3", "P@2", "R@3", "RBP(p=0.6)", "SetR")

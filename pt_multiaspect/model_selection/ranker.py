@@ -253,7 +253,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Read the features, labels and queries of the training set, or of the set `what`."""
         queries = find_qid(qid, X, y, self.qid_column)
         features = self._features(X)
-        n_rows = features.shape[0] if hasattr(features, "shape") else len(features)
+        n_rows = features.shape[0]
         frame = label_frame(y, None, measure)
         if len(frame) != n_rows:
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {n_rows}")
