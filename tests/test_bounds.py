@@ -234,6 +234,16 @@ def test_measures_of_one_number_a_document(judged: Judged, base: str, data: st.D
     assert searched["value"] == searched["bound"] == pytest.approx(row["value"], abs=1e-9)
 
 
+@pytest.mark.parametrize("measure", [ma.CRPRecovery, ma.RecallEffort(expected=2), ma.GMAP], ids=str)
+def test_measures_that_only_sorting_maximises(measure: ma.Measure) -> None:
+    """They have no other form to search with."""
+    for labels in ([2, 1, 1, 0], [0, 1, 0, 2], [0, 0, 1]):
+        judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, labels, strict=False)}
+        row = bound_of(judged, measure)
+        assert row["strategy"] == "exact"
+        assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-12)
+
+
 @pytest.mark.parametrize("measure", [TOMA(base="AP"), TOMA, ma.uRBP, ma.uERR], ids=str)
 def test_each_topic_has_its_own_bound(measure: ma.Measure) -> None:
     """One by one or all together, whatever the strategy."""

@@ -356,6 +356,15 @@ def test_without_routing_the_query_travels_with_the_data(place: Callable[..., An
         assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
 
 
+def test_query_ids_and_docnos_in_y_are_no_labels() -> None:
+    Y = pd.DataFrame({"qid": [1, 1, 2, 2], "docno": list("abab"), "credibility": [0, 2, 1, 0]})
+    X = np.array([[0.1], [0.2], [0.4], [0.3]])
+    fitted, scorer = FirstFeature().fit(X, Y), ma.ranking_scorer(nDCG @ 1)
+    for scores, expected in ((X, 1.0), (-X, 0.0)):
+        assert scorer(fitted, scores, Y[["credibility"]], qid=Y["qid"]) == expected
+        assert scorer(fitted, scores, Y) == expected  # credibility is its only column of labels
+
+
 def test_without_routing_in_a_pipeline_y_carries_the_query(table: Table) -> None:
     X, Y = _as_level_of_y(table)
     search = GridSearchCV(

@@ -71,7 +71,17 @@ def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> N
 
 
 @pytest.mark.parametrize(
-    "measure", [On(base=AP), CAM(base=AP, aspects="label"), URBP(aspects="label"), On(base=RR), ESL, On(base=P @ 3)]
+    "measure",
+    [
+        On(base=AP),
+        CAM(base=AP, aspects="label"),
+        URBP(aspects="label"),
+        On(base=RR),
+        ESL,
+        On(base=P @ 3),
+        ma.GMAP,
+        ma.HMAP,
+    ],
 )
 def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> None:
     qrels = collection(label=[1, 4, 1, 2, 3, 1])
@@ -96,6 +106,25 @@ def test_the_scale_warning_does_not_suggest_the_wrong_scale(measure: Any) -> Non
 @pytest.mark.parametrize("labels", [[1, 1, 1], [0, 1, 4], [-1, 1, 2], [np.nan, 3, 3]])
 def test_positives_only_and_scales_with_a_zero_are_ordinary(labels: list[float]) -> None:
     value(On(base=AP, aspects=None), collection(label=labels))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        On(base=AP),
+        CAM(base=AP, aspects="label"),
+        URBP(aspects="label"),
+        ESL,
+        ma.GMAP,
+        ma.HMAP,
+        ma.Satisfaction,
+        ma.RecallEffort(expected=1),
+    ],
+)
+def test_the_lowest_of_fractional_labels_is_a_matter_of_the_qrels(measure: Any) -> None:
+    """It is what binary measures count as not relevant, and other qrels may have a lower one."""
+    _, (message,) = warned(measure, collection(label=[0.5, 1, 0.25, 0.75]))
+    assert "inferred from these qrels: relevance 0.25, 0.5, 0.75, 1." in message
 
 
 @pytest.mark.parametrize("measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP])
