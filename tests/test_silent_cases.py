@@ -127,6 +127,13 @@ def test_the_lowest_of_fractional_labels_is_a_matter_of_the_qrels(measure: Any) 
     assert "inferred from these qrels: relevance 0.25, 0.5, 0.75, 1." in message
 
 
+def test_the_remedy_for_measures_that_are_no_bases_is_one_they_take() -> None:
+    for measure, labels, rel in [(ma.GMAP @ 10, [0.5, 1, 0.25, 0.75], 1), (ma.HMAP, [2.5, 5, 1], 3)]:
+        _, (message,) = warned(measure, collection(label=labels))
+        assert message.endswith(f"as in {measure(rel=rel)}, with rel the lowest label that counts as relevant")
+        value(measure(rel=rel), collection(label=labels))  # without a warning
+
+
 @pytest.mark.parametrize("measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP])
 def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> None:
     value(measure, collection(label=[1, 4, 1, 2, 3, 1]))
