@@ -69,6 +69,7 @@ from .tables import cite, to_latex, to_styler
 
 if TYPE_CHECKING:
     from .model_selection.boosters import catboost_metric, lightgbm_metric, xgboost_metric
+    from .model_selection.fusion import AspectFusion
     from .model_selection.labels import aggregate_labels
     from .model_selection.levels import lightgbm_params
     from .model_selection.ranker import AspectRanker
@@ -95,6 +96,7 @@ __all__ = [
     "TOMA",
     "WHAM",
     "Aspect",
+    "AspectFusion",
     "AspectMean",
     "AspectRanker",
     "Aspects",

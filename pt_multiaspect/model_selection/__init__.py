@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "AspectFusion": "fusion",
     "AspectRanker": "ranker",
     "aggregate_labels": "labels",
     "catboost_metric": "boosters",

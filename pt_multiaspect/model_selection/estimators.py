@@ -38,6 +38,14 @@ def last_step(estimator: Any) -> Any:
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
+def takes_queries(method: Any) -> bool:
+    """Return whether a method has a parameter `qid`, such as the predict method of `AspectFusion`."""
+    try:
+        return "qid" in inspect.signature(method).parameters
+    except ValueError:  # a builtin without signature
+        return False
+
+
 def query_parameter(estimator: Any) -> str | None:
     """The parameter of ``fit`` by which the estimator wants queries."""
     parameters = inspect.signature(last_step(estimator).fit).parameters

@@ -16,6 +16,7 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration import parsing
 from ..measures import Measure, On
+from .estimators import takes_queries
 from .labels import LabelledRows, find_qid
 
 __all__ = ["RankingScorer", "ranking_scorer"]
@@ -155,9 +156,13 @@ class RankingScorer:
                 "after other steps of a pipeline",
                 key="qid among the features",
             )
-        rows = LabelledRows(y, queries, self.aspects, self.measure)
+        return self.of_predictions(y, self._scores(estimator, X, queries), queries)
+
+    def of_predictions(self, y: Any, scores: Any, qid: Any) -> float:
+        """Score predictions for the rows of y."""
+        rows = LabelledRows(y, qid, self.aspects, self.measure)
         measure = self.measure_on(rows)
-        value = rows.evaluate(measure, self._scores(estimator, X))
+        value = rows.evaluate(measure, scores)
         return -value if measure.lower_aggregate_is_better else value
 
     def measure_on(self, rows: LabelledRows) -> Measure:
@@ -171,11 +176,11 @@ class RankingScorer:
             )
         return measure
 
-    def _scores(self, estimator: Any, X: Any) -> Any:
+    def _scores(self, estimator: Any, X: Any, queries: Any) -> Any:
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
             raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
-        scores = np.asarray(respond(X))
+        scores = np.asarray(respond(X, qid=queries) if takes_queries(respond) else respond(X))
         if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
             return scores[:, 1]
         return scores

@@ -1,0 +1,221 @@
+"""One ranker per aspect: what is fused, by which weights, and that weights change without training."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, AspectFusion, MultiAspectError, On
+
+GRADES = {"relevance": 2, "credibility": 3}
+RNG = np.random.default_rng(1)
+N = 120
+QID = RNG.choice([f"q{i}" for i in range(12)], N)
+X = RNG.normal(size=(N, 3))
+Y = pd.DataFrame(
+    {
+        "relevance": np.digitize(X[:, 0] + 0.3 * RNG.normal(size=N), [0, 1]),
+        "credibility": np.digitize(X[:, 1] - X[:, 0] + 0.3 * RNG.normal(size=N), [-1, 0, 1]),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def fusion() -> AspectFusion:
+    return AspectFusion(Ridge(), aspects=GRADES).fit(X, Y, qid=QID)
+
+
+def fused(weights: dict[str, float]) -> Any:
+    """Predictions of models of each aspect, standardised query by query, summed."""
+    total = np.zeros(N)
+    for name, weight in weights.items():
+        predicted = Ridge().fit(X, Y[name]).predict(X)
+        for query in set(QID):
+            mine = query == QID
+            z = (predicted[mine] - predicted[mine].mean()) / predicted[mine].std()
+            total[mine] += weight / sum(weights.values()) * z
+    return total
+
+
+@pytest.mark.parametrize(
+    "weights", [{"relevance": 1, "credibility": 1}, {"relevance": 3, "credibility": 0.5}], ids=str
+)
+def test_predictions_are_weighted_sums_of_standardised_ones(weights: Any, fusion: AspectFusion) -> None:
+    assert fusion.reweighted(weights).predict(X, qid=QID) == pytest.approx(fused(weights), abs=1e-12)
+    trained = AspectFusion(Ridge(), weights=weights, aspects=GRADES).fit(X, Y, qid=QID)
+    assert trained.predict(X, qid=QID) == pytest.approx(fused(weights), abs=1e-12)
+    arrays = AspectFusion(Ridge(), weights=weights, aspects=GRADES).fit(X, Y.to_numpy(), qid=QID)
+    assert (arrays.predict(X, qid=QID) == trained.predict(X, qid=QID)).all()
+
+
+def test_equal_weights_by_default_and_ratios_alone_matter(fusion: AspectFusion) -> None:
+    expected = fusion.predict(X, qid=QID)
+    assert (fusion.reweighted({"relevance": 7, "credibility": 7}).predict(X, qid=QID) == expected).all()
+    assert expected == pytest.approx(fused({"relevance": 1, "credibility": 1}), abs=1e-12)
+
+
+def test_an_aspect_of_weight_0_has_no_influence(fusion: AspectFusion) -> None:
+    alone = fusion.reweighted({"relevance": 1, "credibility": 0}).predict(X, qid=QID)
+    ranker = ma.AspectRanker(Ridge(), target=On(aspect="relevance", aspects=GRADES)).fit(X, Y, qid=QID)
+    for query in set(QID):
+        mine = query == QID
+        assert (np.argsort(alone[mine]) == np.argsort(ranker.predict(X)[mine])).all()
+
+
+def test_reweighting_trains_nothing_and_changes_nothing(fusion: AspectFusion) -> None:
+    before = fusion.predict(X, qid=QID)
+    other = fusion.reweighted({"relevance": 5, "credibility": 1})
+    assert all(other.rankers_[name] is ranker for name, ranker in fusion.rankers_.items())
+    assert other.weights == {"relevance": 5, "credibility": 1}
+    assert fusion.weights is None
+    assert (fusion.predict(X, qid=QID) == before).all()
+    assert (other.predict(X, qid=QID) != before).any()
+    assert (other.reweighted(None).predict(X, qid=QID) == before).all()
+
+
+def test_a_query_without_differences_counts_0() -> None:
+    # Rounding of equal predictions was blown up to a deviation of 1.
+    X = np.array([[0.1], [0.1], [0.1], [1.0], [2.0], [7.0]])
+    labels, qid = np.array([[0, 3], [2, 0], [1, 1], [0, 3], [1, 2], [2, 0]]), list("aaabbb")
+    for scale in (1, 1e-9, 1e9):
+        fusion = AspectFusion(LinearRegression(), aspects=GRADES).fit(scale * X, labels, qid=qid)
+        first = fusion.reweighted({"relevance": 1, "credibility": 0}).predict(scale * X, qid=qid)
+        assert first[:3].tolist() == [0, 0, 0]
+        assert first[3:].std() == pytest.approx(1)
+
+
+def test_rankers_get_their_queries() -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    tree = lightgbm.LGBMRanker(n_estimators=5, min_child_samples=3, verbose=-1, n_jobs=1)
+    fusion = AspectFusion(tree, aspects=GRADES).fit(X, Y, qid=QID)
+    alone = ma.AspectRanker(tree, target=On(aspect="credibility", aspects=GRADES)).fit(X, Y, qid=QID)
+    assert (fusion.rankers_["credibility"].predict(X) == alone.predict(X)).all()
+    assert ma.ranking_scorer(CAM(aspects=GRADES))(fusion, X, Y, qid=QID) > 0.85
+
+
+def test_the_query_is_found_where_scorers_find_it(fusion: AspectFusion) -> None:
+    expected = fusion.predict(X, qid=QID)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    for features, labels in (
+        (frame.assign(qid=QID), Y),
+        (frame.set_index(pd.Index(QID, name="qid")), Y),
+        (frame.assign(topic=QID), Y),
+    ):
+        column = "topic" if "topic" in features else None
+        again = AspectFusion(Ridge(), aspects=GRADES, qid_column=column).fit(features, labels)
+        assert again.n_features_in_ == 3
+        assert again.predict(features) == pytest.approx(expected, abs=1e-12)
+        assert ma.ranking_scorer(CAM(aspects=GRADES))(again, features, labels) == pytest.approx(
+            ma.ranking_score(Y, expected, qid=QID, measure=CAM(aspects=GRADES))
+        )
+
+
+@pytest.mark.parametrize("routed", [True, False])
+def test_grid_search_over_the_weights(routed: bool) -> None:
+    grid = {"weights": [{"relevance": w, "credibility": 1 - w} for w in (0, 0.5, 1)], "estimator__alpha": [1, 10]}
+    scorer = ma.ranking_scorer(On(aspect="credibility", aspects=GRADES))
+    with sklearn.config_context(enable_metadata_routing=routed):
+        search = GridSearchCV(
+            AspectFusion(Ridge(), aspects=GRADES), grid, scoring=scorer, cv=GroupKFold(3), error_score="raise"
+        )
+        if routed:
+            search.fit(X, Y, qid=QID, groups=QID)
+        else:
+            search.fit(X, Y.set_index(pd.Index(QID, name="qid")), groups=QID)
+    assert search.best_params_["weights"] == {"relevance": 0, "credibility": 1}
+    assert len(set(search.cv_results_["mean_test_score"].round(10))) >= 3
+
+
+def test_sweeping_the_weights_evaluates_one_fit(fusion: AspectFusion) -> None:
+    measures = {"cam": CAM(aspects=GRADES) @ 5, "relevance": "nDCG@5", "length": ma.ESL(wanted=1)}
+    table = fusion.sweep(X, Y, QID, measures=measures, weights=5)
+    assert table.columns.tolist() == ["weight_relevance", "weight_credibility", "cam", "relevance", "length"]
+    assert table["weight_relevance"].tolist() == [0, 0.25, 0.5, 0.75, 1]
+    for row in table.itertuples():
+        weights = {"relevance": row.weight_relevance, "credibility": row.weight_credibility}
+        predicted = fusion.reweighted(weights).predict(X, qid=QID)
+        for name, measure in measures.items():
+            value = ma.ranking_score(Y, predicted, qid=QID, measure=measure)
+            assert getattr(row, name) == pytest.approx(-value if name == "length" else value, abs=1e-12)
+    assert table["relevance"].is_monotonic_increasing
+    given = fusion.sweep(X, Y, QID, measures=measures, weights=[{"relevance": 1, "credibility": 3}])
+    pd.testing.assert_frame_equal(given, table.iloc[[1]].reset_index(drop=True))
+
+
+def test_copies(fusion: AspectFusion) -> None:
+    again = pickle.loads(pickle.dumps(fusion))
+    assert (again.predict(X, qid=QID) == fusion.predict(X, qid=QID)).all()
+    assert not hasattr(clone(fusion), "rankers_")
+    with pytest.raises(NotFittedError):
+        clone(fusion).predict(X, qid=QID)
+    with pytest.raises(NotFittedError):
+        clone(fusion).reweighted(None)
+    pipeline = AspectFusion(make_pipeline(StandardScaler(), Ridge()), aspects=GRADES).fit(X, Y, qid=QID)
+    assert pipeline.predict(X, qid=QID).shape == (N,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weights": {"relevance": 1}}, "add a weight for credibility (0 excludes an aspect)"),
+        ({"weights": {"relevance": 1, "credibility": 1, "mood": 1}}, "unknown aspect: mood"),
+        ({"weights": {"relevance": 0, "credibility": 0}}, "weights: expected at least one positive number"),
+        ({"weights": {"relevance": -1, "credibility": 1}}, "weights must be non-negative"),
+        ({"aspects": {"relevance": 2, "mood": 1}}, "y has no column for the aspect mood"),
+        ({"missing": "zero"}, "missing: expected one of 'error', 'lowest', got 'zero'"),
+        ({"qid": None, "estimator": ma.AspectRanker(Ridge(), target=CAM)}, "so fit needs the query of every row"),
+        ({"qid": QID[:7]}, "expected one value for each of 120 rows"),
+        ({"y": Y.astype(float).replace(3, np.nan)}, "y has no credibility label in"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_fitted(changes: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"qid": QID, "y": Y, "aspects": GRADES} | changes
+    qid, y = given.pop("qid"), given.pop("y")
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        AspectFusion(**{"estimator": Ridge(), **given}).fit(X, y, qid=qid)
+
+
+def test_what_cannot_be_predicted(fusion: AspectFusion) -> None:
+    with pytest.raises(MultiAspectError, match="AspectFusion needs the query of every row"):
+        fusion.predict(X)
+    with pytest.raises(MultiAspectError, match="add a weight for credibility"):
+        fusion.reweighted({"relevance": 1})
+    with pytest.raises(MultiAspectError, match="qid: expected one value for each of 120 rows"):
+        fusion.predict(X, qid=QID[:5])
+    three = AspectFusion(Ridge()).fit(X, Y.assign(mood=Y["relevance"]), qid=QID)
+    with pytest.raises(MultiAspectError, match="for two aspects a number of at least 2, got 11 for 3 aspects"):
+        three.sweep(X, Y, QID, measures={"cam": "CAM"})
+
+
+class OfOneQuery(AspectFusion):
+    """All rows are of one query, as scikit-learn's checks predict without qid."""
+
+    def predict(self, X: Any, qid: Any = None) -> Any:
+        sklearn.utils.validation.check_is_fitted(self)
+        return super().predict(X, np.zeros(np.shape(X)[0]))
+
+
+#: Checks of scikit-learn that cannot hold, and why.
+CANNOT_HOLD = {
+    "check_methods_subset_invariance": "predictions are standardised over the rows of a query, here of a subset",
+}
+
+
+@parametrize_with_checks([OfOneQuery(Ridge())], expected_failed_checks=lambda estimator: CANNOT_HOLD)
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
