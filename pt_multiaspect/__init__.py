@@ -69,10 +69,12 @@ from .tables import cite, to_latex, to_styler
 
 if TYPE_CHECKING:
     from .model_selection.boosters import catboost_metric, lightgbm_metric, xgboost_metric
+    from .model_selection.front import FrontChoice, pareto_front
     from .model_selection.fusion import AspectFusion
     from .model_selection.labels import aggregate_labels
     from .model_selection.levels import lightgbm_params
     from .model_selection.ranker import AspectRanker
+    from .model_selection.repeats import RepeatedQueryKFold, paired_interval
     from .model_selection.score import ranking_score
     from .model_selection.scorer import ranking_scorer
 
@@ -104,6 +106,7 @@ __all__ = [
     "CoverageRatio",
     "Description",
     "DistanceOrder",
+    "FrontChoice",
     "Frustration",
     "HarmfulCompat",
     "HelpfulCompat",
@@ -121,6 +124,7 @@ __all__ = [
     "Param",
     "RecallEffort",
     "RelativeRecall",
+    "RepeatedQueryKFold",
     "Satisfaction",
     "SingleAspectMeasure",
     "Subtopics",
@@ -142,7 +146,9 @@ __all__ = [
     "nCRP",
     "nMDCU",
     "orders",
+    "paired_interval",
     "params",
+    "pareto_front",
     "plots",
     "ranking_score",
     "ranking_scorer",

@@ -1,0 +1,373 @@
+"""Fronts of searches, the choice of a setting on them, repeated folds of queries, and paired intervals."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import stats
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_validate
+
+import pt_multiaspect as ma
+from pt_multiaspect import AspectFusion, AspectRanker, FrontChoice, MultiAspectError, On, RepeatedQueryKFold
+
+GRADES = {"relevance": 2, "credibility": 3}
+NAMES = ["relevance", "credibility"]
+
+
+def table(*rows: Any) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=NAMES)
+
+
+# -- the front ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_metrics", [2, 3])
+def test_the_front_is_what_nothing_dominates(n_metrics: int) -> None:
+    rng = np.random.default_rng(n_metrics)
+    for _ in range(20):
+        scores = rng.integers(0, 4, (9, n_metrics)) / 4
+        names = [f"m{place}" for place in range(n_metrics)]
+        found = ma.pareto_front(pd.DataFrame(scores, columns=names), names)["on_front"].tolist()
+        expected = [
+            not any(all(a >= b for a, b in zip(x, y, strict=True)) and tuple(x) != tuple(y) for x in scores)
+            for y in scores
+        ]
+        assert found == expected
+        assert any(found)
+
+
+def test_equal_settings_are_both_on_the_front_and_failed_ones_never() -> None:
+    front = ma.pareto_front(table([1, 0], [1, 0], [np.nan, 9], [0.5, 0]), NAMES)
+    assert front["on_front"].tolist() == [True, True, False, False]
+
+
+class Search:
+    """Four settings on four splits; the second and third are the front in the mean."""
+
+    relevance = np.array([[0.1, 0.2, 0.1, 0.2], [0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.4], [0.5, 0.3, 0.5, 0.3]])
+    credibility = np.array([[0.1, 0.2, 0.2, 0.1], [0.2, 0.2, 0.2, 0.2], [0.3, 0.3, 0.3, 0.3], [0.1, 0.2, 0.2, 0.1]])
+
+    def __init__(self) -> None:
+        results: dict[str, Any] = {"params": [{"alpha": n} for n in range(4)], "param_alpha": np.arange(4)}
+        for name in NAMES:
+            scores = getattr(self, name)
+            results |= {f"split{n}_test_{name}": scores[:, n] for n in range(4)}
+            results[f"mean_test_{name}"] = scores.mean(axis=1)
+            results[f"std_test_{name}"] = scores.std(axis=1)
+        self.cv_results_ = results
+
+
+def test_probabilities_are_those_of_the_resampled_splits() -> None:
+    search = Search()
+    front = ma.pareto_front(search, n_resamples=1500)
+    assert front.columns.tolist() == ["param_alpha", *NAMES, "on_front", "probability"]
+    assert front["param_alpha"].tolist() == [0, 1, 2, 3]
+    assert front["relevance"].to_numpy() == pytest.approx(search.relevance.mean(axis=1))
+    assert front["on_front"].tolist() == [False, True, True, False]
+    # The second is dominated when the second split is drawn twice or more often: its 0.6 lifts the third to 0.5.
+    often = 1 - stats.binom.cdf(1, 4, 1 / 4)
+    assert front["probability"].tolist() == pytest.approx([0, 1 - often, 1, 0], abs=0.05)
+    again = ma.pareto_front(search.cv_results_, n_resamples=1500)
+    pd.testing.assert_frame_equal(again, front)
+    assert not ma.pareto_front(search, n_resamples=40, seed=1)["probability"].equals(
+        ma.pareto_front(search, n_resamples=40, seed=2)["probability"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((table([1, 0]),), "expected metrics, the columns of the scores; columns: relevance, credibility"),
+        ((table([1, 0]), ["relevance"]), "metrics: expected at least two different ones of relevance, credibility"),
+        ((table([1, 0]), ["relevance", "relevance"]), "metrics: expected at least two different ones"),
+        ((table([1, 0]), ["relevance", "mood"]), "metrics: expected at least two different ones"),
+        ((table([1, np.inf]), NAMES), "expected finite scores of at least one candidate"),
+        ((table(), NAMES), "expected finite scores of at least one candidate"),
+        (({"mean_test_score": [1.0]},), "a search has several if its scoring is a dict of scorers"),
+        ((3,), "expected a fitted search, its cv_results_, or a data frame, got int"),
+    ],
+    ids=str,
+)
+def test_what_has_no_front(given: Any, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        ma.pareto_front(*given)
+    with pytest.raises(MultiAspectError, match="n_resamples: expected a whole number from 1"):
+        ma.pareto_front(table([1, 0]), NAMES, n_resamples=0)
+
+
+# -- the choice -----------------------------------------------------------------------------------
+
+SETTINGS = table([0.9, 0.0], [0.8, 0.5], [0.5, 0.6], [0.0, 0.7], [0.7, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("how", "chosen"),
+    [
+        ({"weights": {"relevance": 1}}, 0),
+        ({"weights": {"credibility": 2}}, 3),
+        ({"weights": {"relevance": 1, "credibility": 1}}, 1),
+        ({"weights": {"relevance": 1, "credibility": 0}, "at_least": {"credibility": 0.55}}, 2),
+        ({"weights": {"relevance": 1}, "at_least": {"credibility": 0.5, "relevance": 0.6}}, 1),
+        # Scaled over the front: (1, 0), (.89, .71), (.56, .86), (0, 1).
+        ({}, 1),
+        # Of the last three on the front alone: (1, 0), (.71, .5) ... of 0.8, 0.5, 0.0 and 0.5, 0.6, 0.7.
+        ({"at_least": {"credibility": 0.5}}, 2),
+    ],
+    ids=str,
+)
+def test_the_choice(how: Any, chosen: int) -> None:
+    choice = FrontChoice(**how, metrics=NAMES)
+    assert choice(SETTINGS) == chosen
+    assert type(choice(SETTINGS)) is int
+    assert pickle.loads(pickle.dumps(choice))(SETTINGS) == chosen
+    # A failed candidate is never chosen, wherever it stands.
+    failed = pd.concat([table([np.nan, 5.0]), SETTINGS], ignore_index=True)
+    assert choice(failed) == chosen + 1
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"weights": {"mood": 1}}, "unknown metric mood: expected relevance, credibility"),
+        ({"at_least": {"mood": 1}}, "unknown metric mood"),
+        ({"at_least": {"credibility": 0.8}}, "no setting scores at least 0.8 on credibility; the maximum of those"),
+        (
+            {"at_least": {"credibility": 0.7, "relevance": 0.3}},
+            "no setting scores at least 0.3 on relevance; the maximum of those that meet the other limits is 0",
+        ),
+        ({"weights": {"relevance": -1}}, "weights of relevance: expected a number at least 0, got -1"),
+        ({"weights": {"relevance": 0}}, "weights: expected at least one positive number"),
+        ({"at_least": 0.3}, "at_least: expected a dict of metrics to numbers, got 0.3"),
+        ({"at_least": {"relevance": np.nan}}, "at_least of relevance: expected a number"),
+    ],
+    ids=str,
+)
+def test_choices_that_cannot_be_made(how: Any, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        FrontChoice(**how, metrics=NAMES)(SETTINGS)
+
+
+def test_all_settings_failed() -> None:
+    with pytest.raises(MultiAspectError, match="every setting failed"):
+        FrontChoice(metrics=NAMES)(table([np.nan, 1], [1, np.nan]))
+
+
+# -- searches -------------------------------------------------------------------------------------
+
+RNG = np.random.default_rng(1)
+N = 160
+QID = RNG.choice([f"q{i}" for i in range(16)], N)
+X = RNG.normal(size=(N, 3))
+Y = pd.DataFrame(
+    {
+        "relevance": np.digitize(X[:, 0] + 0.3 * RNG.normal(size=N), [0, 1]),
+        "credibility": np.digitize(X[:, 1] - X[:, 0] + 0.3 * RNG.normal(size=N), [-1, 0, 1]),
+    }
+)
+SCORING = {name: ma.ranking_scorer(On(aspect=name, aspects=GRADES)) for name in NAMES}
+
+
+@pytest.mark.parametrize("routed", [True, False])
+def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
+    weights = [{"relevance": w, "credibility": 1 - w} for w in (0, 0.4, 1)]
+    cv, labels = RepeatedQueryKFold(n_splits=2, n_repeats=2), Y.set_index(pd.Index(QID, name="qid"))
+    search = GridSearchCV(
+        AspectFusion(Ridge(), aspects=GRADES), {"weights": weights}, scoring=SCORING, refit=FrontChoice(), cv=cv
+    )
+    with sklearn.config_context(enable_metadata_routing=routed):
+        search.fit(X, labels, **({"qid": QID, "groups": QID} if routed else {}))
+    assert search.best_index_ == 1
+    assert search.best_params_ == {"weights": weights[1]}
+    assert search.best_estimator_.predict(X, qid=QID).shape == (N,)
+    assert FrontChoice(weights={"credibility": 1})(search.cv_results_) == 0
+    assert FrontChoice(weights={"relevance": 1})(search.cv_results_) == 2
+    front = ma.pareto_front(search, n_resamples=50)
+    assert front["on_front"].all()
+    assert (front["probability"] > 0.5).all()
+    # The scores are those of the folds.
+    assert len([name for name in search.cv_results_ if name.startswith("split")]) == 8
+
+
+def test_the_front_of_one_fit() -> None:
+    fusion = AspectFusion(Ridge(), aspects=GRADES).fit(X, Y, qid=QID)
+    swept = fusion.sweep(X, Y, QID, measures={name: On(aspect=name, aspects=GRADES) for name in NAMES}, weights=6)
+    front = ma.pareto_front(swept, NAMES)
+    assert front["on_front"].sum() > 2
+    place = FrontChoice(metrics=NAMES)(swept)
+    assert 0 < swept["weight_relevance"][place] < 1
+
+
+# -- repeated folds -------------------------------------------------------------------------------
+
+
+def test_folds_have_whole_queries_and_cover_all() -> None:
+    cv = RepeatedQueryKFold(n_splits=3, n_repeats=4)
+    splits = list(cv.split(X, Y, QID))
+    assert len(splits) == cv.get_n_splits() == 12
+    for repeat in range(4):
+        tests = [test for _, test in splits[3 * repeat : 3 * repeat + 3]]
+        assert sorted(np.concatenate(tests)) == list(range(N))
+    for train, test in splits:
+        assert sorted([*train, *test]) == list(range(N))
+        assert not set(QID[train]) & set(QID[test])
+        assert (np.diff(test) > 0).all()
+        assert len(set(QID[test])) in (5, 6)
+        # Queries stay together, so that rankers can be given groups.
+        assert (QID[train][1:] != QID[train][:-1]).sum() == len(set(QID[train])) - 1
+    assert len({frozenset(test) for _, test in splits}) == 12
+
+
+def test_orders_of_rows_differ_between_repeats_and_not_between_calls() -> None:
+    cv = RepeatedQueryKFold(n_splits=2, n_repeats=3)
+    for (train, test), (again, same) in zip(cv.split(X, Y, QID), cv.split(X, groups=pd.Series(QID)), strict=True):
+        assert (train == again).all()
+        assert (test == same).all()
+        assert (np.diff(train) < 0).any()
+    other = next(RepeatedQueryKFold(n_splits=2, random_state=1).split(X, Y, QID))
+    assert set(other[1]) != set(next(cv.split(X, Y, QID))[1])
+    plain = RepeatedQueryKFold(n_splits=2, shuffle_rows=False)
+    assert all((np.diff(train) > 0).all() for train, _ in plain.split(X, Y, QID))
+
+
+def test_the_order_of_rows_reaches_the_ranker() -> None:
+    seen = []
+
+    class Recorder(Ridge):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            seen.append(X[:, 0].copy())
+            return super().fit(X, y)
+
+    cv = RepeatedQueryKFold(n_splits=2, n_repeats=2)
+    for train, _ in cv.split(X, Y, QID):
+        AspectRanker(Recorder(), target=On(aspect="relevance", aspects=GRADES)).fit(X[train], Y.iloc[train])
+        assert (seen[-1] == X[train, 0]).all()
+
+
+def test_queries_are_found_in_the_labels() -> None:
+    expected = [test.tolist() for _, test in RepeatedQueryKFold(n_repeats=1).split(X, Y, QID)]
+    for labels in (Y.assign(qid=QID), Y.set_index(pd.Index(QID, name="qid"))):
+        assert [test.tolist() for _, test in RepeatedQueryKFold(n_repeats=1).split(X, labels)] == expected
+
+
+@pytest.mark.parametrize("routed", [True, False])
+@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
+def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
+    cv = RepeatedQueryKFold(n_splits=2, n_repeats=2)
+    more = {"n_iter": 2, "random_state": 0} if search is RandomizedSearchCV else {}
+    ranker = AspectRanker(Ridge(), target=On(aspect="relevance", aspects=GRADES))
+    with sklearn.config_context(enable_metadata_routing=routed):
+        found = search(ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **more)
+        labels = Y if routed else Y.set_index(pd.Index(QID, name="qid"))
+        found.fit(X, labels, groups=QID, **({"qid": QID} if routed else {}))
+    assert np.isfinite(found.cv_results_["split3_test_score"]).all()
+    assert "split4_test_score" not in found.cv_results_
+
+
+@pytest.mark.parametrize(
+    ("params", "given", "message"),
+    [
+        ({}, {"groups": None}, "RepeatedQueryKFold needs the query of every row: pass groups=qid"),
+        ({}, {"groups": QID[:3]}, "groups: expected one query for each of 160 rows, got 3"),
+        ({"n_splits": 17}, {}, "expected at least n_splits=17 queries, got 16; use fewer folds"),
+        ({"n_splits": 1}, {}, "n_splits: expected a whole number from 2"),
+        ({"n_repeats": 0}, {}, "n_repeats: expected a whole number from 1"),
+        ({"random_state": None}, {}, "random_state: expected a whole number from 0"),
+        ({"shuffle_rows": 1}, {}, "shuffle_rows: expected True or False, got 1"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_split(params: Any, given: Any, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        list(RepeatedQueryKFold(**params).split(X, **{"groups": QID, **given}))
+
+
+# -- paired intervals -----------------------------------------------------------------------------
+
+
+def test_intervals_are_those_of_the_corrected_test() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(0.55, 0.1, 30), rng.normal(0.45, 0.1, 30)
+    differences = first - second
+    found = ma.paired_interval(first, second, n_folds=5)
+    error = np.sqrt((1 / 30 + 1 / 4) * differences.var(ddof=1))
+    assert found["difference"] == pytest.approx(differences.mean())
+    assert (found["low"], found["high"]) == pytest.approx(stats.t.interval(0.95, 29, differences.mean(), error))
+    assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(differences.mean()) / error, 29))
+    # The usual test of as many independent differences claims much more.
+    usual = stats.ttest_rel(first, second)
+    assert usual.pvalue < 0.1 * found["p_value"]
+    narrow = ma.paired_interval(first, second, n_folds=5, confidence=0.5)
+    assert found["low"] < narrow["low"] < narrow["high"] < found["high"]
+    swapped = ma.paired_interval(second.tolist(), pd.Series(first), n_folds=5)
+    assert swapped[["difference", "low", "high"]].tolist() == pytest.approx(
+        [-found["difference"], -found["high"], -found["low"]]
+    )
+
+
+def test_learners_trained_on_samples_of_queries_differ_within_the_interval() -> None:
+    """Of two learners that are equally good, the interval misses 0 in about 5 % of studies, not in half of them."""
+    rng = np.random.default_rng(2)
+    missed = {"corrected": 0, "usual": 0}
+    n_studies = 100
+    for _ in range(n_studies):
+        # The mean of 40 values is what each learner learns; it predicts one half of the noise.
+        noise = rng.normal(size=(2, 40))
+        differences = []
+        for repeat in range(6):
+            for fold in np.array_split(np.random.default_rng(repeat).permutation(40), 5):
+                train = np.setdiff1d(np.arange(40), fold)
+                model = noise[:, train].mean(axis=1)
+                error = ((noise[:, fold] - model[:, None]) ** 2).mean(axis=1)
+                differences.append(error[0] - error[1])
+        found = ma.paired_interval(differences, np.zeros(30), n_folds=5)
+        missed["corrected"] += not found["low"] <= 0 <= found["high"]
+        missed["usual"] += stats.ttest_1samp(differences, 0).pvalue < 0.05
+    assert missed["corrected"] < 0.12 * n_studies
+    assert missed["usual"] > 0.25 * n_studies
+
+
+def test_equal_scores() -> None:
+    same = ma.paired_interval([0.1, 0.7, 0.3, 0.1 + 0.2], [0.1, 0.7, 0.3, 0.3], n_folds=2)
+    assert same.round(9).tolist() == [0, 0, 0, 1]
+    shifted = ma.paired_interval([0.2, 0.4], [0.1, 0.3], n_folds=2)
+    assert shifted.tolist() == pytest.approx([0.1, 0.1, 0.1, 0])
+
+
+def test_scores_of_cross_validation_are_paired() -> None:
+    cv, labels = RepeatedQueryKFold(n_splits=4, n_repeats=2), Y.set_index(pd.Index(QID, name="qid"))
+    results = {
+        name: cross_validate(
+            AspectRanker(Ridge(), target=On(aspect=name, aspects=GRADES)), X, labels, scoring=SCORING, cv=cv
+        )
+        for name in NAMES
+    }
+    scores = [results[name]["test_relevance"] for name in NAMES]
+    found = ma.paired_interval(*scores, n_folds=4)
+    assert found["low"] > 0
+    assert found["p_value"] < 0.01
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([1, 2], [1], 2), "a multiple of n_folds=2, got the shapes (2,) and (1,)"),
+        (([1, 2, 3], [1, 2, 3], 2), "a multiple of n_folds=2, got the shapes (3,)"),
+        (([], [], 2), "a multiple of n_folds=2, got the shapes (0,)"),
+        (([[1, 2]], [[1, 2]], 2), "got the shapes (1, 2)"),
+        (([1, np.nan], [1, 2], 2), "expected finite scores, got NaN or infinity; a failed split"),
+        (([1, 2], [1, 2], 1), "n_folds: expected a whole number from 2"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_compared(given: Any, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        ma.paired_interval(*given[:2], n_folds=given[2])
+    with pytest.raises(MultiAspectError, match="confidence: expected a number above 0 and below 1, got 95"):
+        ma.paired_interval([1, 2], [1, 2], n_folds=2, confidence=95)
