@@ -120,7 +120,7 @@ def test_marks_are_those_of_the_tests(many) -> None:
             assert found[name][column].endswith(expected)
         assert found["base"][column].endswith(r"$^{\phantom{\dagger}}$")
     assert (
-        r"different from $\dagger$ base (paired t-{}test, Holm correction, p \textless{} 0.05, 30 topics)" in latex
+        r"different from base ($\dagger$) (paired t-{}test, Holm correction, p \textless{} 0.05, 30 topics)" in latex
     )
 
 
@@ -131,7 +131,7 @@ def test_several_baselines_have_letters(many) -> None:
     assert found["base"][0].endswith(r"$^{a\phantom{b}}$")
     assert found["low$^{a}$"][0].endswith(r"$^{\phantom{a}b}$")
     latex = ma.to_latex(many, baseline=["low", "near"], test="tukey", n_resamples=200)
-    assert "different from a low, b near (randomised Tukey HSD test, p" in latex
+    assert "different from low (a), near (b) (randomised Tukey HSD test, p" in latex
 
 
 def test_intervals(many) -> None:

@@ -233,7 +233,7 @@ def _notes(
         what = "± half the width" if interval == "half-width" else "[ends]"
         notes.append(f"{what} of the {100 * ci:g} % confidence interval (Student’s t, {n_topics} topics).")
     if marks:
-        against = ", ".join(f"{mark} {name}" for name, mark in marks.items())
+        against = ", ".join(f"{name} ({mark})" for name, mark in marks.items())
         corrected = (
             ""
             if correction is None or test == "tukey"
