@@ -120,7 +120,8 @@ def test_marks_are_those_of_the_tests(many) -> None:
             assert found[name][column].endswith(expected)
         assert found["base"][column].endswith(r"$^{\phantom{\dagger}}$")
     assert (
-        r"different from base ($\dagger$) (paired t-{}test, Holm correction, p \textless{} 0.05, 30 topics)" in latex
+        r"different from base ($\dagger$) (paired t-{}test, Holm correction, p \textless{} 0.05, 30 topics)"
+        in latex
     )
 
 

@@ -1,4 +1,4 @@
-"""A small test collection judged on three aspects, shipped with the package."""
+"""Collections judged on several aspects: a small one, shipped with the package, and those of ir_datasets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from importlib.resources import files
 
 import pandas as pd
 
-__all__ = ["Collection", "load_health"]
+from .irds import WideQrels, from_irds
+
+__all__ = ["Collection", "WideQrels", "from_irds", "load_health"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,229 @@
+"""Judgments of ir_datasets, with one column per aspect and the scales of the aspects."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from numbers import Integral, Real
+from typing import Any
+
+import pandas as pd
+
+from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects, aspect_name
+from ..errors import MultiAspectError, choices, warn_once
+
+__all__ = ["WideQrels", "from_irds"]
+
+_COLUMNS = {"query_id": "qid", "doc_id": "docno", "relevance": "label", "redibility": "credibility"}
+
+_KEYS = ("qid", "docno", "iteration", "label")
+
+_UNSTATED = "ir_datasets does not state the codes of {}: their scale is inferred unless you declare it"
+
+#: The further aspects by record type. None is a scale that is not known and therefore inferred.
+_ASPECTS: dict[str, dict[str, Aspect | None]] = {
+    # understandability: 0 very hard to 100 very easy; the task's program counts it as positive from 50.
+    "EhealthQrel": {"trustworthiness": Aspect(100), "understandability": Aspect(100, threshold=50)},
+    "MisinfoQrel": {"credibility": None},
+    "ToucheQualityQrel": {"quality": None},
+    "ToucheQualityCoherenceQrel": {"quality": None, "coherence": None},
+    "ToucheQualityComparativeStanceQrel": {"quality": None},
+}
+
+#: Numeric fields that are no labels on a scale, with the reason, by record type.
+_CODES: dict[str, dict[str, str]] = {
+    "MisinfoQrel": {
+        "effectiveness": "it contains codes of categories (effective, inconclusive, ineffective, no information)"
+    },
+    "TrecPrel": {
+        "method": "it identifies a method of sampling",
+        "iprob": "it is a probability of inclusion in the sample",
+    },
+}
+
+_NOTES: dict[str, tuple[str, ...]] = {
+    "EhealthQrel": ("iteration is 0 for pairs judged in 2016, 1 for 2017",),
+    "MisinfoQrel": ("credibility is called redibility in ir_datasets; it is not judged where relevance is 0",),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WideQrels:
+    """Result of `from_irds`.
+
+    Attributes
+    ----------
+    name : str
+        The identifier in ir_datasets.
+    qrels : DataFrame
+        One row per judgment: ``qid docno label``, one column per further aspect, and ``iteration`` and text
+        columns if there are any.
+    aspects : Aspects
+        The scales, for ``aspects=`` of measures. Aspects without grades are inferred from the qrels.
+    notes : tuple of str
+        What is not known of the labels, and what was left out.
+
+    Examples
+    --------
+    See `from_irds`.
+    """
+
+    name: str
+    qrels: pd.DataFrame
+    aspects: Aspects
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        lines = [f"<WideQrels {self.name}: {len(self.qrels)} judgments>", repr(self.aspects)]
+        return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
+
+
+def from_irds(
+    dataset: object, *, aspects: Mapping[str, Aspect | Sequence[float] | int | None] | None = None
+) -> WideQrels:
+    """Read the judgments of a dataset of ir_datasets that has several judged aspects.
+
+    Scales are declared as far as ir_datasets or the track states them: grades of relevance as documented in
+    the dataset, codes for junk as the lowest grade, CLEF eHealth's trustworthiness and understandability from
+    0 to 100. Fields that are no labels are left out, and no meaning of codes is guessed.
+
+    Parameters
+    ----------
+    dataset : str or Dataset
+        An identifier such as ``"clueweb12/b13/clef-ehealth"`` (or PyTerrier's ``"irds:clueweb12/…"``),
+        which may download the judgments, or the dataset from ``ir_datasets.load``.
+    aspects : mapping of str to Aspect, int, sequence of grades or None, optional
+        Scales to add or replace, by aspect, as in ``{"quality": 3}``. This also keeps numeric fields that
+        are left out otherwise. None is a scale to be inferred.
+
+    Returns
+    -------
+    WideQrels
+        The qrels, the scales, and notes on them.
+
+    Raises
+    ------
+    MultiAspectError
+        If the dataset is unknown or has no judgments, documents are judged per subtopic or per stance, or
+        `aspects` has a name that is not a numeric field.
+    ImportError
+        If ir_datasets is not installed.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If a numeric field is left out of which it is not known whether it contains labels.
+
+    Notes
+    -----
+    Enumerations, such as Touché's stance, become text, which is not an aspect. Pairs that are judged
+    twice with different labels are an error when they are evaluated: select one of them by ``iteration``.
+
+    Examples
+    --------
+    >>> from pt_multiaspect.collection.datasets import from_irds
+    >>> judged = from_irds("clueweb12/b13/clef-ehealth")  # doctest: +SKIP
+    >>> judged.aspects["understandability"].threshold  # doctest: +SKIP
+    50
+    >>> ma.evaluate(runs, judged.qrels, ma.uRBP(aspects=judged.aspects))  # doctest: +SKIP
+    """
+    name, source = _loaded(dataset)
+    records, definitions = _records(name, source)
+    kind, fields = type(records[0]).__name__, [_COLUMNS.get(field, field) for field in records[0]._fields]
+    qrels = pd.DataFrame(records, columns=fields)
+    for field in [field for field in fields if isinstance(qrels[field].iloc[0], Enum)]:
+        qrels[field] = pd.Series([one.name for one in qrels[field]], index=qrels.index, dtype=object)
+        _check_one_row_per_pair(name, qrels, field)
+    if "subtopic_id" in fields:
+        _refuse(name, "subtopic", "subtopic_id")
+    numeric = [field for field in fields if field not in _KEYS and isinstance(qrels[field].iloc[0], Real)]
+    scales: dict[str, Any] = {"relevance": _relevance(definitions), **_ASPECTS.get(kind, {})}
+    added = {aspect_name(key): scale for key, scale in (aspects or {}).items()}
+    unknown = [key for key in added if key != "relevance" and key not in numeric]
+    if unknown:
+        raise MultiAspectError(
+            f"aspects: expected fields among {choices(['relevance', *numeric])}, got {choices(unknown)}"
+        )
+    scales.update(added)
+    left_out = [field for field in numeric if field not in scales]
+    codes = _CODES.get(kind, {})
+    doubtful = [field for field in left_out if field not in codes]
+    if doubtful:
+        warn_once(
+            f"{name}: it is not known whether the fields {choices(doubtful)} of ir_datasets contain labels, so "
+            f"they are left out. To keep a field as an aspect, declare its scale, as in "
+            f"aspects={{{doubtful[0]!r}: 2}}"
+        )
+    notes = [
+        *_NOTES.get(kind, ()),
+        *(f"{field} was left out: {codes[field]}" for field in left_out if field in codes),
+    ]
+    unstated = [field for field, scale in scales.items() if scale is None and field not in added]
+    if unstated:
+        notes.append(_UNSTATED.format(choices(unstated)))
+    return WideQrels(name, qrels.drop(columns=left_out), Aspects(scales), tuple(notes))
+
+
+def _loaded(dataset: object) -> tuple[str, Any]:
+    """Return the identifier and the dataset."""
+    if not isinstance(dataset, str):
+        if not hasattr(dataset, "qrels_iter"):
+            raise MultiAspectError(
+                f"dataset: expected an identifier of ir_datasets, or a dataset with judgments, got {dataset!r}"
+            )
+        return str(dataset.dataset_id()) if hasattr(dataset, "dataset_id") else type(dataset).__name__, dataset
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise ImportError("from_irds requires ir_datasets: pip install ir_datasets") from error
+    name = dataset.removeprefix("irds:")
+    try:
+        found = ir_datasets.load(name)
+    except KeyError:
+        raise MultiAspectError(f"dataset: ir_datasets has no dataset {name!r}; see its catalogue") from None
+    return name, found
+
+
+def _records(name: str, dataset: Any) -> tuple[list[Any], Mapping[Any, str]]:
+    """Return the judgments of a dataset, and its definitions of the grades of relevance."""
+    if not hasattr(dataset, "qrels_iter"):
+        raise MultiAspectError(f"{name} has no judgments")
+    with contextlib.redirect_stdout(io.StringIO()):  # Touché's reader prints the paths of its files
+        records = list(dataset.qrels_iter())
+    if not records:
+        raise MultiAspectError(f"{name} has no judgments")
+    definitions = dataset.qrels_defs() if hasattr(dataset, "qrels_defs") else None
+    return records, definitions or {}
+
+
+def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
+    """Return the scale of relevance by the documented grades, None if these are not numbers.
+
+    Negative codes mark junk and count as the lowest grade. Without a grade 0, junk is a grade of its own of gain 0.
+    """
+    codes = sorted(definitions) if all(isinstance(code, Integral) for code in definitions) else []
+    grades = [code for code in codes if code >= 0]
+    if not grades:
+        return None
+    if len(grades) == 1 and grades[0] > 0:
+        return Aspect([0, *grades])
+    if grades[0] > 0 and codes[0] < 0:
+        return Aspect([codes[0], *grades], gains=[0, *grades])
+    return Aspect(grades)
+
+
+def _check_one_row_per_pair(name: str, qrels: pd.DataFrame, field: str) -> None:
+    if qrels.duplicated([key for key in ("qid", "docno", "iteration") if key in qrels.columns]).any():
+        _refuse(name, field, field)
+
+
+def _refuse(name: str, what: str, field: str) -> None:
+    raise MultiAspectError(
+        f"{name} has one judgment per document and {what} ({field}), not per document: select one {what}, or make "
+        f"each a column, as in pandas.DataFrame(dataset.qrels_iter()).pivot(index=['query_id', 'doc_id'], "
+        f"columns={field!r}, values='relevance')"
+    )

@@ -1,0 +1,235 @@
+"""Judgments of ir_datasets: its own record types and definitions, without downloads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+import ir_datasets
+import pytest
+from ir_datasets.datasets import clueweb12, highwire, touche
+from ir_datasets.formats import touche as formats
+from ir_datasets.formats.trec import TrecPrel, TrecQrel, TrecSubQrel
+from shared_data import shared_path
+
+import pt_multiaspect as ma
+from pt_multiaspect import datasets
+from pt_multiaspect.collection.irds import _ASPECTS, _CODES
+
+
+class Dataset:
+    """A dataset as `ir_datasets.load` returns it, with given judgments."""
+
+    def __init__(self, records: list[Any], definitions: Any = None) -> None:
+        self._records, self._definitions = records, definitions
+
+    def dataset_id(self) -> str:
+        return "some/dataset"
+
+    def qrels_iter(self) -> Any:
+        print("/path/of/a/file")
+        yield from self._records
+
+    def qrels_defs(self) -> Any:
+        return self._definitions
+
+
+RUN = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
+
+EHEALTH = Dataset(
+    [
+        clueweb12.EhealthQrel("q1", "d1", 2, 80, 49, "0"),
+        clueweb12.EhealthQrel("q1", "d2", 1, 20, 50, "1"),
+        clueweb12.EhealthQrel("q1", "d3", 0, 0, 100, "1"),
+    ],
+    clueweb12.EHEALTH_QREL_DEFS,
+)
+
+
+def test_ehealth(capsys) -> None:
+    judged = datasets.from_irds(EHEALTH)
+    assert capsys.readouterr().out == ""
+    columns = ["qid", "docno", "label", "trustworthiness", "understandability", "iteration"]
+    assert list(judged.qrels.columns) == columns
+    assert judged.qrels.iloc[1].tolist() == ["q1", "d2", 1, 20, 50, "1"]
+    assert judged.aspects == ma.Aspects(
+        {"relevance": 2, "trustworthiness": 100, "understandability": ma.Aspect(100, threshold=50)}
+    )
+    two = ma.Aspects({key: judged.aspects[key] for key in ("relevance", "understandability")})
+    value = ma.uRBP(p=0.8, aspects=two).calc_aggregate(judged.qrels, RUN)
+    assert value == pytest.approx(0.2 * 0.8)  # only d2 is relevant and understandable
+    unequal = ma.uRBPgr(p=0.5, aspects={**two, "relevance": ma.Aspect(2, probabilities=[0, 1, 1])})
+    assert unequal.calc_aggregate(judged.qrels, RUN) == pytest.approx(0.5 * (0.49 + 0.5 * 0.5))
+    assert "0 for pairs judged in 2016" in repr(judged)
+
+
+def test_a_pair_judged_in_both_years_is_an_error_when_it_is_evaluated() -> None:
+    again = clueweb12.EhealthQrel("q1", "d1", 1, 80, 49, "1")
+    judged = datasets.from_irds(Dataset([*EHEALTH._records, again], EHEALTH._definitions))
+    with pytest.raises(ma.MultiAspectError, match="expected one label in column label for document d1"):
+        ma.evaluate(RUN, judged.qrels, ma.CAM(aspects=judged.aspects), progress=False)
+    one = judged.qrels[judged.qrels["iteration"] == "1"]
+    assert len(ma.evaluate(RUN, one, ma.CAM(aspects=judged.aspects), progress=False)) == 1
+
+
+def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
+    records = [clueweb12.MisinfoQrel("q1", "d1", 2, 3, 1), clueweb12.MisinfoQrel("q1", "d2", 0, -1, 0)]
+    given = Dataset(records, clueweb12.MISINFO_QREL_DEFS)
+    judged = datasets.from_irds(given)
+    assert list(judged.qrels.columns) == ["qid", "docno", "label", "credibility"]
+    assert judged.aspects == ma.Aspects({"relevance": 2, "credibility": None})
+    assert ma.Judgments(judged.qrels).label_names == ("relevance", "credibility")
+    assert any("effectiveness was left out: it contains codes" in note for note in judged.notes)
+    assert any("does not state the codes of credibility" in note for note in judged.notes)
+    with pytest.warns(ma.MultiAspectWarning, match="inferred from these qrels: credibility 0, 1"):
+        ma.evaluate(RUN, judged.qrels, ma.TOMA(aspects=judged.aspects), progress=False)
+    declared = datasets.from_irds(given, aspects={"credibility": 1, "effectiveness": [-1, 1, 2, 3]})
+    assert declared.aspects["effectiveness"].grades == (-1, 1, 2, 3)
+    assert declared.aspects["credibility"].grades == (0, 1)
+    assert declared.qrels["effectiveness"].tolist() == [3, -1]
+    assert not any("codes" in note for note in declared.notes)
+
+
+@pytest.mark.parametrize(
+    ("record", "definitions", "expected", "names"),
+    [
+        (formats.ToucheQualityQrel("q1", "d1", -2, 2, "0"), touche.QRELS_DEFS_2021_TASK_1, ["quality"], ()),
+        (
+            formats.ToucheQualityCoherenceQrel("q1", "d1", 2, 1, 0, "0"),
+            touche.QRELS_DEFS_2022_TASK_1,
+            ["quality", "coherence"],
+            (),
+        ),
+        (
+            formats.ToucheQualityComparativeStanceQrel(
+                "q1", "d1", 2, 1, formats.ToucheComparativeStance.FIRST, "0"
+            ),
+            touche.QRELS_DEFS_2022_TASK_2,
+            ["quality"],
+            ("stance",),
+        ),
+    ],
+)
+def test_touche(record, definitions, expected, names) -> None:
+    judged = datasets.from_irds(Dataset([record], definitions))
+    assert list(judged.aspects) == ["relevance", *expected]
+    assert judged.aspects["relevance"].grades == (0, 1, 2)
+    assert [judged.aspects[name].grades for name in expected] == [None] * len(expected)
+    assert ma.Judgments(judged.qrels).label_names == ("relevance", *expected)
+    assert [judged.qrels[name].tolist() for name in names] == [["FIRST"]] * len(names)
+
+
+def test_junk_has_gain_0() -> None:
+    """Without a grade 0, junk would count as the lowest grade, of gain 1."""
+    records = [TrecQrel("q1", "d1", -2, "0"), TrecQrel("q1", "d2", 1, "0"), TrecQrel("q1", "d3", 5, "0")]
+    judged = datasets.from_irds(Dataset(records, touche.QRELS_DEFS_2020_TASK_1))
+    assert judged.aspects["relevance"] == ma.Aspect([-2, 1, 2, 3, 4, 5], gains=[0, 1, 2, 3, 4, 5])
+    value = ma.On(base="DCG@1", aspects=judged.aspects).calc_aggregate(judged.qrels, RUN)
+    assert value == 0
+    web = datasets.from_irds(Dataset(records, clueweb12.QREL_DEFS))
+    assert web.aspects["relevance"].grades == (0, 1, 2, 3, 4)
+    assert ma.On(base="P@1", aspects={"relevance": ma.Aspect(5, threshold=1)}).calc_aggregate(web.qrels, RUN) == 0
+
+
+@pytest.mark.parametrize(
+    ("definitions", "grades"),
+    [
+        ({1: "relevant"}, (0, 1)),
+        ({0: "no", 1: "yes"}, (0, 1)),
+        ({1: "no", 2: "yes"}, (1, 2)),
+        ({}, None),
+        (None, None),
+        ({"a": "no number"}, None),
+        ({-1: "junk"}, None),
+    ],
+)
+def test_definitions_of_relevance(definitions, grades) -> None:
+    judged = datasets.from_irds(Dataset([TrecQrel("q1", "d1", 1, "0")], definitions))
+    assert judged.aspects["relevance"].grades == grades
+    assert ("does not state the codes of relevance" in repr(judged)) == (grades is None)
+
+
+def test_what_is_judged_per_subtopic_or_stance_is_refused() -> None:
+    subtopics = [TrecSubQrel("q1", "d1", 1, "1"), TrecSubQrel("q1", "d1", 1, "2")]
+    with pytest.raises(ma.MultiAspectError, match=r"one judgment per document and subtopic.*columns='subtopic_id'"):
+        datasets.from_irds(Dataset(subtopics, {0: "", 1: ""}))
+    stances = [
+        formats.ToucheControversialStanceQrel("q1", "d1", 0, stance) for stance in formats.ToucheControversialStance
+    ]
+    with pytest.raises(ma.MultiAspectError, match="one judgment per document and stance"):
+        datasets.from_irds(Dataset(stances, touche.QRELS_DEFS_2022_TASK_3))
+
+
+class Passage(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: int
+    start: int
+
+
+@pytest.mark.parametrize("record", [Passage("q1", "d1", 1, 4000), highwire.HighwireQrel("q1", "d1", 1, 3, 4)])
+def test_unknown_numbers_are_no_aspects(record) -> None:
+    given = Dataset([record], {0: "", 1: "", 2: ""})
+    with pytest.warns(ma.MultiAspectWarning, match=r"the fields .*start.* of ir_datasets contain labels.*left out"):
+        judged = datasets.from_irds(given)
+    assert ma.Judgments(judged.qrels).label_names == ("relevance",)
+
+
+def test_probabilities_of_sampling_are_no_aspects() -> None:
+    judged = datasets.from_irds(Dataset([TrecPrel("q1", "d1", 1, 2, 0.5)], {0: "", 1: ""}))
+    assert list(judged.qrels.columns) == ["qid", "docno", "label"]
+    assert any(note.startswith("iprob was left out") for note in judged.notes)
+
+
+def test_by_name(monkeypatch) -> None:
+    asked = []
+    monkeypatch.setattr(ir_datasets, "load", lambda name: asked.append(name) or EHEALTH)
+    judged = datasets.from_irds("irds:clueweb12/b13/clef-ehealth")
+    assert asked == ["clueweb12/b13/clef-ehealth"]
+    assert judged.name == "clueweb12/b13/clef-ehealth"
+    assert datasets.from_irds(EHEALTH).name == "some/dataset"
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options", "message"),
+    [
+        ("clueweb12/b13/clef-ehealt", {}, "ir_datasets has no dataset 'clueweb12/b13/clef-ehealt'"),
+        ("c4/en-noclean-tr/trec-misinfo-2021", {}, "c4/en-noclean-tr/trec-misinfo-2021 has no judgments"),
+        (Dataset([]), {}, "some/dataset has no judgments"),
+        (3, {}, "expected an identifier of ir_datasets, .*, got 3"),
+        (EHEALTH, {"aspects": {"credibility": 2}}, "fields among relevance, trustworthiness.*, got credibility"),
+        (EHEALTH, {"aspects": {"iteration": 2}}, "got iteration"),
+    ],
+)
+def test_bad_input(dataset, options, message) -> None:
+    with pytest.raises(ma.MultiAspectError, match=message):
+        datasets.from_irds(dataset, **options)
+
+
+def test_scales_can_be_replaced() -> None:
+    judged = datasets.from_irds(EHEALTH, aspects={"label": ma.Aspect(2, threshold=2)})
+    assert judged.aspects["relevance"].threshold == 2
+    assert len(judged.aspects) == 3
+
+
+def test_every_dataset_with_several_columns_is_known() -> None:
+    """The record types that ir_datasets states, for the datasets known to have several judged columns."""
+    listed = json.loads(shared_path("collections", "ir_datasets.json").read_text(encoding="utf-8"))
+    seen = set()
+    for entry in listed["ids"]:
+        for name in entry["ids"]:
+            if any(sign in name for sign in "*{"):
+                continue
+            dataset = ir_datasets.load(name)
+            if not hasattr(dataset, "qrels_cls"):
+                assert not entry["fields"]
+                continue
+            kind, known = dataset.qrels_cls(), {}
+            known.update(_ASPECTS.get(kind.__name__, {}))
+            known.update(_CODES.get(kind.__name__, {}))
+            if "redibility" in kind._fields:
+                known["redibility"] = known.pop("credibility")
+            numeric = {field for field, type_ in kind.__annotations__.items() if type_ in (int, float)}
+            assert numeric - {"relevance"} == set(known), name
+            seen.add(kind.__name__)
+    assert set(_ASPECTS) <= seen
