@@ -199,6 +199,7 @@ def test_by_name(monkeypatch) -> None:
         (3, {}, "expected an identifier of ir_datasets, .*, got 3"),
         (EHEALTH, {"aspects": {"credibility": 2}}, "fields among relevance, trustworthiness.*, got credibility"),
         (EHEALTH, {"aspects": {"iteration": 2}}, "got iteration"),
+        (EHEALTH, {"aspects": {"label": 2, "relevance": 1}}, "got 'relevance' twice"),
     ],
 )
 def test_bad_input(dataset, options, message) -> None:

@@ -192,6 +192,19 @@ def test_labels_are_kept_and_can_be_given() -> None:
     assert "mine:" not in ma.to_latex(frame)
 
 
+def test_a_label_that_looks_like_a_numbered_head() -> None:
+    one, two = (ma.CAM(base=base) for base in ("AP", "DCG"))
+    frame = long({str(one): THREE, str(two): THREE, "CAM (1)": THREE})
+    assert cells(ma.to_latex(frame))[""] == [escape(one), escape(two), "CAM (1)"]
+
+
+def test_a_record_that_cannot_be_read_is_averaged_as_by_aggregate() -> None:
+    frame = long({"GMAP": {"a": [-1.0, -2.0], "b": [-1.0, -3.0]}})
+    frame.attrs["measures"] = {"GMAP": "NotHere@10"}
+    with pytest.warns(ma.MultiAspectWarning, match="GMAP is recorded as the measure NotHere@10"):
+        assert cells(ma.to_latex(frame))["a"] == [r"\textbf{$-$1.500}"]
+
+
 def test_measures_can_be_given_for_a_frame_without_record() -> None:
     frame = long({"length": THREE})
     assert cells(ma.to_latex(frame))["a"] == [r"\textbf{0.600}"]
@@ -212,6 +225,7 @@ def test_decimals() -> None:
     frame = long({"AP": THREE, "NumRet": {name: [3.0, 5.0] for name in THREE}})
     assert cells(ma.to_latex(frame, decimals=1))["b"] == [r"0.2", "8"]
     assert cells(ma.to_latex(frame, decimals={"NumRet": 2}))["b"] == [r"0.250", "8.00"]
+    assert cells(ma.to_latex(frame, decimals={"AP": np.int64(1)}))["b"] == [r"0.2", "8"]
 
 
 def test_what_is_in_the_order_of_the_frame_stays_there(many) -> None:

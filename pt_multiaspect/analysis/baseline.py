@@ -41,8 +41,8 @@ def compare_with_baseline(
         The significance level.
     correction : str or None, default 'holm'
         Correction for multiple testing, a `method` of ``statsmodels.stats.multitest.multipletests``, or None.
-        The comparisons of one measure, with all baselines, form a family. Not used by 'tukey', unless one other
-        than 'holm' is given, which is an error.
+        The comparisons of one measure, with all baselines, form a family. The default does not apply to
+        'tukey', which corrects for the number of pairs itself.
     n_resamples : int, default 10_000
         Number of resamples, at least 1 / alpha. Not used by the test 't'.
     seed : int, default 0
@@ -61,6 +61,8 @@ def compare_with_baseline(
     MultiAspectError
         If a baseline is not a system of the frame or is given twice, systems have different topics, or a parameter
         is out of range.
+    ImportError
+        If `correction` is neither 'bonferroni' nor 'holm' and statsmodels is not installed.
 
     Notes
     -----

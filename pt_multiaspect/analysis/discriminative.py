@@ -111,7 +111,7 @@ def discriminative_power(
         systems, systems have different topics, rows are duplicated, `n_resamples` is too small for `alpha`, or
         a parameter is out of range.
     ImportError
-        If `correction` is given and statsmodels is not installed.
+        If `correction` is neither 'bonferroni' nor 'holm' and statsmodels is not installed.
 
     Notes
     -----

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ..aspects.aspect import Aspect
-from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, warn_once
 
 __all__ = ["WideQrels", "from_irds"]
@@ -142,7 +142,7 @@ def from_irds(
         _refuse(name, "subtopic", "subtopic_id")
     numeric = [field for field in fields if field not in _KEYS and isinstance(qrels[field].iloc[0], Real)]
     scales: dict[str, Any] = {"relevance": _relevance(definitions), **_ASPECTS.get(kind, {})}
-    added = {aspect_name(key): scale for key, scale in (aspects or {}).items()}
+    added: dict[str, Any] = dict(Aspects(aspects)) if aspects else {}
     unknown = [key for key in added if key != "relevance" and key not in numeric]
     if unknown:
         raise MultiAspectError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,8 @@ def content(
     known = recorded(perquery, measures)
     names, columns = list(map(str, names)), list(map(str, columns))
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
-    record(perquery, {label: measure for label, measure in known.items() if measure is not None})
+    if measures is not None:
+        record(perquery, {label: measure for label, measure in known.items() if measure is not None})
     directions(perquery, values, columns)  # refuses negated values
     table = aggregate(perquery, ci=ci).set_index("name")
     heads = heads_of({label: known[label] for label in columns}, labels)
@@ -139,20 +141,17 @@ def _rounded(value: float, digits: int) -> str:
 
 
 def _digits(decimals: int | Mapping[str, int], heads: list[Head], known: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of decimals of each measure; sums of counts have none by default."""
+    """Return the number of decimals of each measure; by default, sums of counts have none."""
     labels = [head.label for head in heads]
-    given = dict(decimals) if isinstance(decimals, Mapping) else dict.fromkeys(labels, decimals)
+    given: Mapping[str, int] = decimals if isinstance(decimals, Mapping) else {}
+    default = 3 if isinstance(decimals, Mapping) else decimals
     unknown = [label for label in given if label not in labels]
     if unknown:
         raise MultiAspectError(f"decimals: expected measures among {choices(labels)}, got {choices(unknown)}")
-    wrong = [n for n in given.values() if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= 15]
-    if wrong:
-        raise MultiAspectError(f"decimals: expected integers from 0 to 15, got {wrong[0]!r}")
-    result = {label: given.get(label, 3) for label in labels}
-    for label in labels:
-        if not isinstance(decimals, Mapping) and _is_sum(known[label]):
-            result[label] = 0
-    return result
+    for number in (default, *given.values()):
+        if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= number <= 15:
+            raise MultiAspectError(f"decimals: expected integers from 0 to 15, got {number!r}")
+    return {label: int(given.get(label, 0 if _is_sum(known[label]) else default)) for label in labels}
 
 
 def _is_sum(measure: Any) -> bool:

@@ -81,6 +81,8 @@ def _distinct(shorts: dict[str, str], given: Mapping[str, str]) -> dict[str, str
         if len(equal) > 1 and any(other in given for other in equal):
             raise MultiAspectError(f"labels: expected distinct heads, got {short!r} for {choices(equal)}")
         result[label] = short if len(equal) == 1 else f"{short} ({equal.index(label) + 1})"
+    if len(set(result.values())) < len(result):  # another label looks like a numbered one
+        return {label: given.get(label, label) for label in shorts}
     return result
 
 

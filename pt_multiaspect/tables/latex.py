@@ -77,8 +77,8 @@ def to_latex(
         Whether intervals are shown as ± half their width, or by their ends. The half width is not cut off at
         the range of the measure, and is an error for GMAP and others whose aggregate is not the mean.
     decimals : int or mapping of str to int, default 3
-        Number of decimals, from 0 to 15; a mapping gives it per label (3 for others). An int does not apply to
-        sums of counts such as NumRet, which have none.
+        Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts such as NumRet
+        have none unless a mapping says so.
     labels : mapping of str to str, optional
         Heads of columns, for some or all labels of the frame. By default, labels given to `evaluate` are kept, and
         printed measures are shortened to name and cutoff, numbered if these are equal. Below the table, a legend
