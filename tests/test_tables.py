@@ -120,8 +120,7 @@ def test_marks_are_those_of_the_tests(many) -> None:
             assert found[name][column].endswith(expected)
         assert found["base"][column].endswith(r"$^{\phantom{\dagger}}$")
     assert (
-        r"different from base ($\dagger$) (paired t-{}test, Holm correction, p \textless{} 0.05, 30 topics)"
-        in latex
+        r"different from base ($\dagger$) (paired t-test, Holm correction, p \textless{} 0.05, 30 topics)" in latex
     )
 
 
@@ -258,7 +257,7 @@ def test_escapes() -> None:
         assert not re.match(r"[\[*]", line)
     assert {len(row) for row in cells(latex).values()} == {1}
     assert escape("a\x00b\tc‮d") == "a b c d"
-    assert escape("--x") == "-{}-{}x"
+    assert escape("--x-y") == "-{}-x-y"
 
 
 LETTERS = "".join(map(chr, range(0x20, 0x7F)))
@@ -268,7 +267,7 @@ def test_every_printable_character_is_escaped_alone() -> None:
     special = set("\\{}$&#_^~%")
     for letter in LETTERS:
         text = escape(letter)
-        assert (text == letter) == (letter not in special | set("<>|\"'`[]*-"))
+        assert (text == letter) == (letter not in special | set("<>|\"'`[]*"))
 
 
 DOCUMENT = r"""\documentclass{article}

@@ -18,10 +18,10 @@ _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\char34{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
-    # After a line break of a table, these would be an argument; two hyphens would be a dash.
-    "[": "{[}", "]": "{]}", "*": "{*}", "-": "-{}",
-    "−": "$-$", "±": r"$\pm$", "†": r"$\dagger$", "↓": r"$\downarrow$", "×": r"$\times$", "–": "--", "—": "---",
-    "’": "'", "…": r"\ldots{}",
+    # After a line break of a table, these would be an argument.
+    "[": "{[}", "]": "{]}", "*": "{*}",
+    "−": "$-$", "±": r"$\pm$", "†": r"$\dagger$", "↓": r"$\downarrow$", "×": r"$\times$",
+    "–": r"\textendash{}", "—": r"\textemdash{}", "’": "'", "…": r"\ldots{}",
 }  # fmt: skip
 
 
@@ -223,7 +223,8 @@ def escape(text: object) -> str:
     spaced = "".join(
         " " if unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") else letter for letter in str(text)
     )
-    return "".join(_ESCAPES.get(letter) or _greek(letter) or letter for letter in spaced)
+    escaped = "".join(_ESCAPES.get(letter) or _greek(letter) or letter for letter in spaced)
+    return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would be a dash
 
 
 def _greek(letter: str) -> str | None:
