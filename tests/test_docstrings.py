@@ -64,7 +64,6 @@ SHORT_METHODS = {
     "Judgments.of",
     "Judgments.of_rows",
     "Judgments.queries_of",
-    "Judgments.rows_of",
     "Judgments.view",
     "Judgments.views",
     "Measure.shares",

@@ -68,15 +68,6 @@ def encode(values: NDArray[np.object_]) -> tuple[Ints, NDArray[np.object_]]:
     return np.repeat(codes, np.diff(heads, append=len(values))), np.asarray(distinct, dtype=object)
 
 
-def fingerprints(query: Ints, docnos: NDArray[np.object_]) -> NDArray[np.int64]:
-    """A 64-bit key per (query, document), equal for equal pairs and close for pairs of one query.
-
-    Rarely, different pairs share a key. Keys differ between processes, as hashes of strings do.
-    """
-    hashes = np.fromiter(map(hash, docnos.tolist()), dtype=np.int64, count=len(docnos))
-    return (query.astype(np.int64) << 40) | ((hashes >> 24) & ((1 << 40) - 1))
-
-
 def is_numeric(column: pd.Series[Any]) -> bool:
     if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return True

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ..errors import MultiAspectError, choices
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
@@ -80,16 +78,22 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
 
 def run_frame(run: object) -> pd.DataFrame:
     """Return a run in any accepted form as a frame ``query_id doc_id score`` with string identifiers."""
-    frame, qids, docnos = run_columns(run)
-    return pd.DataFrame({"query_id": qids, "doc_id": docnos, "score": as_floats(frame["score"])})
+    frame, query, document = run_columns(run)
+    return pd.DataFrame(
+        {
+            "query_id": identifiers(query, "the run"),
+            "doc_id": identifiers(document, "the run"),
+            "score": as_floats(frame["score"]),
+        }
+    )
 
 
-def run_columns(run: object) -> tuple[pd.DataFrame, NDArray[np.object_], NDArray[np.object_]]:
-    """Return a run as a frame, and the query and document of each row as strings."""
+def run_columns(run: object) -> tuple[pd.DataFrame, pd.Series[Any], pd.Series[Any]]:
+    """Return a run in any accepted form as a frame, and its columns of queries and documents."""
     frame = _run_in_any_form(run)
     check_distinct_columns(frame, "a run")
     query, document = (id_column(frame, columns, "a run") for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
-    return frame, identifiers(query, "the run"), identifiers(document, "the run")
+    return frame, query, document
 
 
 def _run_in_any_form(run: object) -> pd.DataFrame:

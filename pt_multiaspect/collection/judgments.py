@@ -25,7 +25,6 @@ from .columns import (
     check_distinct_columns,
     doubt,
     encode,
-    fingerprints,
     id_column,
     identifiers,
     is_numeric,
@@ -33,6 +32,8 @@ from .columns import (
     texts_like_labels,
 )
 from .inputs import qrels_frame
+from .pairs import PairTable
+from .texts import Texts
 from .views import AspectView
 
 __all__ = ["Judgments", "numbered"]
@@ -198,37 +199,9 @@ class Judgments:
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
     @property
-    def _sorted_fingerprints(self) -> tuple[NDArray[np.int64], Ints]:
-        """Sorted keys of the judged pairs with a sentinel at the end, and their rows."""
-
-        def make() -> tuple[NDArray[np.int64], Ints]:
-            keys = fingerprints(self.pool_query, self.docnos)
-            order = np.argsort(keys)
-            return np.append(keys[order], np.iinfo(np.int64).max), order
-
-        return self.cached("fingerprints", make)
-
-    def rows_of(self, query: Ints, docnos: NDArray[np.object_], keys: NDArray[np.int64]) -> Ints:
-        """Return the judged pair of each (query, document), -1 if it is not judged.
-
-        Parameters
-        ----------
-        query, docnos, keys : ndarray of shape (n,)
-            Positions of the queries, documents, and their `fingerprints`.
-        """
-        known, row_of = self._sorted_fingerprints
-        place = np.searchsorted(known, keys)
-        rows = np.full(len(keys), -1, dtype=np.intp)
-        candidates = np.flatnonzero(known[place] == keys)
-        while len(candidates):
-            row = row_of[np.minimum(place[candidates], len(row_of) - 1)]
-            same = (self.docnos[row] == docnos[candidates]) & (self.pool_query[row] == query[candidates])
-            rows[candidates[same]] = row[same]
-            # Another pair with the same key: look at the next one.
-            candidates = candidates[~same]
-            place[candidates] += 1
-            candidates = candidates[known[place[candidates]] == keys[candidates]]
-        return rows
+    def pairs(self) -> PairTable:
+        """The judged pairs as a hash table."""
+        return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.of_strings(self.docnos)))
 
     # -- labels -----------------------------------------------------------------------------
 

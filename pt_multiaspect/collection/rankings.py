@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._typing import Floats, Ints
-from ..errors import MultiAspectError, choices, counted, number_of, warn_once
+from .._typing import Bools, Floats, Ints
+from ..errors import number_of, warn_once
 from ..kernels.hits import Hits
-from .columns import as_floats, encode, fingerprints
-from .inputs import run_columns
 from .judgments import Judgments
+from .pairs import pair_keys, repeated_pairs
+from .run_tables import RunTable
+from .texts import Texts, Words
 
 __all__ = ["Ranking", "Rankings"]
 
@@ -75,37 +76,35 @@ class Rankings:
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         self.judgments = judgments
-        frame, query_ids, docnos = run_columns(run)
-        codes, qids = encode(query_ids)
-        scores = _scores(frame, docnos, codes, qids, dtype)
-        position = judgments.queries_of(qids)
+        table = RunTable.of(run)
+        docnos, scores = table.docnos, _rounded(table, dtype)
+        position = judgments.queries_of(table.qids)
         #: How many queries the run and the qrels share, and how many rows the run has.
         self.n_common = int((position >= 0).sum())
-        self.n_rows = len(frame)
+        self.n_rows = len(table)
         #: Some queries of the run, judged or not, for warnings.
-        self.some_qids: list[str] = qids[:3].tolist()
-        query = position[codes]
-        if self.n_common < len(qids):
+        self.some_qids: list[str] = table.qids[:3].tolist()
+        query = position[table.query]
+        if self.n_common < len(table.qids):
             kept = query >= 0
-            query, scores, docnos = query[kept], scores[kept], docnos[kept]
-        keys = fingerprints(query, docnos)
+            query, scores, docnos = query[kept], scores[kept], docnos.take(kept)
+        keys = pair_keys(query, docnos)
         last = _last_occurrences(query, docnos, keys)
         if last is not None:
-            query, scores, docnos, keys = query[last], scores[last], docnos[last], keys[last]
-        order = _ranking_order(query, scores, docnos)
-        self._query: Ints = query[order]
-        self._docnos = docnos[order]
-        self._score = scores[order]
+            query, scores, docnos, keys = query[last], scores[last], docnos.take(last), keys[last]
         n_ret = np.bincount(query, minlength=judgments.n_queries)
-        self._rank: Ints = np.arange(len(order)) - (np.cumsum(n_ret) - n_ret)[self._query] + 1
-        row = judgments.rows_of(self._query, self._docnos, keys[order])
+        #: The place of each row if the queries followed each other, each by rank.
+        self._place: Ints = _places(query, scores, docnos, n_ret)
+        self._rows: tuple[Ints, Scores, Texts] = query, scores, docnos
+        row = judgments.pairs.rows_of(query, docnos, keys)
         hits = np.flatnonzero(row >= 0)
+        hits = hits[np.argsort(self._place[hits])]
         #: Where the judged documents stand.
         self.hits = Hits(
             n_queries=judgments.n_queries,
             pool_query=judgments.pool_query,
-            query=self._query[hits],
-            rank=self._rank[hits],
+            query=query[hits],
+            rank=self._place[hits] - _begins(n_ret)[query[hits]] + 1,
             row=row[hits],
             n_ret=n_ret,
         )
@@ -114,8 +113,20 @@ class Rankings:
     @property
     def some_documents(self) -> list[str]:
         """Some documents retrieved for judged queries, for warnings."""
-        documents: list[str] = self._docnos[:3].tolist()
+        documents: list[str] = self._rows[2].take(self._order[:3]).decode().tolist()
         return documents
+
+    @property
+    def _order(self) -> Ints:
+        """The rows, by query and rank."""
+
+        def make() -> Ints:
+            order = np.empty(len(self._place), dtype=np.intp)
+            order[self._place] = np.arange(len(order))
+            return order
+
+        order: Ints = self.shared("order", make)
+        return order
 
     def shared(self, key: Hashable, make: Any) -> Any:
         """Return what `make` gives, made once per `key` for all measures of this run."""
@@ -132,16 +143,17 @@ class Rankings:
         """The documents retrieved for a query in the order of their ranks, and their scores."""
         end = int(np.cumsum(self.hits.n_ret)[query])
         of_query = slice(end - int(self.hits.n_ret[query]), end)
-        return self._docnos[of_query], self._score[of_query]
+        rows = self._order[of_query]
+        return self._rows[2].take(rows).decode(), self._rows[1][rows]
 
     @property
     def levels(self) -> Ints:
         """A number per retrieved document, the same for documents of a query with tied scores."""
 
         def make() -> Ints:
-            query, score = self._query, self._score
+            query, score = (column[self._order] for column in self._rows[:2])
             begins = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
-            return np.concatenate([np.zeros(min(len(self._score), 1), dtype=np.intp), np.cumsum(begins)])
+            return np.concatenate([np.zeros(min(len(score), 1), dtype=np.intp), np.cumsum(begins)])
 
         levels: Ints = self.shared("levels", make)
         return levels
@@ -151,40 +163,26 @@ class Rankings:
 
         Scores n - rank + 1 leave no ties, so that every back end sees the same ranking.
         """
+        order, n_ret = self._order, self.hits.n_ret
+        query = self._rows[0][order]
+        ends = np.cumsum(n_ret)
         return pd.DataFrame(
             {
-                "query_id": self.judgments.qids[self._query],
-                "doc_id": self._docnos,
-                "score": (self.hits.n_ret[self._query] - self._rank + 1).astype(np.float64),
+                "query_id": self.judgments.qids[query],
+                "doc_id": self._rows[2].take(order).decode(),
+                "score": (ends[query] - np.arange(len(order))).astype(np.float64),
             }
         )
 
 
-def _scores(
-    frame: pd.DataFrame,
-    docnos: NDArray[np.object_],
-    codes: Ints,
-    qids: NDArray[np.object_],
-    dtype: ScoreType,
-) -> Scores:
-    if "score" not in frame.columns:
-        raise MultiAspectError(f"run: expected a column score, got the columns {choices(frame.columns)}")
-    column = frame["score"]
-    values = as_floats(column)
-    faulty = np.flatnonzero(np.isnan(values))
-    if len(faulty):
-        row, given = int(faulty[0]), column.iloc[int(faulty[0])]
-        shown = repr(given) if isinstance(given, str) else given
-        raise MultiAspectError(
-            f"invalid score {shown} for document {docnos[row]}, query {qids[codes[row]]}: expected a number "
-            f"{counted(len(faulty), 'row')}"
-        )
+def _rounded(table: RunTable, dtype: ScoreType) -> Scores:
+    """Return the scores in the precision of comparisons."""
     with np.errstate(over="ignore"):
         # -0 and 0 are the same score, also where a small number becomes one of them.
         if dtype is np.float64:
-            return values + np.float64(0)
-        short = values.astype(np.float32) + np.float32(0)
-    _warn_of_lost_precision(values, short, codes, qids)
+            return table.score + np.float64(0)
+        short = table.score.astype(np.float32) + np.float32(0)
+    _warn_of_lost_precision(table.score, short, table.query, table.qids)
     return short
 
 
@@ -216,23 +214,25 @@ def _warn_of_lost_precision(
         )
 
 
-def _last_occurrences(
-    query: Ints, docnos: NDArray[np.object_], keys: NDArray[np.int64]
-) -> NDArray[np.bool_] | None:
+def _last_occurrences(query: Ints, docnos: Texts, keys: Words) -> Bools | None:
     """Return which rows are the last of their query and document; None if all are."""
-    if not (np.diff(np.sort(keys)) == 0).any():
+    repeated = repeated_pairs(query, docnos, keys)
+    if repeated is None:
         return None
-    kept = ~pd.DataFrame({"query": query, "docno": docnos}).duplicated(keep="last").to_numpy()
-    dropped = len(kept) - int(kept.sum())
-    if dropped:
-        warn_once(
-            f"a run has repeated documents for a query, such as {docnos[~kept][0]} "
-            f"({number_of(dropped, 'surplus row')}): each document counts once, with its last score. Drop "
-            "duplicates to choose which score counts",
-            key=f"{dropped} {docnos[~kept][:3].tolist()}",
-            group="repeated documents",
-        )
-    return kept
+    surplus = docnos.take(repeated)
+    some = surplus.take(slice(3)).decode().tolist()
+    warn_once(
+        f"a run has repeated documents for a query, such as {some[0]} ({number_of(len(surplus), 'surplus row')}): "
+        "each document counts once, with its last score. Drop duplicates to choose which score counts",
+        key=f"{len(surplus)} {some}",
+        group="repeated documents",
+    )
+    return ~repeated
+
+
+def _begins(n_ret: Ints) -> Ints:
+    """The place of the first document of each query."""
+    return np.cumsum(n_ret) - n_ret
 
 
 def _downwards(scores: Scores) -> NDArray[np.uint32]:
@@ -244,20 +244,31 @@ def _downwards(scores: Scores) -> NDArray[np.uint32]:
     return np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
 
 
-def _ranking_order(query: Ints, scores: Scores, docnos: NDArray[np.object_]) -> Ints:
-    """The order that sorts by query, score descending, docno descending."""
+def _places(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints) -> Ints:
+    """The place of each row in the order by query, score descending, docno descending."""
     downwards = _downwards(scores)
-    keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
-    if (keys[1:] >= keys[:-1]).all():
-        order = np.arange(len(keys))
+    heads = np.flatnonzero(np.append(True, query[1:] != query[:-1])) if len(query) else np.zeros(0, dtype=np.intp)
+    ranked = downwards[1:] >= downwards[:-1]
+    ranked[heads[1:] - 1] = True
+    if len(heads) == np.count_nonzero(n_ret) and ranked.all():
+        # The rows of each query are together and ranked, as in most run files.
+        shift = _begins(n_ret)[query[heads]] - heads
+        place = np.arange(len(query)) + np.repeat(shift, np.diff(heads, append=len(query)))
+        same = np.append(downwards[1:] == downwards[:-1], False)
+        same[heads[1:] - 1] = False
+        tied = np.flatnonzero(same | np.append(False, same[:-1]))
+        level = np.cumsum(~np.append(False, same[:-1]))[tied]
     else:
+        keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
         order = np.argsort(keys)
+        place = np.empty(len(order), dtype=np.intp)
+        place[order] = np.arange(len(order))
         keys = keys[order]
-    same = keys[1:] == keys[:-1]
-    if same.any():
-        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-        codes, involved = pd.factorize(docnos[order[tied]])
-        place = np.empty(len(involved), dtype=np.intp)
-        place[np.argsort(involved)] = np.arange(len(involved))
-        order[tied] = order[tied][np.lexsort((-place[codes], keys[tied]))]
-    return order
+        same = np.append(keys[1:] == keys[:-1], False)
+        found = np.flatnonzero(same | np.append(False, same[:-1]))
+        tied, level = order[found], keys[found]
+    if len(tied):
+        # The places of tied documents are exchanged among themselves.
+        order = docnos.take(tied).descending(level)
+        place[tied[order]] = place[tied]
+    return place

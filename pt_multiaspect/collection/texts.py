@@ -1,0 +1,242 @@
+"""Columns of strings as UTF-8 bytes in one buffer: hashed, compared and sorted without an object per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._typing import Bools, Ints
+from .columns import identifiers
+
+__all__ = ["Texts", "is_arrow"]
+
+Words = NDArray[np.uint64]
+
+#: Bytes per word.
+_WIDTH = 8
+#: Odd constants that spread the bits of a word over all bits of the product.
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+#: Masks that keep the first 0, 1, …, 8 bytes of a little-endian word.
+_FIRST_BYTES: Words = np.array([(1 << (8 * n_bytes)) - 1 for n_bytes in range(_WIDTH + 1)], dtype=np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Strings as UTF-8 bytes in one buffer.
+
+    The order of the bytes is that of the characters, and that of trec_eval.
+    """
+
+    #: The bytes of all strings, followed by at least 8 other bytes.
+    data: NDArray[np.uint8]
+    #: Where each string starts, and how many bytes it has.
+    start: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+    # -- construction -------------------------------------------------------------------------
+
+    @classmethod
+    def of_column(cls, column: pd.Series[Any], what: str) -> Texts:
+        """Read a column of identifiers, which are converted to strings.
+
+        Raises
+        ------
+        MultiAspectError
+            If an identifier is missing; `what` has the column.
+        """
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            codes = column.cat.codes.to_numpy()
+            if len(codes) and codes.min() >= 0:
+                return cls.of_column(pd.Series(column.cat.categories, name=column.name), what).take(codes)
+        elif is_arrow(column):
+            texts = _of_arrow(column)
+            if texts is not None:
+                return texts
+        else:
+            try:
+                return cls.of_strings(column.to_numpy(dtype=object))
+            except TypeError:
+                pass  # some are no strings
+        return cls.of_strings(identifiers(column, what))
+
+    @classmethod
+    def of_strings(cls, values: NDArray[np.object_]) -> Texts:
+        """Encode an array of strings; raise TypeError if one of the values is no string."""
+        given = values.tolist()
+        # With an end mark after each string, joining is the only work in Python.
+        joined = "\0".join([*given, ""]).encode("utf-8", "surrogatepass")
+        data = np.frombuffer(joined + bytes(_WIDTH), dtype=np.uint8)
+        ends = np.flatnonzero(data[: len(joined)] == 0)
+        if len(ends) != len(given):  # a mark within a string
+            ends = np.cumsum([len(value.encode("utf-8", "surrogatepass")) + 1 for value in given]) - 1
+        start = np.zeros(len(given), dtype=np.int64)
+        start[1:] = ends[:-1] + 1
+        return cls(data, start, ends - start)
+
+    @classmethod
+    def of_buffer(cls, data: NDArray[np.uint8], offsets: NDArray[np.integer[Any]]) -> Texts:
+        """Read strings that follow each other in a buffer from `offsets` to the next of `offsets`."""
+        bounds = offsets.astype(np.int64)
+        used = data[bounds[0] : bounds[-1]]
+        padded = np.concatenate([used, np.zeros(_WIDTH, dtype=np.uint8)])
+        return cls(padded, bounds[:-1] - bounds[0], np.diff(bounds))
+
+    @classmethod
+    def concatenated(cls, parts: list[Texts]) -> Texts:
+        """Return the strings of all parts."""
+        shifts = np.cumsum([0, *(len(part.data) for part in parts)])
+        return cls(
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.start + shift for part, shift in zip(parts, shifts[:-1], strict=True)]),
+            np.concatenate([part.size for part in parts]),
+        )
+
+    def take(self, index: Any) -> Texts:
+        """Return the strings at `index`, on the same buffer."""
+        return Texts(self.data, self.start[index], self.size[index])
+
+    def decode(self) -> NDArray[np.object_]:
+        """Return the strings as Python's."""
+        data = self.data.data  # slices of which are no copies of the whole buffer
+        ends = self.start + self.size
+        pairs = zip(self.start.tolist(), ends.tolist(), strict=True)
+        strings = np.empty(len(self), dtype=object)
+        strings[:] = [str(data[start:end], "utf-8", "surrogatepass") for start, end in pairs]
+        return strings
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    # -- comparison ---------------------------------------------------------------------------
+
+    @cached_property
+    def _words(self) -> Words:
+        """The 8 bytes from each position of the buffer on, as one number (a view)."""
+        return np.ndarray((len(self.data) - _WIDTH + 1,), dtype="<u8", buffer=self.data, strides=(1,))
+
+    def _word(self, place: int, rows: Any = slice(None)) -> Words:
+        """The bytes from 8 · place on, the first one lowest; 0 beyond the end of a string."""
+        begin = _WIDTH * place
+        rest, at = self.size[rows] - begin, self.start[rows] + begin
+        shortest = rest.min(initial=_WIDTH)
+        if shortest >= _WIDTH:
+            return np.asarray(self._words[at], dtype=np.uint64)
+        if shortest < 0:  # a string that has ended is read at its start, which is in the buffer
+            at -= np.where(rest < 0, begin, 0)
+        return np.asarray(self._words[at] & _FIRST_BYTES[np.clip(rest, 0, _WIDTH)], dtype=np.uint64)
+
+    @property
+    def _n_words(self) -> int:
+        return -(-int(self.size.max(initial=0)) // _WIDTH)
+
+    def hashes(self) -> Words:
+        """A 64-bit hash of each string, which depends on its bytes alone, not on the strings beside it."""
+        hashed = _mixed(self.size.astype(np.uint64))
+        active: Any = slice(None)
+        for place in range(self._n_words):
+            if place:
+                # Strings that have ended are left as they are.
+                active = np.flatnonzero(self.size > _WIDTH * place)
+            hashed[active] = _mixed(hashed[active] ^ self._word(place, active))
+        return hashed
+
+    def equals(self, other: Texts) -> Bools:
+        """Tell which strings equal the string of `other` at the same position."""
+        same = np.asarray(self.size == other.size, dtype=np.bool_)
+        active = np.flatnonzero(same)
+        place = 0
+        while len(active):
+            differ = self._word(place, active) != other._word(place, active)
+            same[active[differ]] = False
+            place += 1
+            active = active[~differ & (self.size[active] > _WIDTH * place)]
+        return same
+
+    def codes(self) -> tuple[Ints, Texts]:
+        """Factorise: a code per string, numbered by first appearance, and the distinct strings."""
+        if not len(self):
+            return np.zeros(0, dtype=np.intp), self
+        # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
+        before, after = slice(None, -1), slice(1, None)
+        heads = np.flatnonzero(np.append(True, ~self.take(after).equals(self.take(before))))
+        of_heads = self.take(heads)
+        codes, _ = pd.factorize(of_heads.hashes())
+        first = np.unique(codes, return_index=True)[1]
+        if not of_heads.equals(of_heads.take(first[codes])).all():  # two strings have the same hash
+            codes = pd.factorize(of_heads.decode())[0]
+            first = np.unique(codes, return_index=True)[1]
+        sizes = np.diff(heads, append=len(self))
+        return np.repeat(codes.astype(np.intp, copy=False), sizes), of_heads.take(first)
+
+    def descending(self, group: Ints) -> Ints:
+        """Return the order by `group`, then by string, descending."""
+        order = np.argsort(group, kind="stable")
+        # The place of each string is that of the first one that is not yet distinguished from it.
+        place = np.empty(len(self), dtype=np.intp)
+        place[order] = _first_equal(group[order])
+        active = np.arange(len(self))
+        n_words = self._n_words
+        for word in range(n_words + 1):
+            if not len(active):
+                break
+            # The size comes last, for strings that end in zero bytes.
+            key = self._word(word, active).byteswap() if word < n_words else self.size[active].astype(np.uint64)
+            by_key = np.lexsort((~key, place[active]))
+            active, key = active[by_key], key[by_key]
+            begin = _first_equal(place[active])
+            split = _first_equal(place[active], key)
+            place[active] += split - begin
+            undecided = np.bincount(place[active], minlength=len(self))[place[active]] > 1
+            active = active[undecided]
+        return np.argsort(place, kind="stable")
+
+
+def _mixed(values: Words) -> Words:
+    """Spread every bit over all bits; different values stay different."""
+    values = values * _SPREAD
+    values ^= values >> _HALF
+    values *= _MIX
+    values ^= values >> _HALF
+    return values
+
+
+def _first_equal(*keys: NDArray[Any]) -> Ints:
+    """For sorted keys, the index of the first element that equals each element."""
+    n = len(keys[0])
+    begins = np.zeros(n, dtype=np.bool_)
+    begins[:1] = True
+    for key in keys:
+        begins[1:] |= key[1:] != key[:-1]
+    return np.asarray(np.maximum.accumulate(np.where(begins, np.arange(n), 0)), dtype=np.intp)
+
+
+def is_arrow(column: pd.Series[Any]) -> bool:
+    """Return whether a column is kept by Arrow."""
+    return isinstance(column.dtype, pd.ArrowDtype) or getattr(column.dtype, "storage", None) == "pyarrow"
+
+
+def _of_arrow(column: pd.Series[Any]) -> Texts | None:
+    """Read the buffers of a column of Arrow strings; None if it has missing values or other values."""
+    chunked: Any = column.array.__arrow_array__()
+    if chunked.null_count or str(chunked.type) not in ("string", "large_string", "string_view"):
+        return None
+    offset_type = np.dtype(np.int32 if str(chunked.type) == "string" else np.int64)
+    if str(chunked.type) == "string_view":
+        chunked = chunked.cast("large_string")
+    parts = []
+    for chunk in getattr(chunked, "chunks", [chunked]):
+        if len(chunk):
+            _, offsets, data = chunk.buffers()
+            bounds = np.frombuffer(offsets, offset_type, len(chunk) + 1, chunk.offset * offset_type.itemsize)
+            content = np.zeros(0, dtype=np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+            parts.append(Texts.of_buffer(content, bounds))
+    if not parts:
+        return Texts.of_strings(np.zeros(0, dtype=object))
+    return parts[0] if len(parts) == 1 else Texts.concatenated(parts)
