@@ -244,6 +244,33 @@ def test_measures_that_only_sorting_maximises(measure: ma.Measure) -> None:
         assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-12)
 
 
+@given(judged=pools(2, 4), share=st.sampled_from([0.01, 0.2, 1]))
+@settings(max_examples=25)
+def test_crp_beside_a_linear_base_is_assigned(judged: Judged, share: float) -> None:
+    """Sorting by the gains of the linear base alone would ignore CRP."""
+    aspects = aspects_of(judged)
+    base = dict(zip(aspects, ("CRP", "nDCG"), strict=False))
+    row = bound_of(judged, CAM(base=base, weights=dict(zip(aspects, (share, 1), strict=False)), aspects=aspects))
+    wanted = best_by_force(
+        CAM(base=base, weights=dict(zip(aspects, (share, 1), strict=False)), aspects=aspects), judged
+    )
+    assert row["value"] == row["bound"] == pytest.approx(wanted, abs=1e-9)
+
+
+class _Later(ma.LinearMeasure):
+    """Documents further down count a little more."""
+
+    def linear(self, target):
+        return ma.forms.Linear(target, target.gain, lambda rank: 1 + rank / 100)
+
+
+def test_sorting_is_not_best_where_discounts_increase() -> None:
+    later = CAM(base=_Later(), aspects={"relevance": 1, "credibility": 1})
+    judged = {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    with pytest.raises(MultiAspectError, match="a non-negative discount that does not increase with the rank"):
+        upper_bound({"q": judged}, later)
+
+
 @pytest.mark.parametrize("measure", [TOMA(base="AP"), TOMA, ma.uRBP, ma.uERR], ids=str)
 def test_each_topic_has_its_own_bound(measure: ma.Measure) -> None:
     """One by one or all together, whatever the strategy."""

@@ -191,6 +191,19 @@ def test_labels_are_integers_as_long_as_floats_tell_them_apart() -> None:
         assert label.dtype == kind
 
 
+@pytest.mark.parametrize("base", ["RelativeRecall(expected=4)", "P(rel=1)@2", "RBP(p=0.6)"])
+def test_a_norm_that_is_the_same_for_all_queries_is_not_in_the_label(base: str) -> None:
+    labels = ma.aggregate_labels(QRELS, CAM(base=base, aspects=GRADES))["label"]
+    assert labels.tolist() == ma.aggregate_labels(QRELS, CAM(base="P@5", aspects=GRADES))["label"].tolist()
+    assert set(labels) == {0, 0.5, 1}
+
+
+@pytest.mark.parametrize(("base", "missing"), [("P", "cutoff"), ("RelativeRecall", "expected")])
+def test_labels_of_an_incomplete_base_are_refused(base: str, missing: str) -> None:
+    with pytest.raises(MultiAspectError, match=f"CAM: .*requires {missing}"):
+        ma.aggregate_labels(QRELS, CAM(base=base, aspects=GRADES))
+
+
 LINEAR_BASES = ("nDCG", "nDCG@1", "nDCG@3", "nDCG(dcg='exp-log2')@3", "P@2", "R@3", "RBP(p=0.6)", "SetR")
 
 

@@ -144,6 +144,7 @@ class AspectMean(BasedMeasure):
         ndarray of float, shape (n_pool,)
             At least 0.
         """
+        self.validate_params()  # norms need the cutoff of P and other required parameters of bases
         self.warn_if_inferred(self.views(judgments))
         shares = [
             term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0]
