@@ -151,8 +151,12 @@ def test_definitions_of_relevance(definitions, grades) -> None:
 
 def test_what_is_judged_per_subtopic_or_stance_is_refused() -> None:
     subtopics = [TrecSubQrel("q1", "d1", 1, "1"), TrecSubQrel("q1", "d1", 1, "2")]
-    with pytest.raises(ma.MultiAspectError, match=r"one judgment per document and subtopic.*columns='subtopic_id'"):
+    with pytest.raises(ma.MultiAspectError, match=r"document and subtopic, .*use pt_multiaspect\.from_subtopics"):
         datasets.from_irds(Dataset(subtopics, {0: "", 1: ""}))
+    assert ma.Judgments(ma.from_subtopics(Dataset(subtopics).qrels_iter())).label_names == (
+        "subtopic_1",
+        "subtopic_2",
+    )
     stances = [
         formats.ToucheControversialStanceQrel("q1", "d1", 0, stance) for stance in formats.ToucheControversialStance
     ]

@@ -139,7 +139,10 @@ def from_irds(
         qrels[field] = pd.Series([one.name for one in qrels[field]], index=qrels.index, dtype=object)
         _check_one_row_per_pair(name, qrels, field)
     if "subtopic_id" in fields:
-        _refuse(name, "subtopic", "subtopic_id")
+        raise MultiAspectError(
+            f"{name} has one judgment per document and subtopic, not per document: use "
+            "pt_multiaspect.from_subtopics(dataset.qrels_iter()), which makes each subtopic an aspect"
+        )
     numeric = [field for field in fields if field not in _KEYS and isinstance(qrels[field].iloc[0], Real)]
     scales: dict[str, Any] = {"relevance": _relevance(definitions), **_ASPECTS.get(kind, {})}
     added: dict[str, Any] = dict(Aspects(aspects)) if aspects else {}
@@ -217,13 +220,10 @@ def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
 
 
 def _check_one_row_per_pair(name: str, qrels: pd.DataFrame, field: str) -> None:
+    """Check that an enumeration describes documents, and not what each is judged for."""
     if qrels.duplicated([key for key in ("qid", "docno", "iteration") if key in qrels.columns]).any():
-        _refuse(name, field, field)
-
-
-def _refuse(name: str, what: str, field: str) -> None:
-    raise MultiAspectError(
-        f"{name} has one judgment per document and {what} ({field}), not per document: select one {what}, or make "
-        f"each a column, as in pandas.DataFrame(dataset.qrels_iter()).pivot(index=['query_id', 'doc_id'], "
-        f"columns={field!r}, values='relevance')"
-    )
+        raise MultiAspectError(
+            f"{name} has one judgment per document and {field}, not per document: select one {field}, or make each "
+            f"a column, as in pandas.DataFrame(dataset.qrels_iter()).pivot(index=['query_id', 'doc_id'], "
+            f"columns={field!r}, values='relevance')"
+        )
