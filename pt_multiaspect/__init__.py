@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import analysis, integration, model_selection, orders, plots, testing
 from .aspects import Aspect, Aspects
 from .collection import Judgments, datasets
+from .collection.groups import Groups
 from .collection.subtopics import as_subtopics, from_subtopics
 from .collection.trec_files import read_qrels, read_run
 from .description import Description, describe
@@ -18,12 +19,15 @@ from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
 from .kernels import forms
 from .measures import (
+    AWRF,
     CAM,
     CG,
     CRP,
     DCG,
     ESL,
     GAM,
+    GF,
+    GFR,
     GMAP,
     HMAP,
     MDCU,
@@ -81,12 +85,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AWRF",
     "CAM",
     "CG",
     "CRP",
     "DCG",
     "ESL",
     "GAM",
+    "GF",
+    "GFR",
     "GMAP",
     "HMAP",
     "MDCU",
@@ -108,6 +115,7 @@ __all__ = [
     "DistanceOrder",
     "FrontChoice",
     "Frustration",
+    "Groups",
     "HarmfulCompat",
     "HelpfulCompat",
     "HelpfulMinusHarmful",

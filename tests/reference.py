@@ -1110,3 +1110,108 @@ def intent_aware(
         return sum(sum(each) / cutoff for each in flags.values()) / len(occurring)
     positives = {name: sum(name in here for here in ideal) for name in occurring}
     return sum(average_precision(flags[name], positives[name]) for name in occurring) / len(occurring)
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Groups of documents: AWRF, GF, GFR
+# -----------------------------------------------------------------------------------------------------------
+
+#: Per dimension, the share of each group in each document.
+Memberships = Mapping[str, Mapping[str, Mapping[str, float]]]
+Distribution = Mapping[tuple[str, ...], float]
+
+
+def jensen_shannon(p: Sequence[float], q: Sequence[float], base: float) -> float:
+    """The Jensen-Shannon divergence of two distributions."""
+    total = 0.0
+    for a, b in zip(p, q, strict=True):
+        middle = (a + b) / 2
+        total += sum(x * math.log(x / middle, base) / 2 for x in (a, b) if x > 0)
+    return total
+
+
+def awrf(run: Run, memberships: Memberships, target: Distribution, cutoff: int | None = None) -> float:
+    """AWRF (MEASURES §10): 1 - the divergence of attention and target over the product of the dimensions."""
+    attention = dict.fromkeys(target, 0.0)
+    for i, doc in enumerate(first(ranking(run), cutoff), start=1):
+        for cell in attention:
+            share = math.prod(
+                of.get(doc, {}).get(group, 0.0) for of, group in zip(memberships.values(), cell, strict=True)
+            )
+            attention[cell] += share / math.log2(max(i, 2))
+    total = sum(attention.values())
+    given = [value / total if total > 0 else 1 / len(attention) for value in attention.values()]
+    return 1 - jensen_shannon(given, list(target.values()), math.e)
+
+
+def track_ndcg(run: Run, judgments: Judgments, aspect: RefAspect, cutoff: int | None = None) -> float:
+    """The nDCG of the Fair Ranking track: binary, 1 / log2(max(rank, 2)); 0 without a relevant document."""
+    relevant = [doc for doc in judgments if is_positive(aspect, label_of(judgments, doc, "relevance"))]
+
+    def gained(flags: Sequence[bool]) -> float:
+        return sum(flag / math.log2(max(i, 2)) for i, flag in enumerate(flags, start=1))
+
+    ideal = gained([True] * len(first(relevant, cutoff)))
+    return gained([doc in relevant for doc in first(ranking(run), cutoff)]) / ideal if ideal else 0.0
+
+
+def divergence(name: str, p: Sequence[float], q: Sequence[float]) -> float:
+    """JSD (base 2), NMD and RNOD as in golden/gfr.json."""
+    if name == "JSD":
+        return jensen_shannon(p, q, 2)
+    n = len(p)
+    if name == "NMD":
+        return sum(abs(sum(p[: i + 1]) - sum(q[: i + 1])) for i in range(n)) / (n - 1)
+    weighted = [sum(abs(i - j) * (p[j] - q[j]) ** 2 for j in range(n)) for i in range(n) if q[i] > 0]
+    return math.sqrt(sum(weighted) / len(weighted) / (n - 1))
+
+
+def stop_weights(run: Run, judgments: Judgments, aspect: RefAspect, cutoff: int | None = None) -> list[float]:
+    """The probability of stopping at each rank, where a document stops with gain / (1 + maximum gain)."""
+    weights, going = [], 1.0
+    for doc in first(ranking(run), cutoff):
+        stop = float(gain_of(aspect, label_of(judgments, doc, "relevance"))) / (1 + float(aspect.gains[-1]))
+        weights.append(going * stop)
+        going *= 1 - stop
+    return weights
+
+
+def gf(
+    run: Run,
+    judgments: Judgments,
+    aspect: RefAspect,
+    members: Mapping[str, Mapping[str, float]],
+    target: Mapping[str, float],
+    name: str = "JSD",
+    cutoff: int | None = None,
+) -> float:
+    """GF of Sakai, Kim and Kang (MEASURES §10)."""
+    uniform = dict.fromkeys(target, 1 / len(target))
+    seen, total = dict.fromkeys(target, 0.0), 0.0
+    weights = stop_weights(run, judgments, aspect, cutoff)
+    for i, (doc, weight) in enumerate(zip(first(ranking(run), cutoff), weights, strict=True), start=1):
+        for group in seen:
+            seen[group] += (members.get(doc) or uniform).get(group, 0.0)
+        mean = [value / i for value in seen.values()]
+        total += weight * (1 - divergence(name, mean, list(target.values())))
+    return total
+
+
+def gfr(
+    run: Run,
+    judgments: Judgments,
+    aspect: RefAspect,
+    memberships: Memberships,
+    targets: Mapping[str, Mapping[str, float]],
+    relevance: str,
+    names: Mapping[str, str],
+    cutoff: int | None = None,
+) -> float:
+    """GFR: the mean of ERR or iRBU and one GF per dimension."""
+    weights = stop_weights(run, judgments, aspect, cutoff)
+    parts = [sum(w * (1 / i if relevance == "ERR" else 0.99**i) for i, w in enumerate(weights, start=1))]
+    parts += [
+        gf(run, judgments, aspect, memberships[dimension], targets[dimension], names[dimension], cutoff)
+        for dimension in memberships
+    ]
+    return sum(parts) / len(parts)

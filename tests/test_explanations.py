@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import BASES, Collection, collections, orders
+from strategies import BASES, FAIR, Collection, collections, orders
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
@@ -89,7 +89,7 @@ def declared(measure: ma.Measure) -> ma.Measure:
 
 def complete(measure: ma.Measure) -> ma.Measure:
     """The measure with the parameters that it requires."""
-    required = {"expected": 2, "themes": "relevance", "usability": "credibility"}
+    required = {"expected": 2, "themes": "relevance", "usability": "credibility", "groups": FAIR}
     return measure(**{name: value for name, value in required.items() if name in measure.SUPPORTED_PARAMS})
 
 

@@ -222,7 +222,7 @@ def test_against_the_reference(
 # -- what it states --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("base", ["NRBP(alpha=0.9,beta=0.8)", "StRecall", "AP_IA"])
+@pytest.mark.parametrize("base", ["NRBP(alpha=0.9,beta=0.8)", "StRecall"])
 def test_statements(base: str) -> None:
     check_measure(Subtopics(base=base))
 

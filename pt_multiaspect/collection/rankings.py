@@ -146,6 +146,13 @@ class Rankings:
         rows = self._order[of_query]
         return self._rows[2].take(rows).decode(), self._rows[1][rows]
 
+    def documents(self, cutoff: int | None) -> tuple[Ints, Ints, NDArray[np.object_]]:
+        """The queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
+        if cutoff is None:
+            return self._query, self._rank, self._docnos
+        kept = self._rank <= cutoff
+        return self._query[kept], self._rank[kept], self._docnos[kept]
+
     @property
     def levels(self) -> Ints:
         """A number per retrieved document, the same for documents of a query with tied scores."""

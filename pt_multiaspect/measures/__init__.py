@@ -17,6 +17,7 @@ from .search_length import ESL
 from .rank_biased_utility import RBU
 from .session import MDCU, nMDCU
 from .subtopics import Subtopics
+from .fairness import AWRF, GF, GFR
 
 # isort: on
 from .joint import Joint, JointMeasure
@@ -30,12 +31,15 @@ ALL: tuple[Measure, ...] = registered()
 
 __all__ = [
     "ALL",
+    "AWRF",
     "CAM",
     "CG",
     "CRP",
     "DCG",
     "ESL",
     "GAM",
+    "GF",
+    "GFR",
     "GMAP",
     "HMAP",
     "MDCU",

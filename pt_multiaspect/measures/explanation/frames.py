@@ -24,7 +24,10 @@ def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFr
     """One row per rank, then one row for each contribution that belongs to no rank."""
     views = topic.measure.views(topic.judgments)
     numbers = {column: _at_ranks(topic, view.label) for column, view in label_columns(views).items()}
-    judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
+    if numbers:
+        judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
+    else:  # the measure reads no aspect
+        judged = topic.rows < len(topic.judgments)
     for name, values in topic.measure.details(topic.judgments).items():
         at_ranks = _at_ranks(topic, np.asarray(values, dtype=np.float64))
         numbers[_free(name, numbers)] = np.where(judged, at_ranks, np.nan)

@@ -1,0 +1,152 @@
+"""Target distributions over groups of documents, in any accepted form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._numbers import number
+from .._typing import Floats
+from ..errors import MultiAspectError, choices
+from .columns import QUERY_COLUMNS, as_floats, id_column, identifiers
+from .frames import to_pandas
+
+__all__ = ["Target", "group_name"]
+
+#: How far the shares of a target may be from a sum of 1.
+_TOLERANCE = 1e-6
+
+
+def group_name(what: str, group: object) -> str:
+    """Return the name of a group, or raise an error that starts with `what`."""
+    if not isinstance(group, str) or not group:
+        raise MultiAspectError(f"{what}: expected names of groups, got {group!r}")
+    return group
+
+
+@dataclass
+class Target:
+    """A target as given: shares of combinations of groups per query, by names or as arrays."""
+
+    names: list[str]
+    #: The groups in the order in which the target mentions them; those of an array are columns of frames.
+    groups: dict[str, tuple[str, ...]]
+    #: By query, or under None for all.
+    shares: dict[str | None, dict[tuple[str, ...], float] | NDArray[np.float64]]
+    #: Whether all distributions mention the groups in the same order.
+    is_ordered: bool = True
+
+    @classmethod
+    def read(cls, target: object, names: list[str], ordered: Mapping[str, tuple[str, ...]]) -> Target:
+        """Read a target of the dimensions `names`; `ordered` has the groups of those given by columns."""
+        made = cls(names, {}, {})
+        frame = to_pandas(target)
+        if frame is not None and any(column in frame.columns for column in QUERY_COLUMNS):
+            qids = identifiers(id_column(frame, QUERY_COLUMNS, "target"), "target")
+            for qid in pd.unique(pd.Series(qids, dtype=object)):
+                made._add(qid, frame[qids == qid].drop(columns=[*QUERY_COLUMNS], errors="ignore"), ordered)
+        elif frame is None and isinstance(target, Mapping) and not set(target) <= set(names):
+            for qid, of in target.items():
+                made._add(str(qid), of, ordered)
+        else:
+            made._add(None, target, ordered)
+        return made
+
+    def _add(self, qid: str | None, given: object, ordered: Mapping[str, tuple[str, ...]]) -> None:
+        frame = to_pandas(given)
+        if frame is not None:
+            self.shares[qid] = self._of_frame(frame)
+        elif isinstance(given, Mapping):
+            self.shares[qid] = self._of_mapping(given)
+        elif isinstance(given, str | float | int) or given is None:
+            raise MultiAspectError(
+                f"target: expected the shares of groups for each dimension ({choices(self.names)}), as in "
+                f"{{{self.names[0]!r}: {{'a': 0.5, 'b': 0.5}}}}, got {given!r} for {qid}"
+            )
+        else:
+            unordered = [name for name in self.names if not ordered[name]]
+            if unordered:
+                raise MultiAspectError(
+                    "target: an array does not name its groups, so each dimension must be a DataFrame with one "
+                    f"column per group, got other memberships for {choices(unordered)}; or give the target by names"
+                )
+            self._mention({name: ordered[name] for name in self.names})
+            try:
+                self.shares[qid] = np.asarray(given, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise MultiAspectError(
+                    "target: expected a mapping {dimension: {group: share}}, an array or a DataFrame, got "
+                    f"{given!r}"
+                ) from None
+
+    def _mention(self, groups: Mapping[str, Iterable[str]]) -> None:
+        for name, of in groups.items():
+            distinct = list(dict.fromkeys(of))
+            self.groups[name] = tuple(dict.fromkeys((*self.groups.get(name, ()), *distinct)))
+            self.is_ordered &= [group for group in self.groups[name] if group in set(distinct)] == distinct
+
+    def _of_mapping(self, given: Mapping[Any, Any]) -> dict[tuple[str, ...], float]:
+        if set(given) != set(self.names) or not all(isinstance(of, Mapping) for of in given.values()):
+            raise MultiAspectError(
+                f"target: expected the shares of groups for each dimension ({choices(self.names)}), got {given!r}"
+            )
+        product: dict[tuple[str, ...], float] = {(): 1.0}
+        for name in self.names:
+            shares = {
+                group_name("target", group): number(share, f"target: {group}")
+                for group, share in given[name].items()
+            }
+            self._mention({name: shares})
+            _check_shares(f"target: {name}", np.array(list(shares.values())))
+            product = {
+                (*key, group): before * share for key, before in product.items() for group, share in shares.items()
+            }
+        return product
+
+    def _of_frame(self, frame: pd.DataFrame) -> dict[tuple[str, ...], float]:
+        missing = [column for column in (*self.names, "share") if column not in frame.columns]
+        if missing:
+            raise MultiAspectError(
+                f"target: expected the columns {choices([*self.names, 'share'])}, got no {choices(missing)}"
+            )
+        columns = {name: identifiers(frame[name], "target").tolist() for name in self.names}
+        self._mention(columns)
+        keys = list(zip(*columns.values(), strict=True))
+        if len(set(keys)) < len(keys):
+            raise MultiAspectError("target: expected each combination of groups once per distribution")
+        return dict(zip(keys, as_floats(frame["share"]).tolist(), strict=True))
+
+    def arrays(self, groups: Sequence[Sequence[str]]) -> dict[str | None, Floats]:
+        """The flat distribution over the combinations of the groups of each dimension, per query."""
+        shape = tuple(map(len, groups))
+        places = [{group: place for place, group in enumerate(each)} for each in groups]
+        result: dict[str | None, Floats] = {}
+        for qid, given in self.shares.items():
+            what = "target" if qid is None else f"target of query {qid}"
+            if isinstance(given, np.ndarray):
+                if given.shape != shape:
+                    raise MultiAspectError(
+                        f"{what}: expected an array of the shape {shape}, one axis per dimension, got {given.shape}"
+                    )
+                shares = given
+            else:
+                shares = np.zeros(shape)
+                for key, share in given.items():
+                    shares[tuple(of[group] for of, group in zip(places, key, strict=True))] = share
+            _check_shares(what, shares)
+            result[qid] = (shares / shares.sum()).ravel()
+        return result
+
+
+def _check_shares(what: str, shares: NDArray[np.float64]) -> None:
+    total = shares.sum()
+    if not (shares >= 0).all() or not abs(total - 1.0) <= _TOLERANCE:
+        raise MultiAspectError(
+            f"{what}: expected shares of at least 0 that sum to 1, got the sum {total:g} and the minimum "
+            f"{shares.min(initial=np.inf):g}"
+        )

@@ -1,0 +1,325 @@
+"""Groups of documents, and the distribution over them that is fair."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._numbers import number
+from .._typing import Floats, Ints
+from ..aspects.names import NameRegistry
+from ..errors import MultiAspectError, choices
+from .columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
+from .frames import to_pandas
+from .group_targets import Target, group_name
+
+__all__ = ["Dimension", "Groups"]
+
+#: Memberships as given: document, group, share.
+_Rows = list[tuple[str, str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Dimension:
+    """The memberships of documents in the groups of one dimension, as sparse rows."""
+
+    name: str
+    groups: tuple[str, ...]
+    #: The documents, sorted.
+    docnos: pd.Index[Any]
+    #: The memberships of the document at position i are those from ``start[i]`` to ``start[i + 1]``.
+    start: Ints
+    group: Ints
+    share: Floats
+
+    def positions(self, docnos: NDArray[np.object_]) -> Ints:
+        """Return the position of each document, -1 if it has no memberships."""
+        return np.asarray(self.docnos.get_indexer(pd.Index(docnos, dtype=object)), dtype=np.intp)
+
+    def expand(self, docnos: NDArray[np.object_], item: Ints) -> tuple[Ints, Ints, Floats]:
+        """Return the places, groups and shares of all memberships of ``docnos[item]``."""
+        position = self.positions(docnos)[item]
+        place = np.flatnonzero(position >= 0)
+        position = position[place]
+        count = self.start[position + 1] - self.start[position]
+        offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        at = np.repeat(self.start[position], count) + offset
+        return np.repeat(place, count), self.group[at], self.share[at]
+
+
+class Groups:
+    """Groups of documents, in one or several dimensions, and the target distribution over them.
+
+    Memberships are properties of documents, whether or not they are judged.
+
+    Parameters
+    ----------
+    dimensions : mapping of str to mapping or DataFrame
+        The dimensions, such as ``{"gender": memberships}``. Memberships are a mapping of each docno to its group,
+        to a list of groups (a share of 1 in each) or to a mapping of groups to shares; or a DataFrame with a
+        column ``docno`` (or ``doc_id``) and either a column ``group`` and, optionally, ``share`` (one row per
+        document and group), or one numeric column per group.
+    target : mapping, array or DataFrame, optional
+        The fair distribution, whose shares sum to 1. A mapping ``{dimension: {group: share}}``, over several
+        dimensions their product; the order of the groups is their order for ordinal divergences. Or an array with
+        one axis per dimension (only if all dimensions have one column per group, whose order is that of the axis),
+        or a DataFrame with one column per dimension and a column ``share``. One of these per query is a mapping
+        ``{qid: target}``, or a DataFrame with a column ``qid`` (or ``query_id``). By default, the mean membership
+        of the relevant documents of each query.
+    name : str, optional
+        The name of the groups in measure strings. By default, a name from a digest of the content: measures
+        never print documents.
+
+    Raises
+    ------
+    MultiAspectError
+        If memberships or shares are negative or not finite, the shares of a target do not sum to 1, or a
+        document belongs to a group that the target does not mention.
+
+    Notes
+    -----
+    A document that belongs to no group, such as one of an unknown group, is left out of `dimensions`, unless
+    ``"unknown"`` is a group with a share of the target. Shares of a document need not sum to 1 for `AWRF`: a
+    document in two groups counts twice, as in the TREC Fair Ranking track of 2021.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> groups = ma.Groups(
+    ...     {"gender": {"d1": "f", "d2": "m", "d3": {"f": 0.5, "m": 0.5}}},
+    ...     target={"gender": {"f": 0.5, "m": 0.5}},
+    ...     name="authors",
+    ... )
+    >>> groups
+    Groups('authors': gender (f, m; 3 documents))
+    """
+
+    registry: ClassVar[NameRegistry[Groups]]
+
+    def __init__(self, dimensions: Mapping[str, object], *, target: object = None, name: str | None = None) -> None:
+        if not isinstance(dimensions, Mapping) or not dimensions:
+            raise MultiAspectError(
+                f"dimensions: expected a mapping of at least one dimension to its memberships, got {dimensions!r}"
+            )
+        rows, ordered = {}, {}
+        for dimension, memberships in dimensions.items():
+            if not isinstance(dimension, str) or not dimension.strip():
+                raise MultiAspectError(f"dimensions: expected names, got {dimension!r}")
+            rows[dimension], ordered[dimension] = _memberships(dimension, memberships)
+        table = None if target is None else Target.read(target, list(rows), ordered)
+        self.dimensions: tuple[Dimension, ...] = tuple(
+            _dimension(each, of, ordered[each] if table is None else table.groups.get(each, ordered[each]))
+            for each, of in rows.items()
+        )
+        groups = [dimension.groups for dimension in self.dimensions]
+        #: The target per query, or that of all queries under the key None; None for that of relevant documents.
+        self._targets: dict[str | None, Floats] | None = None if table is None else table.arrays(groups)
+        #: Whether the order of the groups was declared.
+        self.is_ordered: bool = all(ordered.values()) if table is None else table.is_ordered
+        self._digest = self._make_digest()
+        self.name: str | None = f"groups-{self._digest[:12]}" if name is None else name
+        Groups.registry.add(self)
+
+    def _make_digest(self) -> str:
+        digest = hashlib.sha256()
+        for dimension in self.dimensions:
+            names = "\x1f".join((dimension.name, *dimension.groups, *dimension.docnos))
+            digest.update(names.encode("utf-8", "surrogatepass"))
+            for array in (dimension.start, dimension.group):
+                digest.update(np.asarray(array, dtype="<i8").tobytes())
+            digest.update(np.asarray(dimension.share, dtype="<f8").tobytes())
+        digest.update(repr(self.is_ordered).encode())
+        for qid, shares in sorted((self._targets or {}).items(), key=str):
+            digest.update(repr(qid).encode("utf-8", "surrogatepass") + np.asarray(shares, dtype="<f8").tobytes())
+        return digest.hexdigest()
+
+    @property
+    def has_target(self) -> bool:
+        """Whether the target is given, so that it does not depend on relevant documents."""
+        return self._targets is not None
+
+    @property
+    def n_cells(self) -> int:
+        """The number of combinations of groups, one of each dimension."""
+        return int(np.prod([len(dimension.groups) for dimension in self.dimensions]))
+
+    def cells(self, docnos: NDArray[np.object_]) -> tuple[Ints, Ints, Floats]:
+        """Return the memberships of documents in combinations of groups.
+
+        Parameters
+        ----------
+        docnos : ndarray of str, shape (n,)
+            Documents.
+
+        Returns
+        -------
+        tuple of ndarray, shape (n_memberships,)
+            The places of the documents, the numbers of the combinations, and the products of the shares.
+        """
+        item = np.arange(len(docnos))
+        cell, share = np.zeros(len(docnos), dtype=np.intp), np.ones(len(docnos))
+        for dimension in self.dimensions:
+            place, group, of = dimension.expand(docnos, item)
+            item, cell, share = item[place], cell[place] * len(dimension.groups) + group, share[place] * of
+        return item, cell, share
+
+    def target(self, qids: Sequence[str]) -> Floats:
+        """Return the given target of each query, shape (n_queries, n_cells).
+
+        Parameters
+        ----------
+        qids : sequence of str
+            The queries.
+
+        Returns
+        -------
+        ndarray of float, shape (n_queries, n_cells)
+            Rows sum to 1.
+        """
+        targets = self._targets or {}
+        if None in targets:
+            return np.repeat(targets[None][None], len(qids), axis=0)
+        missing = [qid for qid in qids if qid not in targets]
+        if missing:
+            raise MultiAspectError(
+                f"{self.name}: expected a target for each judged query, got none for {choices(missing[:10])}"
+            )
+        return np.stack([targets[qid] for qid in qids]) if len(qids) else np.zeros((0, self.n_cells))
+
+    def to_json(self) -> str:
+        """Return a summary that differs for different content, and names no document.
+
+        Returns
+        -------
+        str
+            The name, the groups of each dimension, and a digest.
+        """
+        return f"{self} with digest {self._digest[:12]}"
+
+    def __repr__(self) -> str:
+        each = ", ".join(
+            f"{dimension.name} ({', '.join(dimension.groups[:10])}{', …' if len(dimension.groups) > 10 else ''}; "
+            f"{len(dimension.docnos)} document{'s' if len(dimension.docnos) != 1 else ''})"
+            for dimension in self.dimensions
+        )
+        return f"Groups({self.name!r}: {each})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Groups) and (self._digest, self.name) == (other._digest, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self._digest, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process learns the name with the content.
+        return _restore, (dict(self.__dict__),)
+
+
+def _restore(content: dict[str, Any]) -> Groups:
+    restored = object.__new__(Groups)
+    restored.__dict__.update(content)
+    Groups.registry.restore(restored)
+    return restored
+
+
+Groups.registry = NameRegistry("groups")
+
+
+# -- memberships ---------------------------------------------------------------------------------------
+
+
+def _memberships(dimension: str, given: object) -> tuple[_Rows, tuple[str, ...]]:
+    """The memberships of a dimension, and its groups if they are columns, whose order is that of the groups."""
+    frame = to_pandas(given)
+    if frame is not None:
+        return _of_frame(dimension, frame)
+    if not isinstance(given, Mapping):
+        raise MultiAspectError(
+            f"{dimension}: expected a mapping of documents to groups, or a DataFrame, got {type(given).__name__}"
+        )
+    rows: _Rows = []
+    for docno, of in given.items():
+        if isinstance(of, str):
+            shares: Mapping[Any, Any] = {of: 1.0}
+        elif isinstance(of, Mapping):
+            shares = of
+        elif isinstance(of, Iterable):
+            listed = list(of)
+            shares = dict.fromkeys(listed, 1.0)
+            if len(shares) < len(listed):
+                raise MultiAspectError(f"{dimension}: expected each group once for document {docno}, got {listed}")
+        else:
+            raise MultiAspectError(
+                f"{dimension}: expected a group, a list of groups or a mapping of groups to shares for document "
+                f"{docno}, got {of!r}"
+            )
+        rows += [
+            (str(docno), group_name(dimension, group), _share(dimension, docno, of)) for group, of in shares.items()
+        ]
+    return rows, ()
+
+
+def _of_frame(dimension: str, frame: pd.DataFrame) -> tuple[_Rows, tuple[str, ...]]:
+    check_distinct_columns(frame, dimension)
+    documents = id_column(frame, DOCUMENT_COLUMNS, dimension)
+    docnos = identifiers(documents, dimension).tolist()
+    if "group" in frame.columns:
+        groups = identifiers(frame["group"], dimension).tolist()
+        shares = as_floats(frame["share"]).tolist() if "share" in frame.columns else [1.0] * len(frame)
+        return [
+            (docno, group, _share(dimension, docno, share))
+            for docno, group, share in zip(docnos, groups, shares, strict=True)
+        ], ()
+    columns = [column for column in frame.columns if column != documents.name]
+    rows: _Rows = []
+    for column in columns:
+        shares = as_floats(frame[column]).tolist()
+        rows += [
+            (docno, group_name(dimension, column), _share(dimension, docno, share))
+            for docno, share in zip(docnos, shares, strict=True)
+        ]
+    return rows, tuple(map(str, columns))
+
+
+def _share(dimension: str, docno: object, share: object) -> float:
+    value = number(share, f"{dimension}: the share of document {docno}")
+    if value < 0:
+        raise MultiAspectError(f"{dimension}: expected shares of at least 0, got {value:g} for document {docno}")
+    return value
+
+
+def _dimension(name: str, rows: _Rows, groups: tuple[str, ...]) -> Dimension:
+    pairs = [(docno, group) for docno, group, _ in rows]
+    if len(set(pairs)) < len(pairs):
+        docno, group = next(pair for pair in pairs if pairs.count(pair) > 1)
+        raise MultiAspectError(f"{name}: expected each group once for document {docno}, got {group} twice")
+    # Without a declared order, groups are in that of their names.
+    groups = groups or tuple(sorted({group for _, group, _ in rows}))
+    if not groups:
+        raise MultiAspectError(f"{name}: expected at least one group, got none")
+    place = {group: index for index, group in enumerate(groups)}
+    unknown = [(docno, group) for docno, group, share in rows if share and group not in place]
+    if unknown:
+        docno, group = unknown[0]
+        raise MultiAspectError(
+            f"{name}: document {docno} belongs to the group {group}, which the target does not mention: "
+            f"{choices(groups)}. Give the group a share (0 is possible), or leave out documents of unknown groups"
+        )
+    kept = sorted((docno, place[group], share) for docno, group, share in rows if share)
+    docnos = [docno for docno, _, _ in kept]
+    distinct = sorted(set(docnos))
+    count = pd.Series(docnos, dtype=object).value_counts().reindex(distinct).to_numpy(dtype=np.intp)
+    return Dimension(
+        name=name,
+        groups=groups,
+        docnos=pd.Index(distinct, dtype=object),
+        start=np.concatenate([[0], np.cumsum(count)]).astype(np.intp),
+        group=np.array([group for _, group, _ in kept], dtype=np.intp),
+        share=np.array([share for _, _, share in kept], dtype=np.float64),
+    )

@@ -1,0 +1,440 @@
+"""Group fairness: AWRF, GF and GFR."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._typing import Floats
+from .._validation import choice
+from ..aspects.parameter import AspectSpec
+from ..bases import Bases, parse_base
+from ..collection.groups import Groups
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
+from ..errors import MultiAspectError, choices
+from ..kernels import fairness
+from ..kernels.forms import Jarvelin, Linear
+from ..kernels.hits import sums
+from ..kernels.ranked import stopping
+from .measure import DirectMeasure
+from .parameters import ASPECTS, CUTOFF, Param
+from .registry import register
+
+__all__ = ["AWRF", "GF", "GFR"]
+
+#: The probability of going on to the next rank in iRBU.
+_PATIENCE = 0.99
+
+
+def _parse_groups(given: object) -> Groups:
+    if isinstance(given, Groups):
+        return given
+    registered = Groups.registry.get(given.strip()) if isinstance(given, str) else None
+    if registered is None:
+        known = choices(Groups.registry) or "none"
+        raise MultiAspectError(
+            f"groups: expected Groups or the name of declared groups ({known}), got {given!r}; declare them as in "
+            "Groups({'gender': {docno: group}}, name='authors')"
+        )
+    return registered
+
+
+_GROUPS = Param(
+    _parse_groups,
+    None,
+    "the groups: Groups or their name",
+    spell=lambda groups: groups and groups.name,
+    required=True,
+)
+
+
+def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView) -> Floats:
+    """The mean membership of the relevant documents of each query, as a distribution."""
+    relevant = np.flatnonzero(view.target.relevant(None))
+    query, docnos = judgments.pool_query[relevant], judgments.docnos[relevant]
+    place, cell, share = groups.cells(docnos)
+    n_cells = groups.n_cells
+    rows = sums(query[place] * n_cells + cell, share, judgments.n_queries * n_cells).reshape(-1, n_cells)
+    total = rows.sum(axis=1, keepdims=True)
+    without = judgments.qids[np.flatnonzero(total[:, 0] == 0)].tolist()
+    if without:
+        raise MultiAspectError(
+            f"no relevant document of {choices(without[:10])} belongs to a group, so there is no target "
+            "distribution; declare one, Groups(..., target=...), or leave the queries out"
+        )
+    return np.asarray(rows / total, dtype=np.float64)
+
+
+class _OfGroups(DirectMeasure):
+    """A measure of groups of documents."""
+
+    @property
+    def spec(self) -> AspectSpec:
+        declared: AspectSpec = self["aspects"] if "aspects" in self.SUPPORTED_PARAMS else None
+        return declared or ("relevance",)
+
+    def depends_on(self, view: AspectView) -> bool:
+        return True
+
+    @property
+    def _groups(self) -> Groups:
+        self.validate_params()
+        groups: Groups = self["groups"]
+        return groups
+
+    def _target(self, judgments: Judgments) -> Floats:
+        """The target distribution of each query, shape (n_queries, n_cells)."""
+        groups = self._groups
+        if groups.has_target:
+            return judgments.cached(("target", groups), lambda: groups.target(judgments.qids.tolist()))
+        view = judgments.view("relevance", self.spec)
+        return judgments.cached(("target", groups, self.spec), lambda: _relevant_target(groups, judgments, view))
+
+
+class _AWRF(_OfGroups):
+    """Attention-weighted rank fairness: how near the attention that groups receive is to a target distribution.
+
+    The attention of a group is the sum of D(i) = 1 / log2(max(i, 2)) over the ranks i of its documents, times the
+    share of the group in the document, over several dimensions the product of shares; it is normalised to sum to 1.
+    AWRF is 1 - the Jensen-Shannon divergence (natural logarithm) of attention and target. Values are between
+    1 - ln 2 = .3069 and 1; multiplied by a measure of relevance, between 0 and 1 if that is.
+
+    Parameters
+    ----------
+    groups : Groups or str
+        The groups and their target distribution, or the name of declared groups.
+    score : {None, 'track'}, optional
+        ``'track'``: multiply by nDCG as the TREC Fair Ranking track computes it: binary (by the threshold of
+        relevance), with the discount D, and an ideal of as many documents as are relevant, at most the cutoff.
+    base : ir_measures.Measure or str, optional
+        Multiply by this measure of relevance, such as ``'nDCG'``, as it is, at the same cutoff. The nDCG of
+        ir-measures differs from the track's.
+    cutoff : int, optional
+        ``AWRF @ k`` evaluates only the first k retrieved documents. The track's program has the depth 500 (2022);
+        in 2021, runs had at most 20 ranks.
+
+    Notes
+    -----
+    A document without memberships keeps its rank and receives no attention. Where no retrieved document has a
+    membership, also for an empty ranking, attention is uniform, as in the program of 2021 (that of
+    2022 has no value): an empty ranking can have an AWRF up to 1, and only the products are 0. The track's mean
+    leaves out queries that a run lacks; here they count.
+
+    Unjudged documents receive attention. Relevance is read only for `score`, `base`, and targets from the
+    relevant documents; a query without a relevant document in a group has no such target, which is an error.
+
+    References
+    ----------
+    Ekstrand et al.: Overview of the TREC 2021 and 2022 Fair Ranking Tracks. Sapiezynski et al.: Quantifying the
+    Impact of User Attention on Fair Group Representation in Ranked Lists. WWW 2019.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> even = {"gender": {"f": 0.5, "m": 0.5}}
+    >>> groups = ma.Groups({"gender": {"d1": "f", "d2": "m", "d3": "f"}}, target=even, name="example-awrf")
+    >>> qrels = {"q1": {"d1": 1, "d2": 1, "d3": 0}}
+    >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
+    >>> round(ma.AWRF(groups=groups).calc_aggregate(qrels, run), 4)
+    0.9927
+    >>> ma.AWRF(groups="example-awrf", score="track") @ 2
+    AWRF(groups='example-awrf',score='track')@2
+    """
+
+    __name__ = "AWRF"
+    NAME = __name__
+    PRETTY_NAME = "Attention-weighted rank fairness"
+    SHORT_DESC = "How near the attention that groups of documents receive is to a target distribution."
+    CITATION = "Ekstrand et al. 2021"
+    SOURCES = ("ekstrand2021",)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "groups": _GROUPS,
+        "score": Param(choice("score", None, "track"), None, "multiply by the nDCG of the track ('track')"),
+        "base": Param(
+            lambda base: None if base is None else parse_base(base),
+            None,
+            "multiply by this measure of relevance",
+            spell=lambda base: base and base.spelled(),
+        ),
+        "cutoff": CUTOFF,
+    }
+
+    def _check(self) -> None:
+        given: Bases | None = self["base"]
+        self._bases = None
+        if given is None:
+            return
+        base, cutoff = given.one, self.params.get("cutoff")
+        if self["score"] is not None:
+            raise MultiAspectError("score='track' and base= both multiply by a measure of relevance; choose one")
+        if base.LOWER_IS_BETTER or base.RANGE[0] < 0:
+            raise MultiAspectError(
+                f"base: expected a non-negative measure for which higher is better, got {base.text}: the product "
+                "with AWRF is meaningless otherwise"
+            )
+        if base.cutoff is not None and base.cutoff != cutoff:
+            raise MultiAspectError(
+                f"the base {base.text} has the cutoff {base.cutoff}, but AWRF has {cutoff or 'none'}; set the "
+                f"cutoff on AWRF, which cuts both: AWRF(...)@{base.cutoff}"
+            )
+        self._bases = given.at(cutoff, self.NAME)
+
+    def validate_params(self) -> None:
+        """Raise an error if there are no groups, or the base lacks a required parameter."""
+        super().validate_params()
+        if self._bases is not None:
+            self._bases.one.check_complete()
+
+    @property
+    def range(self) -> tuple[float, float]:
+        if self._bases is not None:
+            return (0.0, self._bases.one.RANGE[1])
+        return (1.0 - np.log(2), 1.0) if self["score"] is None else (0.0, 1.0)
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """Return relevance if the measure reads it."""
+        reads = self["score"] is not None or self._bases is not None or not self._groups.has_target
+        return (judgments.view("relevance", None),) if reads else ()
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        fair: Floats = rankings.shared(("awrf", self._groups, self.cutoff), lambda: self._fairness(rankings))
+        if self._bases is not None:
+            return np.asarray(fair * self._bases.one.values(rankings, views[0].target), dtype=np.float64)
+        if self["score"] is None:
+            return fair
+        return np.asarray(fair * self._track_ndcg(rankings, views[0]), dtype=np.float64)
+
+    def _fairness(self, rankings: Rankings) -> Floats:
+        groups, judgments = self._groups, rankings.judgments
+        query, rank, docnos = rankings.documents(self.cutoff)
+        place, cell, share = groups.cells(docnos)
+        given = fairness.attention(
+            query[place], share * Jarvelin()(rank[place]), cell, judgments.n_queries, groups.n_cells
+        )
+        return 1.0 - fairness.shannon_divergence(given, self._target(judgments))
+
+    def _track_ndcg(self, rankings: Rankings, view: AspectView) -> Floats:
+        target, discount = view.target, Jarvelin()
+        relevant = target.relevant(None).astype(np.float64)
+        ideal = target.best_sum(relevant, discount, self.cutoff)
+        return Linear(target, relevant, discount, norm=ideal, depth=self.cutoff).values(rankings.top(self.cutoff))
+
+
+_DIVERGENCE = choice("divergence", *fairness.DIVERGENCES)
+
+
+class _Stopping(_OfGroups):
+    """A measure of users who stop at a document with the probability gain / (1 + maximum gain)."""
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """Return relevance."""
+        self.validate_params()
+        return (judgments.view("relevance", self.spec),)
+
+    def _stops(self, rankings: Rankings, view: AspectView) -> Floats:
+        """The probability that the user stops at each judged document of the ranking."""
+        target = view.target
+        return stopping(rankings.top(self.cutoff), target.gain / (1.0 + target.top))
+
+    def _group_fairness(self, rankings: Rankings, view: AspectView, dimension: int, divergence: str) -> Floats:
+        """GF of one of the dimensions, per query."""
+        hits = rankings.top(self.cutoff)
+        groups = self._groups.dimensions[dimension]
+        query, rank, docnos = rankings.documents(self.cutoff)
+        n_groups = len(groups.groups)
+        place, group, share = groups.expand(docnos, np.arange(len(docnos)))
+        membership = sums(place * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
+        total = membership.sum(axis=1)
+        wrong = np.flatnonzero((total > 0) & (np.abs(total - 1.0) > 1e-6))
+        if len(wrong):
+            raise MultiAspectError(
+                f"{groups.name}: expected shares that sum to 1 for document {docnos[wrong[0]]}, got "
+                f"{total[wrong[0]]:g}; give the shares of its groups, such as {{'a': 0.5, 'b': 0.5}}"
+            )
+        membership[total == 0] = 1.0 / n_groups
+        # Judged documents are among the retrieved ones, at their ranks.
+        first = np.cumsum(hits.n_ret) - hits.n_ret
+        at = first[hits.query] + hits.rank - 1
+        seen = fairness.mean_membership(query, rank, membership, hits.n_queries)[at]
+        target = self._target(rankings.judgments).reshape(
+            -1, *(len(each.groups) for each in self._groups.dimensions)
+        )
+        others = tuple(axis + 1 for axis in range(len(self._groups.dimensions)) if axis != dimension)
+        wanted = target.sum(axis=others)[hits.query]
+        stops = self._stops(rankings, view)
+        return sums(hits.query, stops * (1.0 - fairness.DIVERGENCES[divergence](seen, wanted)), hits.n_queries)
+
+    def _check_divergence(self, dimension: int, divergence: str) -> None:
+        groups = self._groups
+        of = groups.dimensions[dimension]
+        if divergence == "JSD":
+            return
+        if not groups.is_ordered or len(of.groups) < 2:
+            raise MultiAspectError(
+                f"{divergence} compares ordered groups: expected at least two groups of {of.name} whose order is "
+                "that of the target (one order for all queries) or of the columns of a DataFrame; declare the "
+                "target, or use JSD"
+            )
+
+
+class _GF(_Stopping):
+    """Group fairness: how near the documents a user has seen are to a target distribution, at the rank of stopping.
+
+    GF = Σ_i w_i (1 - divergence(mean membership of ranks 1 to i, target)), where w_i = s_i Π_{j<i} (1 - s_j) is the
+    probability that the user stops at rank i, and s = gain / (1 + maximum gain of the scale) of relevance, 0 for
+    unjudged documents. Values are between 0 and 1. GF is not normalised: perfect fairness has the sum
+    of the w_i as value, and a ranking without relevant documents has 0.
+
+    Parameters
+    ----------
+    groups : Groups or str
+        The groups and their target distribution, or the name of declared groups, of one dimension.
+    divergence : {'JSD', 'NMD', 'RNOD'}, default 'JSD'
+        Jensen-Shannon divergence (base 2), for nominal groups; normalised match distance or root normalised
+        order-aware divergence, for groups whose order the target declares.
+    aspects : Aspects, mapping or str, optional
+        Declares the scale of relevance, whose gains are used.
+    cutoff : int, optional
+        ``GF @ k`` evaluates only the first k retrieved documents.
+
+    Notes
+    -----
+    Documents without memberships are members of all groups with equal shares. The shares of other documents sum
+    to 1. Without a target, it is the mean membership of the relevant documents of each query.
+
+    References
+    ----------
+    Sakai, Kim, Kang: A Versatile Framework for Evaluating Ranked Lists in Terms of Group Fairness and Relevance.
+    ACM TOIS 42(1), 2023.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> even = {"kind": {"a": 0.5, "b": 0.5}}
+    >>> groups = ma.Groups({"kind": {"d1": "a", "d2": "b"}}, target=even, name="example-gf")
+    >>> qrels = {"q1": {"d1": 1, "d2": 1}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> gf = ma.GF(groups=groups, aspects={"relevance": 1})
+    >>> round(gf.calc_aggregate(qrels, run), 4)  # ½ · (1 - .3113) + ¼ · 1
+    0.5944
+    """
+
+    __name__ = "GF"
+    NAME = __name__
+    PRETTY_NAME = "Group fairness"
+    SHORT_DESC = "How near the documents that a user has seen are to a target distribution over groups."
+    CITATION = "Sakai et al. 2023"
+    SOURCES = ("sakai2023",)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "groups": _GROUPS,
+        "divergence": Param(_DIVERGENCE, "JSD", "how distributions are compared: JSD, NMD or RNOD"),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def _check(self) -> None:
+        if self["groups"] is None:
+            return
+        if len(self._groups.dimensions) > 1:
+            names = choices(dimension.name for dimension in self._groups.dimensions)
+            raise MultiAspectError(f"expected groups of one dimension, got {names}; GFR takes several")
+        self._check_divergence(0, self["divergence"])
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        return self._group_fairness(rankings, views[0], 0, self["divergence"])
+
+
+def _parse_divergences(given: object) -> str | dict[str, str]:
+    if isinstance(given, Mapping):
+        return {str(name): str(_DIVERGENCE(each)) for name, each in sorted(given.items())}
+    return str(_DIVERGENCE(given))
+
+
+class _GFR(_Stopping):
+    """Group fairness and relevance: the mean of a measure of relevance and of `GF` in each dimension.
+
+    The measure of relevance is ERR = Σ_i w_i / i or iRBU = Σ_i w_i .99^i, with the w_i of `GF`. Values are between
+    0 and 1.
+
+    Parameters
+    ----------
+    groups : Groups or str
+        The groups and their target distribution, or the name of declared groups, of one or several dimensions.
+    relevance : {'ERR', 'iRBU'}, default 'ERR'
+        The measure of relevance.
+    divergence : str or dict of str to str, default 'JSD'
+        The divergence (see `GF`), or one for each dimension, as ``{'level': 'NMD', 'kind': 'JSD'}``.
+    aspects, cutoff : as in GF
+        See `GF`.
+
+    Notes
+    -----
+    ERR stops with the probability gain / (1 + maximum gain), as in the program of NTCIR FairWeb. ERR as a base of
+    this package stops with (2^gain - 1) / 2^maximum: GFR has that form if the declared gains of the grades g are
+    2^g - 1. A target over several dimensions is summed over the other dimensions. FairWeb used the cutoff 20.
+
+    References
+    ----------
+    Sakai, Kim, Kang: A Versatile Framework for Evaluating Ranked Lists in Terms of Group Fairness and Relevance.
+    ACM TOIS 42(1), 2023.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> even = {"kind": {"a": 0.5, "b": 0.5}}
+    >>> groups = ma.Groups({"kind": {"d1": "a", "d2": "b"}}, target=even, name="example-gfr")
+    >>> qrels = {"q1": {"d1": 1, "d2": 1}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> gfr = ma.GFR(groups=groups, relevance="ERR", aspects={"relevance": 1})
+    >>> round(gfr.calc_aggregate(qrels, run), 4)  # (½ + ¼ / 2 + .5944) / 2
+    0.6097
+    """
+
+    __name__ = "GFR"
+    NAME = __name__
+    PRETTY_NAME = "Group fairness and relevance"
+    SHORT_DESC = "The mean of a measure of relevance and of the group fairness in each dimension."
+    CITATION = "Sakai et al. 2023"
+    SOURCES = ("sakai2023",)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "groups": _GROUPS,
+        "relevance": Param(choice("relevance", "ERR", "iRBU"), "ERR", "the measure of relevance: ERR or iRBU"),
+        "divergence": Param(_parse_divergences, "JSD", "how distributions are compared, or a dict by dimension"),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def _check(self) -> None:
+        if self["groups"] is None:
+            return
+        for place, divergence in enumerate(self._divergences()):
+            self._check_divergence(place, divergence)
+
+    def _divergences(self) -> list[str]:
+        """The divergence of each dimension."""
+        names = [dimension.name for dimension in self._groups.dimensions]
+        given: Any = self["divergence"]
+        if isinstance(given, str):
+            return [given] * len(names)
+        if set(given) != set(names):
+            raise MultiAspectError(
+                f"divergence: expected one for each dimension ({choices(names)}), got {choices(given)}"
+            )
+        return [given[name] for name in names]
+
+    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        hits, view = rankings.top(self.cutoff), views[0]
+        worth = 1.0 / hits.rank if self["relevance"] == "ERR" else _PATIENCE**hits.rank
+        parts = [sums(hits.query, self._stops(rankings, view) * worth, hits.n_queries)]
+        for place, divergence in enumerate(self._divergences()):
+            parts.append(self._group_fairness(rankings, view, place, divergence))
+        return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
+
+
+AWRF = register(_AWRF)
+GF = register(_GF)
+GFR = register(_GFR)
