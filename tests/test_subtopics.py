@@ -194,6 +194,7 @@ def test_judged_nothing_and_junk_belong_to_no_subtopic() -> None:
 @settings(max_examples=40)
 @pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings("ignore:rel=:pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
     cutoff: int,
