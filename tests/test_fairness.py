@@ -147,19 +147,25 @@ def test_the_product_is_with_the_measure_named() -> None:
     assert at_2.calc_aggregate(qrels, run) == pytest.approx((AWRF(groups=ONE) @ 2).calc_aggregate(qrels, run) / 2)
 
 
-def test_unjudged_documents_are_seen_and_an_empty_ranking_is_as_fair_as_uniform_attention() -> None:
-    judged = {"q": {"other": 1}}
-    assert AWRF(groups=ONE).calc_aggregate(judged, {"q": {"d1": 1.0}}) < 0.8
-    for run in ({}, {"q": {"x": 1.0}}):
-        with pytest.warns(ma.MultiAspectWarning, match="no query in common") if not run else _nothing():
-            table = AWRF(groups=ONE).calc_aggregate(judged, run or {"r": {"x": 1.0}})
-        assert table == 1
-        assert AWRF(groups=ONE, score="track").calc_aggregate(judged, {"q": {"x": 1.0}}) == 0
+def test_unjudged_documents_are_seen() -> None:
+    assert AWRF(groups=ONE).calc_aggregate({"q": {"other": 1}}, {"q": {"d1": 1.0}}) < 0.8
 
 
-class _nothing:
-    def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
+def test_what_belongs_to_no_group_is_as_fair_as_uniform_attention() -> None:
+    """As in the program of 2021, so that only the product with relevance is 0."""
+    qrels, run = {"q": {"x": 1}, "r": {"d1": 1}, "s": {"d1": 1}}, {"q": {"y": 1.0}, "r": {"d1": 1.0}}
+    for measure, wanted in ((AWRF(groups=ONE), 1), (AWRF(groups=ONE, score="track"), 0)):
+        found = {m.query_id: m.value for m in measure.iter_calc(qrels, run)}
+        assert found["q"] == found["s"] == wanted
+
+
+@pytest.mark.parametrize(
+    "measure", [AWRF(groups=ONE), GF(groups=ONE, aspects=BINARY), GFR(groups=ONE, aspects=BINARY)]
+)
+def test_docnos_that_fit_no_group_are_told(measure: ma.Measure) -> None:
+    """Every query had the value of uniform attention, or of uniform groups, without a sign."""
+    with pytest.warns(ma.MultiAspectWarning, match="no retrieved document belongs to a group of fairness-test"):
+        measure.calc_aggregate({"q": {"D1": 1, "D2": 1}}, {"q": {"D1": 2.0, "D2": 1.0}})
 
 
 def test_targets_from_relevant_documents() -> None:
@@ -183,6 +189,7 @@ TARGETS = st.sampled_from(
 @settings(max_examples=40)
 @pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings("ignore:no retrieved document belongs:pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
     cutoff: int | None,
@@ -386,8 +393,10 @@ def test_ranges_axioms_and_bounds() -> None:
         (lambda: Groups({"g": ["d1"]}), ["g: expected a mapping of documents to groups"]),
         (lambda: Groups({"g": {}}), ["g: expected at least one group, got none"]),
         (lambda: Groups({"g": {"d1": 3}}), ["g: expected a group, a list of groups", "document d1, got 3"]),
-        (lambda: Groups({"g": {"d1": {"a": -1}}}), ["g: expected shares of at least 0, got -1 for document d1"]),
+        (lambda: Groups({"g": {"d1": {"a": -1}}}), ["g: expected shares from 0 to 1, got -1 for document d1"]),
         (lambda: Groups({"g": {"d1": {"a": float("nan")}}}), ["the share of document d1: expected a finite"]),
+        (lambda: Groups({"g": pd.DataFrame({"docno": ["d1"], "f": [1], "views": [712]})}),
+         ["g: expected shares from 0 to 1, got 712 for document d1"]),
         (lambda: Groups({"g": {"d1": ["a", "a"]}}), ["g: expected each group once for document d1"]),
         (lambda: Groups({"g": pd.DataFrame({"docno": ["d1", "d1"], "group": ["a", "a"]})}), ["d1, got a twice"]),
         (lambda: Groups({"g": pd.DataFrame({"group": ["a"]})}), ["g: expected one column docno or doc_id"]),

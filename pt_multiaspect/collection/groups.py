@@ -79,7 +79,7 @@ class Groups:
     Raises
     ------
     MultiAspectError
-        If memberships or shares are negative or not finite, the shares of a target do not sum to 1, or a
+        If a share is not from 0 to 1, the shares of a target do not sum to 1, or a
         document belongs to a group that the target does not mention.
 
     Notes
@@ -289,8 +289,8 @@ def _of_frame(dimension: str, frame: pd.DataFrame) -> tuple[_Rows, tuple[str, ..
 
 def _share(dimension: str, docno: object, share: object) -> float:
     value = number(share, f"{dimension}: the share of document {docno}")
-    if value < 0:
-        raise MultiAspectError(f"{dimension}: expected shares of at least 0, got {value:g} for document {docno}")
+    if not 0 <= value <= 1:
+        raise MultiAspectError(f"{dimension}: expected shares from 0 to 1, got {value:g} for document {docno}")
     return value
 
 

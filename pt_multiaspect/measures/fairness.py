@@ -9,9 +9,7 @@ import numpy as np
 
 from .._typing import Floats
 from .._validation import choice
-from ..aspects.parameter import AspectSpec
 from ..bases import Bases, parse_base
-from ..collection.groups import Groups
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
@@ -20,7 +18,7 @@ from ..kernels import fairness
 from ..kernels.forms import Jarvelin, Linear
 from ..kernels.hits import sums
 from ..kernels.ranked import stopping
-from .measure import DirectMeasure
+from .grouped import GROUPS, GroupMeasure, warn_if_none
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
@@ -30,72 +28,7 @@ __all__ = ["AWRF", "GF", "GFR"]
 _PATIENCE = 0.99
 
 
-def _parse_groups(given: object) -> Groups:
-    if isinstance(given, Groups):
-        return given
-    registered = Groups.registry.get(given.strip()) if isinstance(given, str) else None
-    if registered is None:
-        known = choices(Groups.registry) or "none"
-        raise MultiAspectError(
-            f"groups: expected Groups or the name of declared groups ({known}), got {given!r}; declare them as in "
-            "Groups({'gender': {docno: group}}, name='authors')"
-        )
-    return registered
-
-
-_GROUPS = Param(
-    _parse_groups,
-    None,
-    "the groups: Groups or their name",
-    spell=lambda groups: groups and groups.name,
-    required=True,
-)
-
-
-def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView) -> Floats:
-    """The mean membership of the relevant documents of each query, as a distribution."""
-    relevant = np.flatnonzero(view.target.relevant(None))
-    query, docnos = judgments.pool_query[relevant], judgments.docnos[relevant]
-    place, cell, share = groups.cells(docnos)
-    n_cells = groups.n_cells
-    rows = sums(query[place] * n_cells + cell, share, judgments.n_queries * n_cells).reshape(-1, n_cells)
-    total = rows.sum(axis=1, keepdims=True)
-    without = judgments.qids[np.flatnonzero(total[:, 0] == 0)].tolist()
-    if without:
-        raise MultiAspectError(
-            f"no relevant document of {choices(without[:10])} belongs to a group, so there is no target "
-            "distribution; declare one, Groups(..., target=...), or leave the queries out"
-        )
-    return np.asarray(rows / total, dtype=np.float64)
-
-
-class _OfGroups(DirectMeasure):
-    """A measure of groups of documents."""
-
-    @property
-    def spec(self) -> AspectSpec:
-        declared: AspectSpec = self["aspects"] if "aspects" in self.SUPPORTED_PARAMS else None
-        return declared or ("relevance",)
-
-    def depends_on(self, view: AspectView) -> bool:
-        return True
-
-    @property
-    def _groups(self) -> Groups:
-        self.validate_params()
-        groups: Groups = self["groups"]
-        return groups
-
-    def _target(self, judgments: Judgments) -> Floats:
-        """The target distribution of each query, shape (n_queries, n_cells)."""
-        groups = self._groups
-        if groups.has_target:
-            return judgments.cached(("target", groups), lambda: groups.target(judgments.qids.tolist()))
-        view = judgments.view("relevance", self.spec)
-        return judgments.cached(("target", groups, self.spec), lambda: _relevant_target(groups, judgments, view))
-
-
-class _AWRF(_OfGroups):
+class _AWRF(GroupMeasure):
     """Attention-weighted rank fairness: how near the attention that groups receive is to a target distribution.
 
     The attention of a group is the sum of D(i) = 1 / log2(max(i, 2)) over the ranks i of its documents, times the
@@ -152,7 +85,7 @@ class _AWRF(_OfGroups):
     CITATION = "Ekstrand et al. 2021"
     SOURCES = ("ekstrand2021",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "groups": _GROUPS,
+        "groups": GROUPS,
         "score": Param(choice("score", None, "track"), None, "multiply by the nDCG of the track ('track')"),
         "base": Param(
             lambda base: None if base is None else parse_base(base),
@@ -212,6 +145,7 @@ class _AWRF(_OfGroups):
         groups, judgments = self._groups, rankings.judgments
         query, rank, docnos = rankings.documents(self.cutoff)
         place, cell, share = groups.cells(docnos)
+        warn_if_none(groups, len(docnos), len(place))
         given = fairness.attention(
             query[place], share * Jarvelin()(rank[place]), cell, judgments.n_queries, groups.n_cells
         )
@@ -227,7 +161,7 @@ class _AWRF(_OfGroups):
 _DIVERGENCE = choice("divergence", *fairness.DIVERGENCES)
 
 
-class _Stopping(_OfGroups):
+class _Stopping(GroupMeasure):
     """A measure of users who stop at a document with the probability gain / (1 + maximum gain)."""
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
@@ -248,6 +182,7 @@ class _Stopping(_OfGroups):
         n_groups = len(groups.groups)
         place, group, share = groups.expand(docnos, np.arange(len(docnos)))
         membership = sums(place * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
+        warn_if_none(self._groups, len(docnos), len(place))
         total = membership.sum(axis=1)
         wrong = np.flatnonzero((total > 0) & (np.abs(total - 1.0) > 1e-6))
         if len(wrong):
@@ -330,7 +265,7 @@ class _GF(_Stopping):
     CITATION = "Sakai et al. 2023"
     SOURCES = ("sakai2023",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "groups": _GROUPS,
+        "groups": GROUPS,
         "divergence": Param(_DIVERGENCE, "JSD", "how distributions are compared: JSD, NMD or RNOD"),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
@@ -401,7 +336,7 @@ class _GFR(_Stopping):
     CITATION = "Sakai et al. 2023"
     SOURCES = ("sakai2023",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "groups": _GROUPS,
+        "groups": GROUPS,
         "relevance": Param(choice("relevance", "ERR", "iRBU"), "ERR", "the measure of relevance: ERR or iRBU"),
         "divergence": Param(_parse_divergences, "JSD", "how distributions are compared, or a dict by dimension"),
         "aspects": ASPECTS,

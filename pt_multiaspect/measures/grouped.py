@@ -1,0 +1,91 @@
+"""Measures of groups of documents: their parameter, and their target distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Floats
+from ..aspects.parameter import AspectSpec
+from ..collection.groups import Groups
+from ..collection.judgments import Judgments
+from ..collection.views import AspectView
+from ..errors import MultiAspectError, choices, warn_once
+from ..kernels.hits import sums
+from .measure import DirectMeasure
+from .parameters import Param
+
+__all__ = ["GROUPS", "GroupMeasure", "warn_if_none"]
+
+
+def _parse_groups(given: object) -> Groups:
+    if isinstance(given, Groups):
+        return given
+    registered = Groups.registry.get(given.strip()) if isinstance(given, str) else None
+    if registered is None:
+        known = choices(Groups.registry) or "none"
+        raise MultiAspectError(
+            f"groups: expected Groups or the name of declared groups ({known}), got {given!r}; declare them as in "
+            "Groups({'gender': {docno: group}}, name='authors')"
+        )
+    return registered
+
+
+GROUPS = Param(
+    _parse_groups,
+    None,
+    "the groups: Groups or their name",
+    spell=lambda groups: groups and groups.name,
+    required=True,
+)
+
+
+def warn_if_none(groups: Groups, n_retrieved: int, n_members: int) -> None:
+    """Warn if no document of a run belongs to a group, as when docnos are spelled in another way."""
+    if n_retrieved and not n_members:
+        warn_once(
+            f"no retrieved document belongs to a group of {groups.name}, so that every query has the value of "
+            "unknown groups. Check the docnos of the groups and of the run"
+        )
+
+
+def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView) -> Floats:
+    """The mean membership of the relevant documents of each query, as a distribution."""
+    relevant = np.flatnonzero(view.target.relevant(None))
+    query, docnos = judgments.pool_query[relevant], judgments.docnos[relevant]
+    place, cell, share = groups.cells(docnos)
+    n_cells = groups.n_cells
+    rows = sums(query[place] * n_cells + cell, share, judgments.n_queries * n_cells).reshape(-1, n_cells)
+    total = rows.sum(axis=1, keepdims=True)
+    without = judgments.qids[np.flatnonzero(total[:, 0] == 0)].tolist()
+    if without:
+        raise MultiAspectError(
+            f"no relevant document of {choices(without[:10])} belongs to a group, so there is no target "
+            "distribution; declare one, Groups(..., target=...), or leave the queries out"
+        )
+    return np.asarray(rows / total, dtype=np.float64)
+
+
+class GroupMeasure(DirectMeasure):
+    """A measure of groups of documents."""
+
+    @property
+    def spec(self) -> AspectSpec:
+        declared: AspectSpec = self["aspects"] if "aspects" in self.SUPPORTED_PARAMS else None
+        return declared or ("relevance",)
+
+    def depends_on(self, view: AspectView) -> bool:
+        return True
+
+    @property
+    def _groups(self) -> Groups:
+        self.validate_params()
+        groups: Groups = self["groups"]
+        return groups
+
+    def _target(self, judgments: Judgments) -> Floats:
+        """The target distribution of each query, shape (n_queries, n_cells)."""
+        groups = self._groups
+        if groups.has_target:
+            return judgments.cached(("target", groups), lambda: groups.target(judgments.qids.tolist()))
+        view = judgments.view("relevance", self.spec)
+        return judgments.cached(("target", groups, self.spec), lambda: _relevant_target(groups, judgments, view))
