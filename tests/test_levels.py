@@ -15,6 +15,8 @@ from sklearn.linear_model import Ridge
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, AspectRanker, MultiAspectError
 from pt_multiaspect.collection.rankings import Rankings
+from pt_multiaspect.model_selection.levels import label_values
+from pt_multiaspect.model_selection.targets import gains as gains_of
 
 GRADES = {"relevance": 3, "credibility": 3, "mood": 1}
 LINEAR = CAM(aspects=GRADES)
@@ -331,3 +333,56 @@ def test_the_truncation_level_covers_what_counts() -> None:
     ):
         ranker = weighted_ranker(target).fit(long, long, qid=np.repeat(list(qid), 30))
         assert ranker.estimator_.get_params()["lambdarank_truncation_level"] == expected
+
+
+# -- every measure that defines a label --------------------------------------------------------------
+
+EVERY = [
+    LINEAR,
+    LINEAR(empty="drop", weights={"relevance": 1, "credibility": 0, "mood": 2}),
+    LINEAR(normalized=True) @ 3,
+    CAM(aspects=GRADES, base="AP"),
+    CAM(aspects=GRADES, base="Rprec"),
+    CAM(aspects=GRADES, base="R@4"),
+    CAM(aspects=GRADES, base="RBP(p=0.6)"),
+    CAM(aspects=GRADES, base={"relevance": "nDCG@1", "credibility": "nDCG@3", "mood": "P@2"}),
+    MM(aspects=GRADES),
+    ma.GAM(aspects=GRADES),
+    TOMA(aspects=GRADES),
+    TOMA(aspects=GRADES, base="AP"),
+    TOMA(aspects=GRADES, base="P@5"),
+    TOMA(aspects=GRADES, weighting="exponential"),
+    ma.uRBP(aspects=GRADES),
+    ma.uRBPgr(aspects=GRADES),
+    ma.unDCG(aspects=GRADES, s=2),
+    ma.uERR(aspects=GRADES, s=2),
+    ma.NWCS(aspects=GRADES),
+    ma.On(aspect="credibility", aspects=GRADES),
+    ma.On(aspect="credibility", base="nDCG(dcg='exp-log2')", aspects=GRADES),
+]
+
+
+@pytest.mark.parametrize("measure", EVERY, ids=str)
+def test_every_label_can_be_reduced_and_weighted(measure: Any) -> None:
+    qrels = world(9, n_queries=8)
+    label = ma.aggregate_labels(qrels, measure)["label"].to_numpy()
+    labels = ma.aggregate_labels(qrels, measure, levels=3)
+    level = labels["label"].to_numpy()
+    assert set(level) <= {0, 1, 2}
+    assert ((level == 0) == (label == 0)).all()
+    order = np.argsort(label)
+    assert (np.diff(level[order]) >= 0).all()
+    assert np.isfinite(labels.attrs["loss"])
+    assert labels.attrs["loss"] < 0.5
+    # Weights of queries are finite, and those of nDCG's own normalisation are equal.
+    judgments = ma.Judgments(qrels)
+    gains = gains_of(judgments, measure)
+    values = label_values(judgments, measure, gains)
+    assert (values >= 0).all()
+    assert np.isfinite(values).all()
+    for query in range(judgments.n_queries):
+        mine = judgments.pool_query == query
+        assert np.allclose(values[mine] * gains[mine].max(), gains[mine] * values[mine].max())
+    if measure in (TOMA(aspects=GRADES), ma.On(aspect="credibility", aspects=GRADES)):
+        ideal = [np.sort(values[judgments.pool_query == query])[::-1] for query in range(8)]
+        assert [row @ (1 / np.log2(np.arange(2, 14))) for row in ideal] == pytest.approx([1] * 8)

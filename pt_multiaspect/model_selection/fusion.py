@@ -222,7 +222,8 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if queries is None:
             raise MultiAspectError(
                 "AspectFusion needs the query of every row, as it standardises predictions within queries: pass "
-                "qid, set qid_column, or add an index level or a column qid to X"
+                "qid, set qid_column, or add an index level or a column qid to X (a Pipeline does not pass qid to "
+                "predict: wrap the pipeline in AspectFusion)"
             )
         return queries
 
