@@ -788,3 +788,64 @@ def test_in_double_precision_only_the_order_of_the_predictions_counts(table: Any
     spread = np.argsort(np.argsort(scores)).astype(float)
     values = [scorer(_answer(each), np.zeros((len(Y), 1)), Y, qid=qid) for each in (scores, spread)]
     assert values[0] == values[1]
+
+
+# -- several measures in one scorer -----------------------------------------------------------------
+
+
+class CountsPredictions(BaseEstimator):
+    """Predicts the first feature, and counts how often."""
+
+    calls = 0
+
+    def fit(self, X: Any, y: Any) -> Any:
+        return self
+
+    def predict(self, X: Any) -> Any:
+        type(self).calls += 1
+        return np.asarray(X)[:, 0]
+
+
+def test_a_scorer_of_several_measures_predicts_once(table: Table) -> None:
+    scorer = ma.ranking_scorer({**SCORING, "length": ma.ESL(wanted=1)}, aspects=ASPECTS)
+    CountsPredictions.calls = 0
+    values = scorer(CountsPredictions(), table.X, table.Y, qid=table.qid)
+    assert CountsPredictions.calls == 1
+    for name, measure in {**SCORING, "length": ma.ESL(wanted=1)}.items():
+        alone = ma.ranking_scorer(measure, aspects=ASPECTS)
+        assert values[name] == alone(CountsPredictions(), table.X, table.Y, qid=table.qid)
+    assert values["length"] < 0
+    assert "length" in repr(scorer)
+    assert pickle.loads(pickle.dumps(scorer))(CountsPredictions(), table.X, table.Y, qid=table.qid) == values
+    with pytest.raises(MultiAspectError, match="expected at least one measure, got an empty dict"):
+        ma.ranking_scorer({})
+
+
+@pytest.mark.parametrize("routed", [True, False])
+def test_searches_take_a_scorer_of_several_measures(routed: bool, table: Table) -> None:
+    labels = table.Y.set_index(pd.Index(table.qid, name="qid"))
+    results = []
+    with sklearn.config_context(enable_metadata_routing=routed):
+        given_ = {"qid": table.qid, "groups": table.qid} if routed else {"groups": table.qid}
+        for scoring in (SCORERS, ma.ranking_scorer(SCORING, aspects=ASPECTS)):
+            search = GridSearchCV(RANKER, GRID, scoring=scoring, refit="cam", cv=CV, error_score="raise")
+            search.fit(table.X, labels, **given_)
+            results.append(search)
+        both = cross_validate(
+            RANKER, table.X, labels, scoring=scoring, cv=CV, error_score="raise",
+            **({"params": given_} if routed else given_),
+        )  # fmt: skip
+    for name in SCORING:
+        key = f"mean_test_{name}"
+        assert results[0].cv_results_[key] == pytest.approx(results[1].cv_results_[key], abs=1e-15)
+        assert both[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, SCORING[name]), abs=1e-12)
+    assert results[0].best_params_ == results[1].best_params_
+
+
+def test_without_queries_a_scorer_of_several_measures_raises(table: Table) -> None:
+    scorer = ma.ranking_scorer(SCORING, aspects=ASPECTS)
+    with (
+        pytest.warns(ma.MultiAspectWarning, match="needs the query of every row"),
+        pytest.raises(MultiAspectError, match="needs the query of every row"),
+    ):
+        scorer(CountsPredictions(), table.X, table.Y)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, overload
 
 import ir_measures
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -24,12 +26,24 @@ __all__ = ["RankingScorer", "ranking_scorer"]
 _RESPONSES = ("predict", "decision_function", "predict_proba")
 
 
+@overload
 def ranking_scorer(
-    measure: ir_measures.Measure | str,
+    measure: Mapping[str, ir_measures.Measure | str], *, aspects: object = ..., response_method: str = ...
+) -> RankingScorers: ...
+
+
+@overload
+def ranking_scorer(
+    measure: ir_measures.Measure | str, *, aspects: object = ..., response_method: str = ...
+) -> RankingScorer: ...
+
+
+def ranking_scorer(
+    measure: ir_measures.Measure | str | Mapping[str, ir_measures.Measure | str],
     *,
     aspects: object = None,
     response_method: str = "predict",
-) -> RankingScorer:
+) -> RankingScorer | RankingScorers:
     """Make a scikit-learn scorer for grouped ranking data from a measure.
 
     The rows of each query are ranked by the predictions of the estimator and evaluated with the labels in
@@ -41,7 +55,9 @@ def ranking_scorer(
     measure : ir_measures.Measure or str
         A multi-aspect measure, or a single-aspect measure, which scores the column ``relevance`` (or
         ``label``) of y, as in `evaluate`, or the only column of y. Use
-        ``On(aspect="credibility", base=nDCG) @ 10`` for any other column.
+        ``On(aspect="credibility", base=nDCG) @ 10`` for any other column. A dict ``{name: measure}`` gives a
+        scorer of several measures, which predicts once and returns a dict, as `GridSearchCV` (with the name of
+        a measure as `refit`) and `cross_validate` accept.
     aspects : Aspects, mapping, str or sequence of str, optional
         Names of the columns if y is an array, or the columns to select if y is a data frame (pandas,
         Polars or PyArrow). Declared scales are also used for a measure without declared scales, so all
@@ -52,9 +68,10 @@ def ranking_scorer(
 
     Returns
     -------
-    RankingScorer
+    RankingScorer or RankingScorers
         A callable ``scorer(estimator, X, y, qid=None)`` for the ``scoring`` of `GridSearchCV`,
-        `RandomizedSearchCV` and `cross_validate`, alone or in a dict of several.
+        `RandomizedSearchCV` and `cross_validate`. A scorer of one measure can also be used in a dict of
+        several, which predicts once per scorer.
 
     Raises
     ------
@@ -93,6 +110,8 @@ def ranking_scorer(
     >>> round(scorer(LinearRegression().fit(X, Y[:, 0]), X, Y, qid=qid), 3)
     0.908
     """
+    if isinstance(measure, Mapping):
+        return RankingScorers(measure, aspects, response_method)
     return RankingScorer(measure, aspects, response_method)
 
 
@@ -133,6 +152,11 @@ class RankingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
         """Score `estimator` on the rows of X with the labels y."""
+        queries = self.find_queries(estimator, X, y, qid)
+        return self.of_predictions(y, self.scores(estimator, X, queries), queries)
+
+    def find_queries(self, estimator: Any, X: Any, y: Any, qid: Any) -> NDArray[Any]:
+        """Return the query of each row, or raise an error."""
         column, features = getattr(estimator, "qid_column", None), to_pandas(X)
         has_column = features is not None and column in features.columns
         queries = find_qid(qid, X, y, column if has_column else None)
@@ -156,7 +180,7 @@ class RankingScorer:
                 "after other steps of a pipeline",
                 key="qid among the features",
             )
-        return self.of_predictions(y, self._scores(estimator, X, queries), queries)
+        return queries
 
     def of_predictions(self, y: Any, scores: Any, qid: Any) -> float:
         """Score predictions for the rows of y."""
@@ -176,7 +200,8 @@ class RankingScorer:
             )
         return measure
 
-    def _scores(self, estimator: Any, X: Any, queries: Any) -> Any:
+    def scores(self, estimator: Any, X: Any, queries: Any) -> Any:
+        """Return the predictions of `estimator`."""
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
             raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
@@ -194,6 +219,34 @@ class RankingScorer:
     def __repr__(self) -> str:
         more = "" if self._response_method == "predict" else f", response_method={self._response_method!r}"
         return f"ranking_scorer({self.measure}{more})"
+
+
+class RankingScorers:
+    """The scorer of several measures returned by `ranking_scorer`; it predicts once."""
+
+    def __init__(
+        self, measures: Mapping[str, ir_measures.Measure | str], aspects: object, response_method: str
+    ) -> None:
+        if not measures:
+            raise MultiAspectError("expected at least one measure, got an empty dict")
+        self._scorers = {
+            str(name): RankingScorer(measure, aspects, response_method) for name, measure in measures.items()
+        }
+        self._first = next(iter(self._scorers.values()))
+
+    def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> dict[str, float]:
+        """Score `estimator` on the rows of X with the labels y, by each measure."""
+        queries = self._first.find_queries(estimator, X, y, qid)
+        scores = self._first.scores(estimator, X, queries)
+        return {name: scorer.of_predictions(y, scores, queries) for name, scorer in self._scorers.items()}
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return the metadata request: ``score`` takes `qid`."""
+        return self._first.get_metadata_routing()
+
+    def __repr__(self) -> str:
+        measures = {name: str(scorer.measure) for name, scorer in self._scorers.items()}
+        return f"ranking_scorer({measures})"
 
 
 def _drops_qid(estimator: Any) -> bool:
