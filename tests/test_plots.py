@@ -73,6 +73,15 @@ IDEAL, BOUNDS = ideal_frame(), bound_frame()
 CURVE = ma.crp_curve(RUN, QRELS)
 POWER = discriminative_power(PERQUERY, n_resamples=200)
 MATRIX = correlation(PERQUERY)
+SETTINGS = pd.DataFrame(
+    {
+        "alpha": list("abcde"),
+        "relevance": [0.5, 0.4, 0.3, 0.45, np.nan],
+        "trust": [0.1, 0.3, 0.2, 0.2, 0.9],
+        "cost": [1.0, 2.0, 3.0, 1.0, 9.0],
+    }
+)
+FRONT = ma.pareto_front(SETTINGS, ["relevance", "trust"])
 
 DRAW = {
     "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax=ax),
@@ -82,6 +91,7 @@ DRAW = {
     "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(MATRIX, ax=ax),
     "crp_over_ranks": lambda ax=None: plots.crp_over_ranks({"mine": CURVE}, "q1", ax=ax),
     "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
+    "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
 }
 
 
@@ -617,6 +627,49 @@ def test_names_that_changed():
     with pytest.raises(TypeError, match="no argument 'pairs'; it is now called 'n_pairs'"):
         plots.asl_curves(POWER, pairs=3)
     assert not set(plots.__all__) & {*ma.__all__, *ma.analysis.__all__}
+
+
+# -- search_front ---------------------------------------------------------------------------
+
+
+def test_the_front_of_a_search():
+    ax = plots.search_front(FRONT, "trust", "relevance")
+    assert rows_of(offsets(ax)) == rows_of(SETTINGS[["trust", "relevance"]].dropna())
+    assert [text.get_text() for text in ax.texts] == ["0", "1", "3"]
+    (line,) = ax.lines
+    assert rows_of(np.transpose(line.get_data())) == [(0.1, 0.5), (0.2, 0.45), (0.3, 0.4)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["dominated", "on the front"]
+    probable = FRONT.assign(probability=[1, 0.25, 0, 0.5, 0]).set_index(pd.Index(list("vwxyz")))
+    ax = plots.search_front(probable, "trust", "relevance")
+    assert [text.get_text() for text in ax.texts] == ["v (1.00)", "w (0.25)", "y (0.50)"]
+
+
+def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
+    # The third setting is on the front by its cost only.
+    front = ma.pareto_front(SETTINGS, ["relevance", "trust", "cost"])
+    ax = plots.search_front(front, "trust", "relevance")
+    assert [text.get_text() for text in ax.texts] == ["0", "1", "2", "3"]
+    (line,) = ax.lines
+    assert rows_of(np.transpose(line.get_data())) == [(0.1, 0.5), (0.2, 0.45), (0.3, 0.4)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["on the front"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((SETTINGS, "trust", "relevance"), "front: expected the DataFrame of pareto_front"),
+        ((FRONT, "trust", "mood"), "front: expected the DataFrame of pareto_front, with the columns trust, mood"),
+        ((FRONT, "trust", "trust"), "expected two different metrics of cost, relevance, trust"),
+        ((FRONT, "alpha", "trust"), "two different metrics of cost, relevance, trust, got x='alpha'"),
+        ((FRONT.iloc[[4]], "relevance", "trust"), "front: expected at least one setting with scores, got NaN only"),
+        ((FRONT[:0], "relevance", "trust"), "front: expected at least one row"),
+        ((3, "relevance", "trust"), "front: expected the DataFrame of pareto_front"),
+    ],
+    ids=["table", "unknown", "the same", "parameter", "failed", "empty", "number"],
+)
+def test_what_is_no_front(given, message):
+    with pytest.raises(MultiAspectError, match=message):
+        plots.search_front(*given)
 
 
 def test_axes_are_given_by_name():

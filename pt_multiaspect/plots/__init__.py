@@ -18,6 +18,7 @@ from .correlation import correlation_heatmap
 from .displacement import crp_over_ranks
 from .level_sets import level_sets
 from .ranking import ranking_grades
+from .search import search_front
 from .significance import asl_curves
 from .systems import systems
 from .upper_bounds import upper_bounds
@@ -28,6 +29,7 @@ __all__ = [
     "crp_over_ranks",
     "level_sets",
     "ranking_grades",
+    "search_front",
     "systems",
     "upper_bounds",
 ]

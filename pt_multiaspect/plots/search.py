@@ -1,0 +1,93 @@
+"""A plot of the settings of a search with several scorers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ..errors import MultiAspectError, choices
+from .style import BLUE, GREY, SMALL, add_legend, axes_or_new, check_columns, wrap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def search_front(front: pd.DataFrame, x: str, y: str, *, ax: Axes | None = None) -> Axes:
+    """Plot the settings of a search by two metrics, and which of them are on the Pareto front.
+
+    Parameters
+    ----------
+    front : DataFrame
+        The result of `pareto_front`.
+    x, y : str
+        The metrics on the horizontal and the vertical axis. Higher is better for both.
+    ax : Axes, optional
+        Axes to draw on. By default, a new figure.
+
+    Returns
+    -------
+    Axes
+        Settings on the front are labelled with their row of `front`, and with the probability of being on the
+        front if known. The line connects the settings that none dominates on `x` and `y`; with further
+        metrics, others may be on the front. Settings that failed are left out.
+
+    Raises
+    ------
+    MultiAspectError
+        If `front` is not the result of `pareto_front`, or `x` and `y` are not two of its metrics.
+    ImportError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import matplotlib, pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> from pt_multiaspect import plots
+    >>> matplotlib.use("Agg")
+    >>> table = pd.DataFrame({"relevance": [0.5, 0.4, 0.3], "credibility": [0.1, 0.3, 0.2]})
+    >>> ax = plots.search_front(ma.pareto_front(table, ["relevance", "credibility"]), "relevance", "credibility")
+    >>> [text.get_text() for text in ax.texts]
+    ['0', '1']
+    """
+    check_columns(front, [x, y, "on_front"], "front", "pareto_front")
+    numeric = front.select_dtypes("number").columns
+    metrics = [name for name in numeric if name not in ("on_front", "probability")]
+    if x == y or x not in metrics or y not in metrics:
+        raise MultiAspectError(f"expected two different metrics of {choices(metrics)}, got x={x!r} and y={y!r}")
+    shown = front.dropna(subset=[x, y])
+    if shown.empty:
+        raise MultiAspectError("front: expected at least one setting with scores, got NaN only")
+    on_front = shown["on_front"].to_numpy(dtype=bool)
+    points = shown[[x, y]].to_numpy(dtype=np.float64)
+    ax = axes_or_new(ax, 6.4, 4.8)
+    ax.set_axisbelow(True)
+    ax.grid(color="0.93")
+    if not on_front.all():
+        ax.scatter(
+            points[~on_front, 0],
+            points[~on_front, 1],
+            s=24,
+            marker="o",
+            color=GREY,
+            alpha=0.75,
+            linewidths=0,
+            label="dominated",
+        )
+    ax.scatter(
+        points[on_front, 0], points[on_front, 1], s=42, marker="D", color=BLUE, zorder=3, label="on the front"
+    )
+    ordered = points[np.lexsort((-points[:, 1], -points[:, 0]))]
+    highest = np.maximum.accumulate(ordered[:, 1])
+    ordered = ordered[np.append(True, highest[1:] > highest[:-1])]
+    ax.plot(*ordered.T, color=BLUE, lw=1, ls=":", zorder=2)
+    known = shown["probability"].to_numpy() if "probability" in shown else None
+    for place in np.flatnonzero(on_front).tolist():
+        text = str(shown.index[place]) + ("" if known is None else f" ({known[place]:.2f})")
+        ax.annotate(text, points[place], xytext=(5, 4), textcoords="offset points", fontsize=SMALL)
+    ax.set_xlabel(wrap(str(x)))
+    ax.set_ylabel(wrap(str(y)))
+    ax.margins(0.1)
+    add_legend(ax, False, title=None if known is None else "setting (probability)")
+    return ax
