@@ -58,7 +58,7 @@ class Search:
         results: dict[str, Any] = {"params": [{"alpha": n} for n in range(4)], "param_alpha": np.arange(4)}
         for name in NAMES:
             scores = getattr(self, name)
-            results |= {f"split{n}_test_{name}": scores[:, n] for n in range(4)}
+            results |= {f"split{n}_test_{name}": scores[:, n].copy() for n in range(4)}
             results[f"mean_test_{name}"] = scores.mean(axis=1)
             results[f"std_test_{name}"] = scores.std(axis=1)
         self.cv_results_ = results
@@ -79,6 +79,16 @@ def test_probabilities_are_those_of_the_resampled_splits() -> None:
     assert not ma.pareto_front(search, n_resamples=40, seed=1)["probability"].equals(
         ma.pareto_front(search, n_resamples=40, seed=2)["probability"]
     )
+
+
+def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
+    # Samples without that split put it there.
+    search = Search()
+    search.cv_results_["split0_test_relevance"][2] = np.nan
+    search.cv_results_["mean_test_relevance"][2] = np.nan
+    front = ma.pareto_front(search, n_resamples=50)
+    assert front["on_front"].tolist() == [False, True, False, False]
+    assert front["probability"].tolist() == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,11 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
         np.column_stack([np.asarray(results[f"split{place}{_SPLIT}{name}"], dtype=np.float64) for name in names])
         for place in range(n_splits)
     ]
-    return _Scores(params, names, means, np.stack(splits) if splits else None)
+    if not splits:
+        return _Scores(params, names, means, None)
+    # A candidate that failed on one split failed, also in samples without that split.
+    failed = np.isnan(means).any(axis=1, keepdims=True)
+    return _Scores(params, names, means, np.where(failed, np.nan, np.stack(splits)))
 
 
 def _on_front(scores: Floats) -> Bools:
