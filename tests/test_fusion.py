@@ -197,6 +197,10 @@ def test_what_cannot_be_predicted(fusion: AspectFusion) -> None:
         fusion.reweighted({"relevance": 1})
     with pytest.raises(MultiAspectError, match="qid: expected one value for each of 120 rows"):
         fusion.predict(X, qid=QID[:5])
+    with pytest.raises(MultiAspectError, match=r"measures: expected a dict of names to measures, got \['CAM'\]"):
+        fusion.sweep(X, Y, QID, measures=["CAM"])
+    with pytest.raises(NotFittedError):
+        clone(fusion).sweep(X, Y, QID, measures={"cam": "CAM"})
     three = AspectFusion(Ridge()).fit(X, Y.assign(mood=Y["relevance"]), qid=QID)
     with pytest.raises(MultiAspectError, match="for two aspects a number of at least 2, got 11 for 3 aspects"):
         three.sweep(X, Y, QID, measures={"cam": "CAM"})

@@ -323,6 +323,11 @@ def test_other_learners_have_no_query_weights() -> None:
         AspectRanker(Ridge(), target=LINEAR, query_weights=True).fit(PAIRS, PAIRS, qid=PAIR_QID)
 
 
+def test_query_weights_are_switched_on_or_off() -> None:
+    with pytest.raises(MultiAspectError, match="query_weights: expected True or False, got 'no'"):
+        weighted_ranker(LINEAR, query_weights="no").fit(PAIRS, PAIRS, qid=PAIR_QID)  # type: ignore[arg-type]
+
+
 def test_the_truncation_level_covers_what_counts() -> None:
     long = pd.concat([PAIRS] * 10, ignore_index=True)
     for target, qid, expected in (

@@ -158,6 +158,8 @@ def test_rows_in_another_order_are_noticed() -> None:
         ({"y_score": PREDICTIONS[:5]}, "expected 60 predictions, one per row of y, got 5"),
         ({"y_score": np.full(N, np.nan)}, "60 of 60 predictions are NaN"),
         ({"y_score": np.ones((N, 2))}, "predictions: expected one score for each of 60 rows, got shape (60, 2)"),
+        ({"y_score": ["high"] * N}, "predictions: expected numbers: could not convert string to float"),
+        ({"sample_weight": ["high"] * N}, "sample_weight: expected numbers: could not convert string to float"),
         ({"y_true": Y.to_numpy(), "aspects": None, "measure": CAM}, "y has 2 columns without names"),
         ({"y_true": Y[["relevance"]]}, "no column for the aspect credibility"),
         ({"y_true": Y[:0], "y_score": [], "qid": []}, "expected at least one row to evaluate CAM"),

@@ -12,6 +12,7 @@ import pandas as pd
 from .._typing import Bools, Floats
 from .._validation import count, real
 from ..errors import MultiAspectError, choices
+from .labels import as_numbers
 
 __all__ = ["FrontChoice", "pareto_front"]
 
@@ -43,6 +44,8 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
     known = [name.removeprefix(_MEAN) for name in columns if name.startswith(_MEAN)] if searched else columns
     if metrics is None and not searched:
         raise MultiAspectError(f"expected metrics, the columns of the scores; columns: {choices(columns)}")
+    if isinstance(metrics, str):
+        raise MultiAspectError(f"metrics: expected a list of at least two names, got {metrics!r}")
     names = known if metrics is None else list(metrics)
     missing = [name for name in names if name not in known]
     if missing or len(set(names)) < max(len(names), 2):
@@ -51,7 +54,7 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
             "has several if its scoring is a dict of scorers"
         )
     prefix = _MEAN if searched else ""
-    means = np.column_stack([np.asarray(results[prefix + name], dtype=np.float64) for name in names])
+    means = np.column_stack([as_numbers(results[prefix + name], name) for name in names])
     if np.isinf(means).any() or not len(means):
         raise MultiAspectError("expected finite scores of at least one candidate (or NaN where one failed)")
     if not searched:
@@ -62,7 +65,7 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
     )
     n_splits = sum(f"split{place}{_SPLIT}{names[0]}" in results for place in range(len(columns)))
     splits = [
-        np.column_stack([np.asarray(results[f"split{place}{_SPLIT}{name}"], dtype=np.float64) for name in names])
+        np.column_stack([as_numbers(results[f"split{place}{_SPLIT}{name}"], name) for name in names])
         for place in range(n_splits)
     ]
     if not splits:

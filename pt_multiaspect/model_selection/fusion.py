@@ -200,7 +200,10 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             One row per setting: columns ``weight_<aspect>``, which sum to 1, and one column per measure. Pass
             it to `pareto_front`.
         """
-        names = list(getattr(self, "rankers_", ()))
+        check_is_fitted(self)
+        if not isinstance(measures, Mapping) or not measures:
+            raise MultiAspectError(f"measures: expected a dict of names to measures, got {measures!r}")
+        names = list(self.rankers_)
         settings = self._grid(names, weights)
         queries = self._queries(X, y, qid)
         scorers = {label: RankingScorer(measure, self.aspects, "predict") for label, measure in measures.items()}

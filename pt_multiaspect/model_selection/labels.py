@@ -232,6 +232,14 @@ def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     return array
 
 
+def as_numbers(values: object, what: str) -> Floats:
+    """Return values as floats, or raise an error that starts with `what`."""
+    try:
+        return np.asarray(values).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise MultiAspectError(f"{what}: expected numbers: {error}") from None
+
+
 def check_scores(scores: object, n_rows: int) -> Floats:
     """Return predictions as one number per row, without NaN."""
     array = np.asarray(scores)
@@ -243,7 +251,7 @@ def check_scores(scores: object, n_rows: int) -> Floats:
         )
     if len(array) != n_rows:
         raise MultiAspectError(f"expected {n_rows} predictions, one per row of y, got {len(array)}")
-    values = array.astype(np.float64)
+    values = as_numbers(array, "predictions")
     n_nan = int(np.isnan(values).sum())
     if n_nan:
         raise MultiAspectError(f"{n_nan} of {n_rows} predictions are NaN; expected numbers to rank by")

@@ -17,6 +17,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import boolean
 from ..collection.frames import to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices
@@ -230,9 +231,10 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         # Rankers need the rows of a query to be contiguous; the order within queries is kept.
         order = np.argsort(train.codes, kind="stable") if needed is not None else np.arange(len(train))
         last = last_step(self.estimator_)
-        label, *others = labels_for(last, targets, measure, weighted=self.query_weights)
+        weighted = boolean("query_weights")(self.query_weights)
+        label, *others = labels_for(last, targets, measure, weighted=weighted)
         weights = None if sample_weight is None else check_length(sample_weight, len(train), "sample_weight")[order]
-        if self.query_weights:
+        if weighted:
             values = judgments.of_rows(label_values(judgments, measure, target))[: len(train)]
             cutoff = cutoff_of(measure, judgments)
             ideal = lambdarank_weights(last, values[order], train.codes[order], cutoff)

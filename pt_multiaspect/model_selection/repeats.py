@@ -13,7 +13,7 @@ from .._typing import Ints
 from .._validation import boolean, count, real
 from ..collection.columns import identifiers
 from ..errors import MultiAspectError
-from .labels import find_qid
+from .labels import as_numbers, find_qid
 
 __all__ = ["RepeatedQueryKFold", "paired_interval"]
 
@@ -178,7 +178,7 @@ def paired_interval(
     """
     from scipy import stats
 
-    values = [np.asarray(given, dtype=np.float64) for given in (scores, baseline)]
+    values = [as_numbers(given, name) for name, given in (("scores", scores), ("baseline", baseline))]
     folds = count("n_folds", low=2)(n_folds)
     level = real("confidence", low=0, high=1, open_low=True)(confidence)
     lengths = [each.shape for each in values]

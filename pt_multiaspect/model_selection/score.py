@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..errors import MultiAspectError
-from .labels import LabelledRows, aggregated, check_known, check_length, find_qid
+from .labels import LabelledRows, aggregated, as_numbers, check_known, check_length, find_qid
 from .scorer import RankingScorer
 
 __all__ = ["ranking_score"]
@@ -109,7 +109,7 @@ def ranking_score(
 
 def _query_weights(given: NDArray[np.generic], rows: LabelledRows) -> Floats:
     """Return the weight of each query, in the order of the judged queries."""
-    weights = given.astype(np.float64)
+    weights = as_numbers(given, "sample_weight")
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise MultiAspectError("sample_weight: expected finite, non-negative weights that are not all 0")
     query: Ints = rows.judgments.queries_of(rows.qids)
