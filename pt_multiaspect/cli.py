@@ -44,7 +44,8 @@ def _parser() -> argparse.ArgumentParser:
         action="extend",
         required=True,
         metavar="ASPECT=FILE",
-        help="one TREC qrels file per aspect (plain or .gz); a single FILE without ASPECT contains relevance",
+        help="one TREC qrels file per aspect (plain or .gz, .bz2, .zst); a single FILE without ASPECT contains "
+        "relevance",
     )
     run.add_argument(
         "--measure",
@@ -57,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--perquery", action="store_true", help="print one line per query instead of the means")
     run.add_argument("--format", choices=("table", "csv", "json"), default="table", help="default: table")
     run.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes (default: 1)")
-    run.add_argument("runs", nargs="+", metavar="RUN", help="a TREC run file, plain or .gz")
+    run.add_argument("runs", nargs="+", metavar="RUN", help="a TREC run file, plain or .gz, .bz2, .zst")
     commands.add_parser("measures", help="list the measures and their parameters")
     commands.add_parser("demo", help="demonstrate the package on a small test collection")
     return parser

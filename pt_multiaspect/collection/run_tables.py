@@ -57,6 +57,16 @@ class RunTable:
             )
         return cls(qids, codes, docnos, score)
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the run as a frame."""
+        return ["query_id", "doc_id", "score"]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the run as a frame ``query_id doc_id score``, which measures of ir-measures read."""
+        values = (self.qids[self.query], self.docnos.decode(), self.score)
+        return pd.DataFrame(dict(zip(self.columns, values, strict=True)))
+
     def __len__(self) -> int:
         return len(self.score)
 

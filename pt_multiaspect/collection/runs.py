@@ -14,7 +14,7 @@ from .inputs import run_frame
 from .judgments import Judgments
 from .overlap import warn_of_no_common_document
 from .rankings import Rankings
-from .trec_files import read_run
+from .trec_files import read_run, read_run_table
 
 __all__ = ["join", "named_runs", "read_if_file", "titled"]
 
@@ -79,8 +79,9 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings
         If the run is invalid or has no query in common with the judgments.
     """
     try:
-        run = read_if_file(run)
-        if isinstance(run, Iterable) and not isinstance(run, pd.DataFrame | Mapping):
+        if isinstance(run, str | PathLike):
+            run = read_run_table(run)
+        elif isinstance(run, Iterable) and not isinstance(run, pd.DataFrame | Mapping):
             run = list(run)  # which can be read repeatedly
         rankings = Rankings(run, judgments)
     except MultiAspectError as error:

@@ -12,9 +12,11 @@ import pandas as pd
 from .._typing import Floats
 from ..errors import MultiAspectError, choices, warn_once
 from .columns import IDENTIFIERS
+from .polars_reader import read_fast
+from .run_tables import RunTable
 from .trec_lines import LineFormat, NumberField, Source, Text, excerpt, is_whole, load, parse_lines
 
-__all__ = ["read_qrels", "read_run"]
+__all__ = ["read_qrels", "read_run", "read_run_table"]
 
 
 def read_qrels(
@@ -27,8 +29,8 @@ def read_qrels(
     source : path, open file, or mapping of aspect name to path or open file
         A mapping gives one TREC qrels file (``qid iteration docno label``) for
         each aspect. A single file has one label column for each of `aspects`.
-        Fields are separated by blanks or tabs; gzip is detected by content,
-        text is UTF-8, blank lines are skipped. A label ``nan`` is
+        Fields are separated by blanks or tabs; compression by gzip, bzip2 or
+        Zstandard is detected by content, text is UTF-8, blank lines are skipped. A label ``nan`` is
         missing.
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
@@ -110,7 +112,8 @@ def read_run(source: Source) -> pd.DataFrame:
     ----------
     source : path or open file
         Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs;
-        gzip is recognised by content, text is UTF-8, blank lines are skipped.
+        files compressed by gzip, bzip2 or Zstandard are recognised by content, text is
+        UTF-8, blank lines are skipped.
 
     Returns
     -------
@@ -142,6 +145,16 @@ def read_run(source: Source) -> pd.DataFrame:
     """
     rows = parse_lines(load(source), _RUN).astype({"rank": np.int64})
     return rows[["qid", "docno", "rank", "score", "name"]]
+
+
+def read_run_table(source: Source) -> RunTable:
+    """Read a run as `read_run` does, for the join with judgments."""
+    text = load(source)
+    fast = read_fast(text, _RUN)
+    if fast is None:
+        return RunTable.of(parse_lines(text, _RUN))
+    query, qids = fast.codes("qid")
+    return RunTable(qids, query, fast.texts("docno"), fast.numbers["score"])
 
 
 _LABEL = NumberField("a finite number (or nan for no judgment)", lambda values: ~np.isinf(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import os
 import zlib
@@ -15,6 +16,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..errors import MultiAspectError
+from .polars_reader import read_fast
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 
@@ -73,26 +75,63 @@ class Text:
 
 def load(source: Source) -> Text:
     name, data = _read_bytes(source)
-    if data.startswith(b"\x1f\x8b"):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise MultiAspectError(f"{name}: a damaged gzip file: {error}") from error
+    for form, (magic, decompress) in _COMPRESSED.items():
+        if data.startswith(magic):
+            data = _decompressed(name, data, form, decompress)
+            break
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        data.decode("utf-8")
+        if not data.isascii():
+            data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise MultiAspectError(
             f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
-            "expected a TREC file in UTF-8, plain or gzip"
+            "expected a TREC file in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
         ) from error
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise MultiAspectError(
-            f"{name}:{line}: binary data (a NUL byte); expected a TREC file in UTF-8, plain or gzip"
+            f"{name}:{line}: binary data (a NUL byte); expected a TREC file in UTF-8, plain or compressed by gzip, "
+            "bzip2 or Zstandard"
         )
     return Text(name, data if data.endswith(b"\n") else data + b"\n")
+
+
+def _decompressed(name: str, data: bytes, form: str, decompress: Callable[[bytes], bytes]) -> bytes:
+    try:
+        return decompress(data)
+    except ImportError as error:
+        raise MultiAspectError(
+            f"{name}: reading {form} files requires the package zstandard, which is part of the extra fast: "
+            "pip install 'pt-multiaspect[fast]', or decompress the file"
+        ) from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
+
+
+def _unzstd(data: bytes) -> bytes:
+    import zstandard
+
+    parts = []
+    while data:  # a file may have several frames
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            parts.append(frame.decompress(data))
+        except zstandard.ZstdError as error:
+            raise ValueError(error) from error
+        if not frame.eof:
+            raise EOFError("the file ends within a frame")
+        data = frame.unused_data
+    return b"".join(parts)
+
+
+#: Forms of compression: how their files begin, and how they are decompressed.
+_COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], bytes]]] = {
+    "gzip": (b"\x1f\x8b", gzip.decompress),
+    "bzip2": (b"BZh", bz2.decompress),
+    "Zstandard": (b"\x28\xb5\x2f\xfd", _unzstd),
+}
 
 
 def _read_bytes(source: Any) -> tuple[str, bytes]:
@@ -127,6 +166,9 @@ class _Strings(dict[bytes, str]):
 
 
 def parse_lines(text: Text, layout: LineFormat) -> pd.DataFrame:
+    fast = read_fast(text, layout)
+    if fast is not None:
+        return fast.frame()
     # Python's own split and float: as fast here as pandas.read_csv, the same in every
     # version of pandas, and without its readings of "NA", "True", quotes and short lines.
     strings = _Strings()
