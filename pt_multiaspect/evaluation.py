@@ -220,6 +220,8 @@ def aggregate(
     if confidence is not None:
         columns = {label: interval_columns(label, confidence) for label in known}
         _check_intervals(perquery, known, columns)
+    if "name" in known:
+        raise MultiAspectError("a measure has the label 'name', which is the column of the runs; use another label")
     rows = {name: {"name": name} for name in perquery["name"].unique()}
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         measure, values = known[str(label)], group["value"].tolist()

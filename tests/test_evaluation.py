@@ -182,3 +182,9 @@ def test_skipping_hides_no_other_error(collection):
         evaluate(runs, qrels, TOMA(aspects="relevance,effort"), progress=False, errors="skip")
     with pytest.raises(MultiAspectError, match="errors: expected 'raise' or 'skip', got 'ignore'"):
         evaluate(runs, qrels, MEASURES, progress=False, errors="ignore")
+
+
+def test_a_measure_called_name_does_not_replace_the_names_of_the_runs(collection):
+    qrels, runs = collection
+    with pytest.raises(MultiAspectError, match="label 'name'"):
+        aggregate(evaluate(runs, qrels, {"name": "AP"}, progress=False))
