@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -17,7 +17,15 @@ from ir_measures import Measure
 from .. import _validation
 from ..errors import MultiAspectError, choices
 
-__all__ = ["TREC_NAMES_ONLY", "UnknownMeasureError", "check_params", "nearest", "read_measure", "trec_names"]
+__all__ = [
+    "TREC_NAMES_ONLY",
+    "UnknownMeasureError",
+    "check_params",
+    "nearest",
+    "read_measure",
+    "trec_names",
+    "with_quotes",
+]
 
 #: Marks a function that reads ir-measures names too, and holds the one that does not.
 TREC_NAMES_ONLY = "trec_names_only"
@@ -151,6 +159,58 @@ class _Quoting(ast.NodeTransformer):
             return ast.Name(_CONSTANTS[text])
         self.cause = self.cause or f"{_short(text)} needs quotes"
         return ast.Constant(text)
+
+
+def with_quotes(text: str) -> str:
+    """Put quotes around the strings of a measure that lack them, as a shell may have removed them.
+
+    Parameters
+    ----------
+    text : str
+        A measure, such as ``CAM(base=nDCG@10)``.
+
+    Returns
+    -------
+    str
+        The measure with quotes. A text that is not a measure with parameters is returned unchanged.
+
+    Examples
+    --------
+    >>> with_quotes("CAM(base=nDCG@10,normalized=true)@5")
+    "CAM(base='nDCG@10',normalized=True)@5"
+    """
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text  # which read_measure reports
+    call = node.left if isinstance(node, ast.BinOp) else node
+    if not isinstance(call, ast.Call):
+        return text
+    written = text.encode()  # positions are those of UTF-8
+    for part in reversed(list(_without_quotes(keyword.value for keyword in call.keywords))):
+        start, end = part.col_offset, part.end_col_offset
+        if part.lineno != 1 or part.end_lineno != 1:
+            return text
+        bare = written[start:end].decode()
+        written = b"".join([written[:start], _CONSTANTS.get(bare, repr(bare)).encode(), written[end:]])
+    return written.decode()
+
+
+def _without_quotes(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """Yield the outermost expressions that are not literals, from left to right."""
+    for node in nodes:
+        if isinstance(node, ast.Dict):
+            yield from _without_quotes(
+                each for pair in zip(node.keys, node.values, strict=True) for each in pair if each is not None
+            )
+        elif isinstance(node, ast.List | ast.Tuple | ast.Set):
+            yield from _without_quotes(node.elts)
+        elif isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and not _is_number(node):
+            yield node
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
 
 
 def nearest(name: str) -> str:
