@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pt_multiaspect import errors
+from pt_multiaspect import Aspect, Aspects, errors
+from pt_multiaspect.cli import main
 
 settings.register_profile(
     "pt_multiaspect", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
@@ -17,3 +19,43 @@ settings.load_profile("pt_multiaspect")
 def _warnings_are_given_again() -> None:
     """Warnings that are given once a process are given once a test."""
     errors._given.clear()
+
+
+@pytest.fixture
+def trec_files(tmp_path):
+    """A directory with the qrels of two aspects, six queries, four runs and the label scales."""
+    rng = np.random.default_rng(1)
+    queries = [(f"q{q}", [f"d{q}{d}" for d in range(8)]) for q in range(6)]
+    labels = {}
+    for aspect, top in {"relevance": 2, "credibility": 3}.items():
+        labels[aspect] = {docno: rng.integers(top + 1) for _, docnos in queries for docno in docnos}
+        lines = [f"{qid} 0 {docno} {labels[aspect][docno]}" for qid, docnos in queries for docno in docnos]
+        (tmp_path / f"{aspect}.txt").write_text("\n".join(lines))
+    (tmp_path / "runs").mkdir()
+    # The best run, two by chance, and the worst.
+    for name, sign in {"alpha": 1, "beta": 0, "gamma": 0, "delta": -1}.items():
+        lines = [
+            f"{qid} Q0 {docno} {rank + 1} {9 - rank} {name}"
+            for qid, docnos in queries
+            for rank, docno in enumerate(
+                sorted(rng.permutation(docnos), key=lambda docno: -sign * labels["relevance"][docno])[:6]
+            )
+        ]
+        (tmp_path / "runs" / f"{name}.run").write_text("\n".join(lines))
+    Aspects({"relevance": Aspect(2, threshold=2), "credibility": Aspect(3, threshold=1)}).to_file(
+        tmp_path / "scales.json"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def cli(trec_files, capsys, monkeypatch):
+    """Run a command on `trec_files`, and return the exit code and what it prints."""
+    monkeypatch.chdir(trec_files)
+
+    def run(command, *arguments, qrels=("relevance=relevance.txt", "credibility=credibility.txt")):
+        code = main([command, *(["--qrels", *qrels] if qrels else []), *arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
+from printed_tables import read_table
 
-from pt_multiaspect import evaluate, read_qrels
+from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_qrels, to_latex
+from pt_multiaspect.analysis import compare_with_baseline
 from pt_multiaspect.cli import main
+from pt_multiaspect.cli.tables import Sheet, blocks, broken
+from pt_multiaspect.integration.measure_lists import parse_list, split
 from pt_multiaspect.measures import ALL
 
 
@@ -43,7 +50,7 @@ def _expected(files, toma):
 def test_evaluate_prints_means(files, capsys):
     arguments, toma = _arguments(files, "--format", "csv")
     assert main(arguments) == 0
-    table = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    table = read_table(capsys.readouterr().out)
     assert list(table.columns) == ["name", toma, "nDCG@10"]
     means = _expected(files, toma).groupby(["name", "measure"])["value"].mean()
     for _, row in table.iterrows():
@@ -56,9 +63,10 @@ def test_evaluate_prints_queries_as_json(files, capsys):
     assert main(arguments) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [(row["name"], row["qid"]) for row in rows] == [
-        ("a.run", "1"), ("a.run", "2"), ("b.run", "1"), ("b.run", "2"),
+        ("a.run", "1"), ("a.run", "2"), ("a.run", "mean"), ("b.run", "1"), ("b.run", "2"), ("b.run", "mean"),
     ]  # fmt: skip
     values = _expected(files, toma).set_index(["name", "qid", "measure"])["value"]
+    rows = [row for row in rows if row["qid"] != "mean"]
     assert all(row[toma] == pytest.approx(values[row["name"], row["qid"], toma], abs=1e-9) for row in rows)
 
 
@@ -99,11 +107,34 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, change, parts):
 
 @pytest.mark.parametrize(
     ("qrels", "part"),
-    [(["relevance=a", "b.run"], "b.run"), (["relevance=a", "relevance=b"], "one file for the aspect relevance")],
+    [
+        (["a", "--qrels", "credibility=b"], "write a=FILE or ASPECT=a"),
+        (["relevance=a", "relevance=b"], "one file for the aspect relevance"),
+        (["relevance=-", "credibility=-"], "standard input (-) for one aspect at most"),
+        (["=a"], "ASPECT=FILE"),
+    ],
 )
 def test_bad_qrels_option(files, capsys, qrels, part):
     assert main(["evaluate", "--qrels", *qrels, "--measure", "map", str(files / "a.run")]) == 2
     assert part in capsys.readouterr().err
+
+
+def test_a_run_after_the_qrels_is_no_aspect_in_silence(files, capsys):
+    arguments = ["evaluate", "-m", "AP", "--qrels", f"relevance={files / 'qrels.txt'}", f"new={files / 'a.run'}"]
+    assert main([*arguments, str(files / "b.run")]) == 2
+    assert "this looks like a run, not qrels" in capsys.readouterr().err
+    assert main([*arguments[:-1], str(files / "b.run"), f"new={files / 'a.run'}"]) == 0
+    assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == ["name", "b.run", "new"]
+
+
+def test_one_file_with_several_label_columns(files, capsys):
+    (files / "wide.txt").write_text("1 0 d1 2 0\n1 0 d2 0 3\n2 0 d1 1 3\n2 0 d3 2 1\n")
+    arguments, _ = _arguments(files, "--format", "csv")
+    assert main(arguments) == 0
+    expected = capsys.readouterr().out
+    qrels = f"relevance,understandability={files / 'wide.txt'}"
+    assert main(["evaluate", "--qrels", qrels, *arguments[4:]]) == 0
+    assert capsys.readouterr().out == expected
 
 
 def test_inferred_scales_are_reported_without_a_traceback(files, capsys):
@@ -118,9 +149,9 @@ def test_measures_lists_every_measure_with_its_parameters(capsys):
     assert main(["measures"]) == 0
     out = capsys.readouterr().out
     for measure in ALL:
-        assert f"{measure.NAME}  {measure.SHORT_DESC}" in out
+        assert f"{measure.NAME} {measure.SHORT_DESC}" in " ".join(out.split())
     assert "distance='euclidean'" in out
-    assert max(map(len, out.splitlines())) <= 116
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_runs_as_a_module():
@@ -130,13 +161,13 @@ def test_runs_as_a_module():
     assert done.stdout.startswith("pt-multiaspect ")
     failed = subprocess.run([sys.executable, "-m", "pt_multiaspect"], capture_output=True, text=True, check=False)
     assert failed.returncode == 2
-    assert "COMMAND" in failed.stderr
+    assert failed.stderr == "pt-multiaspect: error: Missing command (see 'pt-multiaspect --help')\n"
 
 
 def test_evaluate_knows_the_tracks_names(files, capsys):
     arguments, _ = _arguments(files, "--format", "csv", "--measure", "nlre", "--measure", "cam_map")
     assert main(arguments) == 0
-    table = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("name")
+    table = read_table(capsys.readouterr().out).set_index("name")
     qrels = read_qrels({"relevance": files / "qrels.txt", "understandability": files / "qread.txt.gz"})
     expected = evaluate([files / "a.run"], qrels, ["NLRE", "CAM(base='AP')"], progress=False)
     means = expected.groupby("measure")["value"].mean()
@@ -169,3 +200,401 @@ def test_a_console_that_lacks_a_character_shows_a_question_mark(files, encoding)
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].split()[0] == "?.run"
+
+
+# -- measures in strings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("nDCG@10 AP TOMA@10", ["nDCG@10", "AP", "TOMA@10"]),
+        ("TOMA(aspects={'a b': 2, 'c': 3})@10 AP", ["TOMA(aspects={'a b': 2, 'c': 3})@10", "AP"]),
+        ("nDCG @ 10, AP,", ["nDCG@10", "AP"]),
+        ("nDCG@10,AP , RR", ["nDCG@10", "AP", "RR"]),
+        ("P_5,10 ours = CAM", ["P_5,10", "ours=CAM"]),
+        ("'my AP'=AP\n nDCG", ["'my AP'=AP", "nDCG"]),
+        ("TOMA(aspects='a)b') AP", ["TOMA(aspects='a)b')", "AP"]),
+        ("  ", []),
+    ],
+)
+def test_measures_are_split_outside_of_quotes_and_brackets(text, parts):
+    assert split(text) == parts
+
+
+@pytest.mark.parametrize("text", ["AP(rel=2 nDCG", "AP)", "AP(rel=2] nDCG", "TOMA(distance='x) AP", "{AP"])
+def test_unbalanced_brackets_and_quotes(text):
+    with pytest.raises(MultiAspectError, match="cannot read the measures"):
+        split(text)
+
+
+def test_measures_without_quotes_mean_what_they_mean_with_quotes():
+    without = ["CAM(base=AP)@10", "CAM(base={relevance: nDCG@5, effort: AP})", "TOMA(distance=euclidean,gate=none)"]
+    quoted = ["CAM(base='AP')@10", "CAM(base={'relevance': 'nDCG@5', 'effort': 'AP'})", "TOMA(gate=None)"]
+    assert list(parse_list(without).values()) == list(parse_list(quoted).values())
+    assert list(parse_list(without)) == [str(measure) for measure in parse_list(quoted).values()]
+    Aspects({"relevance": 2}, name="my-scales")
+    (measure,) = parse_list(["TOMA(aspects=my-scales)"]).values()
+    assert measure["aspects"].name == "my-scales"
+
+
+def test_labels_of_measures():
+    labelled = parse_list(["CAM=CAM(base=AP)@10 AP 'my P'=P@5"])
+    assert {label: str(measure) for label, measure in labelled.items()} == {
+        "CAM": "CAM(base='AP')@10", "AP": "AP", "my P": "P@5",
+    }  # fmt: skip
+    assert list(parse_list(["AP", "AP", "map=AP"])) == ["AP", "map"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "part"),
+    [
+        (["x=AP x=nDCG"], "the label 'x' is given to two measures, AP and nDCG"),
+        (["x=P"], "expands to 9"),
+        (["=AP"], "expected label=measure"),
+        (["x="], "expected label=measure"),
+        ([" "], "at least one measure"),
+        (["CAM(base=APP)"], "APP"),
+        (["nDCG@10 nDGC@10"], "unknown measure 'nDGC'"),
+        (["AP(2)"], "parameters must be given by name"),
+        (["AP@10=5"], "5"),
+    ],
+)
+def test_bad_measures(texts, part):
+    with pytest.raises(MultiAspectError, match=re.escape(part)):
+        parse_list(texts)
+
+
+# -- evaluate -----------------------------------------------------------------------------------------------
+
+
+def _values(trec_files, measures):
+    qrels = read_qrels({aspect: trec_files / f"{aspect}.txt" for aspect in ("relevance", "credibility")})
+    runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
+    return evaluate(runs, qrels, measures, progress=False)
+
+
+RELEVANCE, CREDIBILITY = "{'grades': [0, 1, 2], 'threshold': 2}", "{'grades': [0, 1, 2, 3], 'threshold': 1}"
+SCALES = f"{{'relevance': {RELEVANCE}, 'credibility': {CREDIBILITY}}}"
+
+
+def test_aspects_of_a_file_are_those_of_every_measure_without_its_own(cli, trec_files):
+    measures = [
+        "TOMA@5", "CAM(base=AP)", "On(aspect=credibility)", "TOMA(aspects=[credibility, relevance])", "CG",
+        "TOMA(aspects={relevance: 4, credibility: 4})",
+    ]  # fmt: skip
+    code, out, err = cli(
+        "evaluate", "--aspects", "scales.json", "-m", " ".join(measures), "--format", "csv", "runs"
+    )
+    assert (code, err) == (0, "")
+    table = read_table(out)
+    declared = {
+        "a": f"TOMA(aspects={SCALES})@5", "b": f"CAM(base='AP',aspects={SCALES})",
+        "c": f"On(aspect='credibility',aspects={SCALES})",
+        "d": f"TOMA(aspects={{'credibility': {CREDIBILITY}, 'relevance': {RELEVANCE}}})",
+        "e": f"On(base='CG',aspects={SCALES})", "f": "TOMA(aspects={'relevance': 4, 'credibility': 4})",
+    }  # fmt: skip
+    expected = aggregate(_values(trec_files, declared))
+    assert np.array_equal(table.iloc[:, 1:], expected.iloc[:, 1:])
+    assert list(table["name"]) == ["alpha.run", "beta.run", "delta.run", "gamma.run"]
+
+
+def test_measures_that_cannot_use_the_declared_scales_are_named(cli):
+    code, _, err = cli("evaluate", "--aspects", "scales.json", "-m", "AP GMAP TOMA", "runs")
+    assert code == 0
+    assert err.startswith("pt-multiaspect: warning: AP, GMAP: computed on the labels of relevance as they are")
+    plain = '{"relevance": 2, "credibility": 3}'
+    assert cli("evaluate", "--aspects", plain, "-m", "AP TOMA", "runs")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("aspects", "parts"),
+    [
+        ('{"relevance": 2, "credibilty": 3}', ["declares credibilty", "relevance, credibility"]),
+        ("nowhere.json", ["no such file: nowhere.json", "--write-aspects"]),
+        ("relevance.txt", ["--aspects:", "relevance.txt"]),
+        ('{"relevance": 2', ["--aspects:"]),
+        ('{"relevance": -2}', ["--aspects:"]),
+    ],
+)
+def test_bad_aspects(cli, aspects, parts):
+    code, out, err = cli("evaluate", "--aspects", aspects, "-m", "TOMA", "runs")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert all(part in err for part in parts), err
+
+
+def test_an_aspect_that_is_not_declared_is_named(cli):
+    code, _, err = cli("evaluate", "--aspects", '{"relevance": 2}', "-m", "TOMA", "runs")
+    assert code == 0
+    assert "does not declare credibility, which measures therefore ignore" in err
+    code, _, err = cli("evaluate", "--aspects", '{"relevance": 2}', "-m", "TOMA(aspects=[credibility])", "runs")
+    assert code == 2
+    assert "does not declare credibility" in err
+
+
+def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monkeypatch):
+    code, out, _ = cli("evaluate", "-m", "AP", "runs/[ab]*.run", "mine=runs/gamma.run")
+    assert code == 0
+    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == ["alpha.run", "beta.run", "mine"]
+    expected = cli("evaluate", "-m", "AP", "x=runs/beta.run")[1]
+    content = (trec_files / "runs" / "beta.run").read_bytes()
+    for given, name in (("-", "stdin"), ("x=-", "x")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(content))))
+        code, out, _ = cli("evaluate", "-m", "AP", given)
+        assert (code, out) == (0, expected.replace("x\t", f"{name}\t"))
+
+
+@pytest.mark.parametrize(
+    ("runs", "part"),
+    [
+        (["nothing/*.run"], "no file matches nothing/*.run"),
+        (["empty"], "the directory empty contains no files"),
+        (["runs/alpha.run", "runs/../runs/alpha.run"], "runs/alpha.run is given twice; omit one"),
+        (["runs", "runs/alpha.run"], "runs/alpha.run is given twice"),
+        (["a=runs/alpha.run", "b=runs/alpha.run"], "is given twice"),
+        (["runs/alpha.run", "empty/../more/alpha.run"], "as in more-alpha.run=empty/../more/alpha.run"),
+        (["a=runs/alpha.run", "a=runs/beta.run"], "two runs have the name a"),
+        (["a=runs"], "expected one run for the name a, but runs contains 4"),
+        (["-", "-"], "given twice"),
+        (["=runs/alpha.run"], "NAME=RUN"),
+        (["runs/nothing.run"], "runs/nothing.run"),
+        (["TOMA@10", "runs"], "no such file: TOMA@10, which is a measure; write -m before each measure"),
+        (["relevance.txt"], "this looks like qrels, not a run: write --qrels ASPECT=FILE for each aspect"),
+    ],
+)
+def test_bad_runs(cli, trec_files, runs, part):
+    (trec_files / "empty").mkdir()
+    (trec_files / "more").mkdir()
+    (trec_files / "more" / "alpha.run").write_bytes((trec_files / "runs" / "beta.run").read_bytes())
+    code, out, err = cli("evaluate", "-m", "AP", *runs)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert part in err
+
+
+def test_perquery_ends_each_run_with_its_aggregate(cli, trec_files):
+    code, out, _ = cli("evaluate", "-m", "AP GMAP NumRet", "-q", "runs", "--format", "csv", "--sort", "AP")
+    assert code == 0
+    table = read_table(out)
+    values = _values(trec_files, ["AP", "GMAP", "NumRet"])
+    expected = aggregate(values).sort_values("AP", ascending=False)
+    means = table[table["qid"] == "mean"].drop(columns="qid")
+    assert means.to_numpy().tolist() == expected.to_numpy().tolist()
+    assert list(table["qid"]) == [*(f"q{q}" for q in range(6)), "mean"] * 4
+    rows = (
+        table[table["qid"] != "mean"]
+        .melt(["name", "qid"], var_name="measure")
+        .set_index(["name", "qid", "measure"])
+    )
+    assert rows["value"].to_dict() == values.set_index(["name", "qid", "measure"])["value"].to_dict()
+
+
+def test_a_query_called_mean_is_not_mistaken_for_the_mean(tmp_path, capsys):
+    (tmp_path / "qrels").write_text("mean 0 d1 1\nx 0 d1 1\n")
+    (tmp_path / "a").write_text("mean Q0 d1 1 1 a\n")
+    assert main(["evaluate", "--qrels", str(tmp_path / "qrels"), "-m", "AP", "-q", str(tmp_path / "a")]) == 0
+    assert capsys.readouterr().out == "name\tqid\tAP\na\tmean\t1.0\na\tx\t0.0\na\t(mean)\t0.5\n"
+
+
+def test_sort_follows_the_direction_of_the_measure(cli):
+    for measure, ascending in (("AP", False), ("ESL(wanted=1)", True), ("name", True)):
+        code, out, _ = cli("evaluate", "-m", "AP ESL(wanted=1)", "--sort", measure, "runs")
+        assert code == 0
+        column = read_table(out, "\t")[measure]
+        assert column.is_monotonic_increasing if ascending else column.is_monotonic_decreasing
+        assert column.nunique() > 1
+    code, _, err = cli("evaluate", "-m", "AP", "--sort", "nDCG", "runs")
+    assert code == 2
+    assert "--sort: expected name or one of the measures (AP), got 'nDCG'" in err
+
+
+@pytest.mark.parametrize("correction", ["holm", "none"])
+def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
+    options = ["--baseline", "runs/beta.run", "--correction", correction, "--alpha", "0.3", "runs"]
+    measures = ["CAM@3", "ESL(wanted=1)"]
+    code, out, _ = cli("evaluate", "-m", " ".join(measures), *options, "--format", "json")
+    assert code == 0
+    rows = {row["name"]: row for row in json.loads(out)}
+    values = _values(trec_files, measures)
+    expected = compare_with_baseline(
+        values, "beta.run", correction=None if correction == "none" else correction, alpha=0.3
+    )
+    shown = cli("evaluate", "-m", " ".join(measures), *options, "--format", "table")[1].splitlines()
+    cells = {line.split()[0]: line.split()[1:] for line in shown[1:5]}
+    marks = set()
+    for row in expected.itertuples():
+        of_run, at = rows[row.name], measures.index(row.measure)
+        sign = -1 if row.measure.startswith("ESL") else 1
+        wide = values[values["measure"] == row.measure].pivot(index="qid", columns="name", values="value")
+        gains = sign * (wide[row.name] - wide["beta.run"])
+        assert of_run[f"{row.measure} +"] == (gains > 0).sum()
+        assert of_run[f"{row.measure} -"] == (gains < 0).sum()
+        assert of_run[f"{row.measure} p-value"] == row.asl
+        assert of_run[f"{row.measure} reject"] is row.significant
+        assert of_run.get(f"{row.measure} p-value corrected", row.p) == row.p
+        assert (f"{row.measure} p-value corrected" in of_run) is (correction == "holm")
+        mark = "" if not row.significant else "+" if sign * row.difference > 0 else "-"
+        assert cells[row.name][at] == f"{of_run[row.measure]:.4f}{mark}"
+        marks.add((row.measure, mark))
+    assert {mark for _, mark in marks} == {"", "+", "-"}
+    assert ("ESL(wanted=1)", "-") in marks  # lower is better
+    assert rows["beta.run"]["CAM@3 p-value"] is None
+    assert "+ better, - worse than beta.run (two-sided paired t-test, p < 0.3" in shown[-1]
+
+
+def test_intervals_are_students(cli, trec_files):
+    from scipy import stats
+
+    code, out, _ = cli("evaluate", "-m", "CAM@3", "--ci", "runs", "--format", "csv")
+    assert code == 0
+    table = read_table(out).set_index("name")
+    for name, values in _values(trec_files, "CAM@3").groupby("name")["value"]:
+        ends = np.clip(stats.t.interval(0.95, 5, loc=values.mean(), scale=stats.sem(values)), 0, 1)
+        assert table.loc[name, ["CAM@3 95% low", "CAM@3 95% high"]].tolist() == pytest.approx(ends, abs=1e-12)
+    shown = cli("evaluate", "-m", "CAM@3", "--ci", "runs", "--format", "table")[1].splitlines()[1]
+    low, high = table.loc["alpha.run", ["CAM@3 95% low", "CAM@3 95% high"]]
+    assert shown.endswith(f"[{low:.4f}, {high:.4f}]")
+
+
+def test_judged_fractions_per_aspect(cli, trec_files):
+    lines = (trec_files / "credibility.txt").read_text().splitlines()
+    (trec_files / "credibility.txt").write_text("\n".join(line for line in lines if not line.endswith("0")))
+    code, out, err = cli("evaluate", "-m", "AP", "--judged", "runs", "--format", "csv")
+    assert code == 0, err
+    table = read_table(out).set_index("name")
+    judged = {tuple(line.split()[::2][:2]) for line in (trec_files / "credibility.txt").read_text().splitlines()}
+    for name, row in table.iterrows():
+        run = [line.split() for line in (trec_files / "runs" / name).read_text().splitlines()]
+        of_query = pd.Series([(qid, docno) in judged for qid, _, docno, *_ in run]).groupby(
+            [line[0] for line in run]
+        )
+        assert row["judged@10 credibility"] == pytest.approx(of_query.mean().mean())
+        assert row["judged@10 relevance"] == 1
+
+
+def test_skipping_a_faulty_run_is_not_success(cli, trec_files):
+    (trec_files / "runs" / "faulty.run").write_text("q1 Q0 d1 1\n")
+    code, out, err = cli("evaluate", "-m", "AP", "runs")
+    assert (code, out) == (2, "")
+    code, out, err = cli("evaluate", "-m", "AP", "--on-error", "skip", "--jobs", "2", "--judged", "runs")
+    assert code == 1
+    assert len(out.splitlines()) == 5
+    assert err.startswith("pt-multiaspect: warning: skipped: run faulty.run: ")
+    assert "runs/faulty.run:1: expected 6 fields" in err
+    code, out, err = cli("evaluate", "-m", "AP", "--on-error", "skip", "runs/faulty.run")
+    assert (code, out) == (2, "")
+    assert "no run could be evaluated" in err
+    code, out, err = cli("evaluate", "-m", "TOMA(aspects=[effort])", "--on-error", "skip", "runs")
+    assert (code, out) == (2, "")  # a fault of the measure
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--test", "permutation"], "--test requires --baseline"),
+        (["--alpha", "0.01"], "--alpha requires --baseline"),
+        (["-q", "--ci"], "--ci applies to means"),
+        (["-q", "--baseline", "alpha.run"], "--baseline applies to means"),
+        (["--baseline", "omega.run"], "expected one of the runs (alpha.run, beta.run, delta.run, gamma.run)"),
+        (["--output", "table.doc"], ".csv, .tsv, .json"),
+        (["--jobs", "0"], "n_jobs"),
+        (["--frmat", "csv"], "--format"),
+        (["--alpha", "2", "--baseline", "alpha.run"], "--alpha"),
+    ],
+)
+def test_bad_options(cli, options, part):
+    code, out, err = cli("evaluate", "-m", "AP", *options, "runs")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert part in err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "md", "tex"])
+def test_output_is_a_file_in_the_format_of_its_suffix(cli, trec_files, suffix):
+    code, out, _ = cli("evaluate", "-m", "AP my_AP=AP", "-o", f"table.{suffix}", "runs")
+    assert (code, out) == (0, "")
+    printed = cli("evaluate", "-m", "AP my_AP=AP", "--format", suffix, "runs")[1]
+    assert (trec_files / f"table.{suffix}").read_text(encoding="utf-8") == printed
+    expected = aggregate(_values(trec_files, ["AP"]))["AP"]
+    if suffix in ("csv", "tsv"):
+        rows = csv.DictReader(io.StringIO(printed), delimiter={"csv": ",", "tsv": "\t"}[suffix])
+        assert [float(row["AP"]) for row in rows] == expected.tolist()
+    elif suffix == "json":
+        assert [row["AP"] for row in json.loads(printed)] == expected.tolist()
+    else:
+        assert f"{expected[0]:.4f}" in printed
+        assert r"my\_AP" in printed
+
+
+def test_latex_is_that_of_to_latex(cli, trec_files):
+    options = ["--baseline", "beta.run", "--ci", "--sort", "CAM@3", "--alpha", "0.3", "--format", "tex"]
+    code, out, _ = cli("evaluate", "-m", "CAM@3 RR", *options, "runs")
+    assert code == 0
+    values = _values(trec_files, ["CAM@3", "RR"])
+    order = aggregate(values).sort_values("CAM@3", ascending=False)["name"].tolist()
+    values = values.sort_values("name", key=lambda column: column.map(order.index), kind="stable")
+    expected = to_latex(values, baseline="beta.run", alpha=0.3, ci=0.95, interval="ends", decimals=4)
+    assert out.rstrip() == expected.rstrip()
+    assert out.index("alpha.run") < out.index("delta.run")
+    queries = cli("evaluate", "-m", "my_AP=AP", "-q", "--format", "tex", "runs")[1]
+    assert queries.count(r"\\") == 1 + 4 * 7
+    assert r"my\_AP" in queries
+
+
+def test_parquet_needs_pyarrow_or_keeps_all_digits(cli, trec_files):
+    code, _, err = cli("evaluate", "-m", "AP", "-o", "table.parquet", "runs")
+    if importlib.util.find_spec("pyarrow") is None:
+        assert code == 1
+        assert err == "pt-multiaspect: error: Parquet files require pyarrow: pip install pyarrow\n"
+    else:
+        table = pd.read_parquet(trec_files / "table.parquet")
+        assert table["AP"].tolist() == aggregate(_values(trec_files, ["AP"]))["AP"].tolist()
+
+
+def test_a_file_that_cannot_be_written(cli):
+    code, out, err = cli("evaluate", "-m", "AP", "-o", "nowhere/table.csv", "runs")
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1
+
+
+# -- tables -------------------------------------------------------------------------------------------------
+
+
+class _Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("width", [80, 40, 200])
+def test_a_table_fits_the_terminal_with_every_digit(trec_files, monkeypatch, width):
+    monkeypatch.chdir(trec_files)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    measures = "nDCG@5 CAM(base=nDCG,aspects={relevance:2,credibility:3})@5 AP P@1 P@2 P@3 R@5 RR Rprec P@4"
+    arguments = ["--qrels", "relevance=relevance.txt", "credibility=credibility.txt", "-m", measures]
+    assert main(["evaluate", *arguments, "runs"]) == 0
+    plain = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue())
+    assert plain != terminal.getvalue()  # the best values are bold
+    assert max(map(len, plain.splitlines())) <= width
+    expected = aggregate(_values(trec_files, list(parse_list([measures]).values())))
+    for value in expected.iloc[:, 1:].to_numpy().ravel():
+        assert f"{value:.4f}" in plain
+    assert "…" not in plain
+
+
+def test_heads_are_broken_and_columns_divided():
+    assert broken("CAM(base='AP',weights={'a': 1})@10", 16) == ["CAM(base='AP',", "weights={'a':", "1})@10"]
+    assert broken("x" * 20, 8) == ["x" * 8, "x" * 8, "x" * 4]
+    assert blocks(10, [10, 30, 30, 30], 80) == [[0, 1, 2], [0, 3]]
+    assert blocks(10, [10, 90], 80) == [[0, 1]]
+
+
+def test_small_and_missing_numbers():
+    sheet = Sheet.of(pd.DataFrame({"name": ["a"], "x": [-1e-9], "y": [float("nan")], "n": [3]}))
+    assert sheet.rows == [["a", "0.0000", "-", "3"]]

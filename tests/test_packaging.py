@@ -17,7 +17,19 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 #: What an import of the package may add to an import of PyTerrier, in CPU time, which load changes little.
 SECONDS = 0.3
-HEAVY = ("sklearn", "matplotlib", "scipy", "bs4", "polars", "joblib", "textstat", "lightgbm", "xgboost")
+HEAVY = (
+    "sklearn",
+    "matplotlib",
+    "scipy",
+    "bs4",
+    "polars",
+    "joblib",
+    "textstat",
+    "lightgbm",
+    "xgboost",
+    "click",
+    "rich",
+)
 
 
 def requirements(extra: str | None = None) -> dict[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from pt_multiaspect.cli import main
 from pt_multiaspect.demo import run_demo
 from pt_multiaspect.measures import ALL
 
@@ -34,3 +36,18 @@ def test_every_measure_is_in_the_table():
 def test_ci_runs_the_readme_s_commands(end):
     command = next(line for line in README.splitlines() if line.endswith(end))
     assert command in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_command_line_of_the_readme_runs(tmp_path, monkeypatch, capsys):
+    """As a shell reads it, with the files it names."""
+    commands = re.findall(r"^pt-multiaspect (?:[^\n]*\\\n)*[^\n]*", README, re.MULTILINE)
+    assert len(commands) > 1
+    monkeypatch.chdir(tmp_path)
+    for name in ("qrels.txt", "qread.txt.gz"):
+        Path(name).write_text("1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n")
+    for name in ("bm25.run", "other.run"):
+        Path(name).write_text("1 Q0 d1 1 9 x\n2 Q0 d1 1 8 x\n")
+    for command in commands:
+        arguments = shlex.split(command.replace("\\\n", " "))[1:]
+        assert main(arguments) == 0, capsys.readouterr().err
+        assert capsys.readouterr().out

@@ -167,6 +167,7 @@ _RUN = LineFormat(
         3: ("rank", NumberField("a whole number", is_whole)),
         4: ("score", NumberField("a number other than nan", lambda values: ~np.isnan(values))),
     },
+    other=(4, "; this looks like qrels, not a run"),
 )
 
 
@@ -265,6 +266,7 @@ def _read_labels(source: Source, columns: Mapping[str, str]) -> tuple[str, pd.Da
         ids={0: "qid", 2: "docno"},
         numbers={position: (aspect, _LABEL) for position, aspect in enumerate(columns, 3)},
         hint="; name the label columns of one file by aspects=[…]" if len(columns) == 1 else "",
+        other=(6, "; this looks like a run, not qrels") if len(columns) == 1 else (0, ""),
     )
     text = load(source)
     rows = parse_lines(text, layout)

@@ -46,6 +46,8 @@ class LineFormat:
     ids: Mapping[int, str]
     numbers: Mapping[int, tuple[str, NumberField]]
     hint: str = ""
+    #: What a file with another number of fields is taken for, and a hint for it.
+    other: tuple[int, str] = (0, "")
 
     def __str__(self) -> str:
         return " ".join(self.fields)
@@ -232,7 +234,8 @@ def _floats(fields: Sequence[bytes], number: NumberField) -> Floats | None:
 def _check_line(name: str, number: int, line: bytes, found: list[bytes], layout: LineFormat) -> None:
     width = len(layout.fields)
     if len(found) != width:
-        hint = layout.hint if len(found) > width else ""
+        n_other, other = layout.other
+        hint = other if len(found) == n_other else layout.hint if len(found) > width else ""
         raise MultiAspectError(
             f"{name}:{number}: expected {width} fields ({layout}), got {len(found)}: {excerpt(line)}{hint}"
         )

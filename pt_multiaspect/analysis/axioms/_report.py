@@ -201,7 +201,14 @@ class AxiomCheck:
             )
         return self._examples.get((name, property))
 
-    def _reasons(self) -> list[str]:
+    def reasons(self) -> list[str]:
+        """Return why properties do not apply, and other explanations of verdicts.
+
+        Returns
+        -------
+        list of str
+            One sentence per reason, with the verdict, the properties and the measures.
+        """
         given = self.results[self.results["reason"] != ""]
         rows = given[["measure", "property", "verdict", "reason"]].itertuples(index=False, name=None)
         rules_of: dict[tuple[str, str, str], list[str]] = {}
@@ -216,11 +223,18 @@ class AxiomCheck:
             for (verdict, reason, rules), measures in alike.items()
         ]
 
-    def _title(self) -> str:
+    def title(self) -> str:
+        """Return what was searched, in one line.
+
+        Returns
+        -------
+        str
+            The numbers of trials and documents, and the aspects.
+        """
         return f"up to {self.trials} trials each, of up to {self.documents} documents; aspects {self.aspects}"
 
     def __repr__(self) -> str:
-        return "\n".join([f"AxiomCheck: {self._title()}", self.table.to_string(), *self._reasons()])
+        return "\n".join([f"AxiomCheck: {self.title()}", self.table.to_string(), *self.reasons()])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in self.table.columns)
@@ -231,8 +245,8 @@ class AxiomCheck:
                 for verdict in verdicts
             )
             rows.append(f'<tr><th style="text-align:left">{escape(name)}</th>{cells}</tr>')
-        notes = "".join(f"<li>{escape(reason)}</li>" for reason in self._reasons())
+        notes = "".join(f"<li>{escape(reason)}</li>" for reason in self.reasons())
         return (
-            f"<table><caption>{escape(self._title())}</caption><thead><tr><th></th>{head}</tr></thead>"
+            f"<table><caption>{escape(self.title())}</caption><thead><tr><th></th>{head}</tr></thead>"
             f"<tbody>{''.join(rows)}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
         )

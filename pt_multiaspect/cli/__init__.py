@@ -1,0 +1,5 @@
+"""Command-line interface."""
+
+from .program import main
+
+__all__ = ["main"]

@@ -1,0 +1,170 @@
+"""The commands ``measures``, ``datasets``, ``demo`` and ``completion``: what there is to use."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import click
+import ir_measures
+import pandas as pd
+from click.shell_completion import get_completion_class
+
+from ..aspects import Aspects
+from ..bases.strings import UnknownMeasureError
+from ..collection.datasets import Collection, load_health
+from ..errors import MultiAspectError
+from ..measures import ALL, Param
+from .options import Command, complete_measure
+
+__all__ = ["completion", "datasets", "demo", "list_measures", "measures"]
+
+
+@click.command(
+    cls=Command,
+    short_help="List the measures, or show the help of one.",
+    epilog="\b\nExamples:\n  pt-multiaspect measures\n  pt-multiaspect measures TOMA",
+)
+@click.argument("name", required=False, shell_complete=complete_measure)
+def measures(name: str | None) -> None:
+    """List the measures of this package with their parameters, or show the help of the measure NAME."""
+    click.echo(list_measures() if name is None else measure_help(name))
+
+
+def list_measures() -> str:
+    """Return a text that lists the measures with a description, their source and their parameters."""
+    entries = [_summary(measure) for measure in ALL]
+    return "\n\n".join([*entries, "All measures of ir-measures can be used as well, also as a base."])
+
+
+def measure_help(name: str) -> str:
+    """Return the parameters of a measure and its documentation."""
+    measure = ir_measures.measures.registry.get(name)
+    if measure is None:
+        raise UnknownMeasureError(name)
+    described = inspect.getdoc(type(measure))
+    if not hasattr(measure, "CITATION"):
+        return f"{name}, a measure of ir-measures\n\n{described}"
+    return f"{_summary(measure)}\n\n{described}"
+
+
+def _summary(measure: Any) -> str:
+    parameters = [
+        fill(_parameter(name, param), width=80, initial_indent="    ", subsequent_indent="        ")
+        for name, param in measure.SUPPORTED_PARAMS.items()
+    ]
+    return "\n".join(
+        [
+            fill(f"{measure.NAME}  {measure.SHORT_DESC}", width=80, subsequent_indent="    "),
+            fill(f"({measure.CITATION})", width=80, initial_indent="    ", subsequent_indent="    "),
+            *parameters,
+        ]
+    )
+
+
+def _parameter(name: str, param: Param) -> str:
+    if name == "cutoff":
+        return "@k  ranking cutoff"
+    value = "... (required)" if param.required else repr(param.spell(param.default))
+    return f"{name}={value}  {param.desc}"
+
+
+@click.command(
+    cls=Command,
+    short_help="Show the package at work, in a few seconds.",
+    epilog="\b\nExample:\n  pt-multiaspect demo",
+)
+def demo() -> None:
+    """Evaluate and tune three rankers on the collection that the package contains."""
+    from ..demo import run_demo
+
+    run_demo()
+
+
+@click.command(
+    cls=Command,
+    short_help="List the test collections, or write one to files.",
+    epilog="\b\nExamples:\n  pt-multiaspect datasets\n  pt-multiaspect datasets health --output health",
+)
+@click.argument("name", required=False, type=click.Choice(["health"]))
+@click.option("-o", "--output", metavar="DIR", type=click.Path(), help="The directory to write, new or empty.")
+def datasets(name: str | None, output: str | None) -> None:
+    """List the test collections, or write NAME to TREC files.
+
+    The files are one qrels file per aspect, the label scales, topics, documents and three runs.
+    """
+    collection = load_health()
+    if name is None:
+        aspects = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in collection.grades.items())
+        click.echo(
+            f"health  {len(collection.topics)} queries, {len(collection.documents)} documents, "
+            f"{len(collection.qrels)} judgments\n        {aspects}"
+        )
+        if output is not None:
+            raise click.UsageError("--output requires the name of a collection")
+        return
+    if output is None:
+        raise click.UsageError(
+            f"expected a directory to write, as in: pt-multiaspect datasets {name} --output {name}"
+        )
+    folder = Path(output).expanduser()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise MultiAspectError(f"--output: expected a new or empty directory, got {output}")
+    _write(collection, folder)
+    qrels = " ".join(f"{aspect}={output}/{aspect}.qrels" for aspect in collection.grades)
+    click.echo(
+        f"wrote {output}; try:\npt-multiaspect describe --qrels {qrels}\n"
+        f"pt-multiaspect evaluate --qrels {qrels} \\\n"
+        f"  --aspects {output}/scales.json -m 'nDCG@5 CAM@5 TOMA@5' {output}/runs"
+    )
+
+
+def _write(collection: Collection, folder: Path) -> None:
+    """Write a collection, and runs on it, to files."""
+    from ..demo import ReadabilityReranker, TfidfRetriever
+
+    (folder / "runs").mkdir(parents=True)
+    collection.documents.to_json(folder / "documents.jsonl", orient="records", lines=True, force_ascii=False)
+    collection.topics.to_csv(folder / "topics.tsv", sep="\t", index=False, lineterminator="\n")
+    Aspects(collection.grades).to_file(folder / "scales.json")
+    for aspect in collection.grades:
+        column = "label" if aspect == "relevance" else aspect
+        rows = collection.qrels[["qid", "docno", column]].itertuples(index=False, name=None)
+        _write_lines(folder / f"{aspect}.qrels", (f"{qid} 0 {docno} {label}" for qid, docno, label in rows))
+    words = TfidfRetriever(collection.documents)
+    for name, system in {
+        "words": words,
+        "characters": TfidfRetriever(collection.documents, analyzer="char"),
+        "readable": words >> ReadabilityReranker(collection.documents),
+    }.items():
+        run: pd.DataFrame = system.transform(collection.topics)
+        rows = run[["qid", "docno", "rank", "score"]].itertuples(index=False, name=None)
+        _write_lines(
+            folder / "runs" / f"{name}.run",
+            (f"{qid} Q0 {docno} {rank + 1} {score!r} {name}" for qid, docno, rank, score in rows),
+        )
+
+
+def _write_lines(path: Path, lines: Any) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+
+@click.command(
+    cls=Command,
+    short_help="Print the script for completion in a shell.",
+    epilog="\b\nExamples:\n"
+    '  bash: add to ~/.bashrc\n    eval "$(pt-multiaspect completion bash)"\n'
+    '  zsh: add to ~/.zshrc\n    eval "$(pt-multiaspect completion zsh)"\n'
+    "  fish:\n    pt-multiaspect completion fish \\\n      > ~/.config/fish/completions/pt-multiaspect.fish",
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the script that completes commands, options, measures and files in a shell."""
+    program = ctx.find_root()
+    kind = get_completion_class(shell)
+    assert kind is not None  # a choice of the argument
+    variable = f"_{program.info_name}_COMPLETE".replace("-", "_").upper()
+    click.echo(kind(program.command, {}, str(program.info_name), variable).source())

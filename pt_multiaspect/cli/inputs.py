@@ -1,0 +1,251 @@
+"""What the commands read: qrels, runs, aspects and measures."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import ir_measures
+import pandas as pd
+
+from ..aspects import Aspect, Aspects
+from ..collection.trec_files import read_qrels, read_run
+from ..errors import MultiAspectError, MultiAspectWarning, choices
+from ..integration.measure_lists import parse_list
+from ..integration.provider import supports
+
+__all__ = ["STDIN", "pick_run", "read_all_qrels", "read_aspects", "read_measures", "read_runs"]
+
+#: Columns of tables that are not measures.
+_COLUMNS = ("name", "qid", "measure")
+
+#: Stands for standard input.
+STDIN = "-"
+
+
+def read_all_qrels(given: Sequence[str]) -> pd.DataFrame:
+    """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance."""
+    if len(given) == 1:
+        aspects, separator, path = given[0].partition("=")
+        if os.path.exists(given[0]) or not separator:
+            return read_qrels(_source(given[0]))
+        if "," in aspects and path:
+            return read_qrels(_source(path), aspects=aspects.split(","))
+    files: dict[str, str] = {}
+    for item in given:
+        aspect, separator, path = item.partition("=")
+        if not (separator and aspect and path):
+            raise MultiAspectError(
+                f"--qrels: expected ASPECT=FILE for each of several aspects, got {item!r}; write {item}=FILE or "
+                f"ASPECT={item}"
+            )
+        if aspect in files:
+            raise MultiAspectError(
+                f"--qrels: expected one file for the aspect {aspect}, got two: {files[aspect]} and {path}"
+            )
+        files[aspect] = path
+    if list(files.values()).count(STDIN) > 1:
+        raise MultiAspectError("--qrels: expected standard input (-) for one aspect at most, got several")
+    return read_qrels({aspect: _source(path) for aspect, path in files.items()})
+
+
+def _source(path: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
+    return sys.stdin.buffer if path == STDIN else path
+
+
+def read_runs(given: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
+    """Return the runs by name: their paths, and the content of standard input.
+
+    Parameters
+    ----------
+    given : sequence of str
+        Files, directories, patterns such as ``runs/*.run``, ``-`` for standard input, or ``NAME=`` one of these.
+    qrels : sequence of str
+        What is given as qrels, which may be read from standard input too.
+
+    Raises
+    ------
+    MultiAspectError
+        If nothing is found, a run is given twice, or two runs have the same name.
+    """
+    found: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for item in given:
+        name, path = _name_and_path(item)
+        files = _files(path)
+        if name is not None and len(files) != 1:
+            raise MultiAspectError(f"expected one run for the name {name}, but {path} contains {len(files)}")
+        for file in files:
+            label = name or ("stdin" if file == STDIN else Path(file).name)
+            place = file if file == STDIN else os.path.realpath(file)
+            if place in places:
+                raise MultiAspectError(f"the run {places[place]} is given twice; omit one")
+            if label in found:
+                parent = Path(file).parent.name or "other"
+                raise MultiAspectError(
+                    f"two runs have the name {label}: {found[label]} and {file}; name one of them, as in "
+                    f"{parent}-{label}={file}"
+                )
+            found[label] = places[place] = file
+    if not found:
+        raise MultiAspectError("expected at least one run, got none")
+    if STDIN in found.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
+        raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
+    return {name: read_run(sys.stdin.buffer) if file == STDIN else file for name, file in found.items()}
+
+
+def _name_and_path(item: str) -> tuple[str | None, str]:
+    """Split ``NAME=PATH``, unless there is a file of that name."""
+    name, separator, path = item.partition("=")
+    if not separator or os.path.exists(os.path.expanduser(item)):
+        return None, item
+    if not (name and path):
+        raise MultiAspectError(f"expected a run, or NAME=RUN, got {item!r}")
+    return name, path
+
+
+def _files(path: str) -> list[str]:
+    """Return the files of a path, directory or pattern, sorted."""
+    expanded = os.path.expanduser(path)
+    if path == STDIN:
+        return [path]
+    if os.path.isdir(expanded):
+        inside = sorted(str(each) for each in Path(expanded).iterdir() if each.is_file() and each.name[0] != ".")
+        if not inside:
+            raise MultiAspectError(f"the directory {path} contains no files; give a directory of runs")
+        return inside
+    if glob.has_magic(expanded) and not os.path.exists(expanded):
+        matches = sorted(each for each in glob.glob(expanded, recursive=True) if os.path.isfile(each))
+        if not matches:
+            raise MultiAspectError(f"no file matches {path}; check the pattern and the current directory")
+        return matches
+    if not os.path.exists(expanded) and _is_measure(path):
+        raise MultiAspectError(
+            f"no such file: {path}, which is a measure; write -m before each measure, or several in quotes, "
+            f"-m 'nDCG@10 {path}'"
+        )
+    return [expanded]
+
+
+def _is_measure(text: str) -> bool:
+    try:
+        return bool(parse_list([text]))
+    except MultiAspectError:
+        return False
+
+
+def pick_run(given: str, names: Sequence[str], option: str) -> str:
+    """Return the name of the run that an option refers to by its name or its path."""
+    for name in (given, Path(given).name):
+        if name in names:
+            return name
+    raise MultiAspectError(
+        f"{option}: expected one of the runs ({choices(names)}), got {given!r}; add it to the runs"
+    )
+
+
+def read_aspects(given: str | None) -> Aspects | None:
+    """Read declared scales from a file that `Aspects.to_file` has written, or from JSON."""
+    if given is None:
+        return None
+    try:
+        if given.lstrip().startswith("{"):
+            from .._numbers import read_json
+
+            return Aspects(read_json(given, "aspects"))
+        path = Path(given).expanduser()
+        if not path.is_file():
+            raise MultiAspectError(
+                f"no such file: {given}; expected a file that 'pt-multiaspect describe --write-aspects' writes, or "
+                'JSON such as \'{"relevance": 2, "credibility": 3}\''
+            )
+        return Aspects.from_file(path)
+    except MultiAspectError as error:
+        text = str(error)
+        raise MultiAspectError(text if text.startswith("--aspects") else f"--aspects: {text}") from None
+
+
+def read_measures(
+    given: Sequence[str], aspects: Aspects | None, qrels: pd.DataFrame
+) -> dict[str, ir_measures.Measure]:
+    """Parse measures, and let those that declare no scales use `aspects`.
+
+    Parameters
+    ----------
+    given : sequence of str
+        One or more measures each; see `parse_list`.
+    aspects : Aspects or None
+        The scales. Single-aspect measures of this package use that of relevance.
+    qrels : DataFrame
+        The judgments, whose columns the aspects must match.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure cannot be parsed, or the qrels lack a declared aspect.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If an aspect of the qrels is not declared, or a measure of ir-measures cannot use what is declared.
+    """
+    measures = parse_list(given)
+    taken = [label for label in measures if label in _COLUMNS]
+    if taken:
+        raise MultiAspectError(
+            f"the label {taken[0]!r} of a measure is also a column of the table; use another label"
+        )
+    if aspects is None:
+        return measures
+    check_aspects(aspects, qrels)
+    bound = {label: _with(aspects, measure) for label, measure in measures.items()}
+    plain = [label for label, measure in bound.items() if not supports(measure) or measure.SINGLE_ASPECT]
+    relevance = aspects.get("relevance")
+    if plain and relevance is not None and relevance != Aspect(grades=relevance.grades):
+        _warn(
+            f"{choices(plain)}: computed on the labels of relevance as they are, without the gains, threshold or "
+            "codes that --aspects declares; use On(base=...) where these matter"
+        )
+    return bound
+
+
+def check_aspects(aspects: Aspects, qrels: pd.DataFrame) -> None:
+    """Check that the declared aspects are those of the qrels."""
+    judged = ["relevance" if column == "label" else column for column in qrels.columns[2:]]
+    unknown = [name for name in aspects if name not in judged]
+    if unknown:
+        raise MultiAspectError(
+            f"--aspects declares {choices(unknown)}, but the qrels have {choices(judged)}; use the same names"
+        )
+    ignored = [name for name in judged if name not in aspects]
+    if ignored:
+        _warn(
+            f"--aspects does not declare {choices(ignored)}, which measures therefore ignore; declare all aspects"
+        )
+
+
+def _with(aspects: Aspects, measure: ir_measures.Measure) -> ir_measures.Measure:
+    """Return the measure with declared scales, unless it declares its own."""
+    if not supports(measure) or measure.params.get("order") is not None:
+        return measure
+    if measure.SINGLE_ASPECT:
+        return measure.on("relevance", aspects) if "relevance" in aspects else measure
+    if "aspects" not in measure.SUPPORTED_PARAMS or isinstance(measure["aspects"], Mapping):
+        return measure
+    names = measure["aspects"]
+    if names is None:
+        return measure(aspects=aspects)
+    unknown = [name for name in names if name not in aspects]
+    if unknown:
+        raise MultiAspectError(
+            f"{measure}: --aspects does not declare {choices(unknown)}; it declares {choices(aspects)}"
+        )
+    return measure(aspects={name: aspects[name] for name in names})
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, MultiAspectWarning, stacklevel=2)

@@ -1,0 +1,114 @@
+"""The program ``pt-multiaspect``: its commands, warnings, errors and exit codes."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+import click
+
+from .. import __version__
+from ..errors import MultiAspectError, MultiAspectWarning
+from . import analyses, catalogue, compare, describe, evaluate
+from .options import Group
+
+__all__ = ["main", "program"]
+
+NAME = "pt-multiaspect"
+
+_EPILOG = """\b
+Start with your own files:
+  pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt
+  pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \\
+    -m 'nDCG@10 TOMA@10' bm25.run other.run
+or with files to try: pt-multiaspect datasets health --output health
+
+\b
+Exit codes: 0 success, 1 results are incomplete or could not be written,
+2 invalid arguments or input.
+"""
+
+
+@click.group(
+    NAME,
+    cls=Group,
+    epilog=_EPILOG,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+)
+@click.version_option(__version__, prog_name=NAME, message="%(prog)s %(version)s")
+def program() -> None:
+    """Evaluate rankings on several aspects of their documents."""
+
+
+for each in (
+    evaluate.command,
+    describe.command,
+    compare.command,
+    analyses.correlate,
+    analyses.bounds,
+    analyses.axioms,
+    catalogue.measures,
+    catalogue.demo,
+    catalogue.datasets,
+    catalogue.completion,
+):
+    program.add_command(each)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command-line interface.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments. By default, the arguments of the process.
+
+    Returns
+    -------
+    int
+        The exit code: 0; 1 if results are incomplete or cannot be written; 2 if the arguments or the input
+        are invalid.
+    """
+    # A cp1252 console cannot show τ: print a question mark instead of raising (stderr never raises).
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", MultiAspectWarning)
+            warnings.showwarning = _show_warning
+            arguments = None if argv is None else list(argv)
+            code = program.main(arguments, prog_name=NAME, standalone_mode=False)
+        sys.stdout.flush()
+    except MultiAspectError as error:
+        text = str(error)
+        advice = ": write --qrels ASPECT=FILE for each aspect" if text.endswith("like qrels, not a run") else ""
+        return _fail(f"{text}{advice}", 2)
+    except click.UsageError as error:
+        command = NAME if error.ctx is None else error.ctx.command_path
+        return _fail(f"{error.format_message().rstrip('.')} (see '{command} --help')", 2)
+    except click.ClickException as error:
+        return _fail(error.format_message(), error.exit_code)
+    except click.Abort:
+        return _fail("interrupted", 1)
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
+    except ImportError as error:  # an optional package
+        return _fail(str(error), 1)
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"{NAME}: error: {message}", file=sys.stderr)
+    return code
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    if issubclass(category, MultiAspectWarning):
+        print(f"{NAME}: warning: {message}", file=sys.stderr)

@@ -1,0 +1,66 @@
+"""Tests against a baseline, with wins and losses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ..analysis import compare_with_baseline
+from ..integration.labels import lower_is_better, recorded
+
+__all__ = ["CORRECTIONS", "TESTS", "tested"]
+
+#: The tests, what they are called in Python, and in notes.
+TESTS = {
+    "ttest": ("t", "paired t-test"),
+    "permutation": ("permutation", "paired permutation test"),
+    "bootstrap": ("bootstrap", "paired bootstrap test"),
+}
+
+CORRECTIONS = ("holm", "bonferroni", "fdr_bh", "none")
+
+#: Values of a query that differ by at most this, relative to the maximum of the measure, are ties.
+_TOLERANCE = 1e-12
+
+
+def tested(values: pd.DataFrame, baseline: str, test: str, correction: str, alpha: float) -> pd.DataFrame:
+    """Test runs against a baseline.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The result of `pt_multiaspect.evaluate`.
+    baseline : str
+        The name of the run that others are compared with.
+    test, correction : str
+        One of `TESTS` and one of `CORRECTIONS`.
+    alpha : float in (0, 1)
+        The significance level.
+
+    Returns
+    -------
+    DataFrame
+        The result of `compare_with_baseline`, with the columns ``wins losses ties``, the numbers of queries on
+        which the run is better than, worse than and equal to the baseline, and ``verdict``: 'better' or 'worse'
+        if the difference is significant, else ''. Better follows the direction of the measure.
+    """
+    kind, _ = TESTS[test]
+    tests = compare_with_baseline(
+        values, baseline, kind, correction=None if correction == "none" else correction, alpha=alpha
+    )
+    known = recorded(values)
+    counts = []
+    for measure, rows in values.groupby("measure", sort=False):
+        table = rows.pivot(index="qid", columns="name", values="value")
+        gains = table.sub(table[baseline], axis=0) * (-1 if lower_is_better(known[str(measure)]) else 1)
+        zero = _TOLERANCE * float(np.abs(table.to_numpy()).max())
+        of_measure = pd.DataFrame(
+            {"wins": (gains > zero).sum(), "losses": (gains < -zero).sum(), "ties": (gains.abs() <= zero).sum()}
+        )
+        counts.append(of_measure.rename_axis("name").reset_index().assign(measure=measure))
+    tests = tests.merge(pd.concat(counts), on=["measure", "name"], how="left")
+    lower = np.array([lower_is_better(known[str(measure)]) for measure in tests["measure"]], dtype=bool)
+    is_better = (tests["difference"] > 0).to_numpy() != lower
+    significant = tests["significant"].to_numpy(dtype=bool) & (tests["difference"] != 0).to_numpy()
+    tests["verdict"] = np.where(significant, np.where(is_better, "better", "worse"), "")
+    return tests

@@ -1,0 +1,339 @@
+"""The commands beside `evaluate`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.shell_completion import BashComplete
+from printed_tables import read_table
+
+from pt_multiaspect import Aspects, aggregate, analysis, describe, evaluate, read_qrels
+from pt_multiaspect.cli.program import program
+from pt_multiaspect.collection.datasets import load_health
+from pt_multiaspect.measures import ALL
+
+QRELS = {aspect: f"{aspect}.txt" for aspect in ("relevance", "credibility")}
+MEASURES = "CAM@3 ESL(wanted=1) TOMA@5"
+SCALED = ("-m", MEASURES, "--aspects", "scales.json")
+
+
+def read(text: str) -> pd.DataFrame:
+    return read_table(text, "\t")
+
+
+def perquery(runs) -> pd.DataFrame:
+    """The values of the measures, with the declared scales."""
+    scales = Aspects.from_file("scales.json")
+    from pt_multiaspect import CAM, ESL, TOMA
+
+    measures = {
+        "CAM@3": CAM(aspects=scales) @ 3,
+        "ESL(wanted=1)": ESL(wanted=1).on("relevance", scales),
+        "TOMA@5": TOMA(aspects=scales) @ 5,
+    }
+    return evaluate({run: f"runs/{run}" for run in runs}, read_qrels(QRELS), measures, progress=False)
+
+
+# -- describe -----------------------------------------------------------------------------------------------
+
+
+def test_describe_prints_the_report(cli, trec_files):
+    code, out, err = cli("describe", "-m", "TOMA AP", "runs")
+    assert (code, err) == (0, "")
+    runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
+    assert out == f"{describe(read_qrels(QRELS), runs=runs, measures=['TOMA', 'AP'])}\n"
+    assert max(map(len, out.splitlines())) <= 80
+    code, out, _ = cli("describe", "--aspects", "scales.json", "--contingency", "relevance", "credibility")
+    assert code == 0
+    counts = [int(count) for line in out.splitlines()[2:] for count in line.split()[1:]]
+    assert sum(counts) == 48
+
+
+@pytest.mark.parametrize("suffix", ["html", "txt"])
+def test_describe_writes_a_file(cli, trec_files, suffix):
+    code, out, _ = cli("describe", "-o", f"report.{suffix}")
+    assert (code, out) == (0, "")
+    text = (trec_files / f"report.{suffix}").read_text(encoding="utf-8")
+    assert text.startswith({"html": "<!DOCTYPE html>", "txt": "48 judged documents"}[suffix])
+
+
+def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files):
+    code, _, err = cli("describe", "--write-aspects", "inferred.json")
+    assert code == 0
+    assert "wrote the scales to inferred.json; check them" in err
+    assert Aspects.from_file("inferred.json") == describe(read_qrels(QRELS)).aspects
+    code, out, err = cli("evaluate", "-m", "TOMA@5", "--aspects", "inferred.json", "runs")
+    assert (code, err) == (0, "")
+    code, inferred, err = cli("evaluate", "-m", "TOMA@5", "runs")
+    assert "TOMA depends on the label scales, which were inferred" in err
+    assert inferred == out
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["-o", "report.pdf"], "ends in .html or .txt"),
+        (["--contingency", "relevance", "cost"], "cost"),
+        (["--aspects", "none.json"], "no such file"),
+        (["empty/*.run"], "no file matches"),
+    ],
+)
+def test_describe_says_what_is_wrong(cli, options, part):
+    code, out, err = cli("describe", *options)
+    assert (code, out) == (2, "")
+    assert part in err
+
+
+# -- compare ------------------------------------------------------------------------------------------------
+
+
+def test_compare_shows_both_runs(cli):
+    code, out, err = cli("compare", *SCALED, "--alpha", "0.2", "runs/beta.run", "runs/delta.run")
+    assert (code, err) == (0, "")
+    found = read(out).set_index("measure")
+    values = perquery(["beta.run", "delta.run"])
+    means = aggregate(values).set_index("name")
+    tests = analysis.compare_with_baseline(values, "beta.run", correction=None, alpha=0.2).set_index("measure")
+    for measure, row in found.iterrows():
+        test, sign = tests.loc[measure], -1 if measure.startswith("ESL") else 1
+        assert row["beta.run"] == means.loc["beta.run", measure]
+        assert row["delta.run"] == means.loc["delta.run", measure]
+        assert row["difference"] == pytest.approx(test["difference"], abs=1e-12)
+        assert row["p-value"] == test["p"]
+        assert row["verdict"] == (
+            "" if not test["significant"] else "better" if sign * test["difference"] > 0 else "worse"
+        )
+        wide = values[values["measure"] == measure].pivot(index="qid", columns="name", values="value")
+        gains = sign * (wide["delta.run"] - wide["beta.run"])
+        assert row[["wins", "losses", "ties"]].tolist() == [
+            (gains > 0).sum(),
+            (gains < 0).sum(),
+            (gains == 0).sum(),
+        ]
+    assert "worse" in set(found["verdict"])
+
+
+def test_compare_puts_the_largest_differences_first(cli):
+    code, out, _ = cli("compare", *SCALED, "-q", "runs/beta.run", "new=runs/delta.run")
+    assert code == 0
+    found = read(out)
+    values = perquery(["beta.run", "delta.run"]).set_index(["measure", "qid", "name"])["value"]
+    for measure, rows in found.groupby("measure"):
+        assert len(rows) == 6
+        assert rows["difference"].abs().is_monotonic_decreasing
+        for row in rows.to_dict("records"):
+            assert row["beta.run"] == values[measure, row["qid"], "beta.run"]
+            assert row["difference"] == row["new"] - row["beta.run"]
+    top = read(cli("compare", *SCALED, "-q", "--top", "2", "runs/beta.run", "new=runs/delta.run")[1])
+    pd.testing.assert_frame_equal(top, found.groupby("measure", sort=False).head(2).reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["runs/beta.run"], "takes 2 values"),
+        (["runs/beta.run", "runs"], "given twice"),
+        (["runs/beta.run", "wins=runs/delta.run"], "the run name wins is also a column"),
+        (["--top", "3", "runs/beta.run", "runs/delta.run"], "--top requires -q"),
+        (["-q", "--alpha", "0.1", "runs/beta.run", "runs/delta.run"], "apply to means"),
+        (["-m", "measure=AP", "runs/beta.run", "runs/delta.run"], "label 'measure' of a measure"),
+    ],
+)
+def test_compare_says_what_is_wrong(cli, options, part):
+    code, out, err = cli("compare", "-m", "AP", *options)
+    assert (code, out) == (2, "")
+    assert part in err
+
+
+# -- correlate, bounds, axioms ------------------------------------------------------------------------------
+
+
+def test_correlate(cli):
+    code, out, err = cli("correlate", *SCALED, "--method", "tau_ap", "runs")
+    assert (code, err) == (0, "")
+    values = perquery(["alpha.run", "beta.run", "delta.run", "gamma.run"])
+    expected = analysis.correlation(values, "tau_ap")
+    assert np.array_equal(read(out).set_index("measure"), expected)
+    assert len(np.unique(expected)) > 1
+    code, out, _ = cli("correlate", *SCALED, "--ci", "--by", "query", "runs")
+    assert code == 0
+    expected = analysis.correlation(values, by="query", confidence=0.95)
+    pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
+    code, _, err = cli("correlate", "-m", "AP", "runs")
+    assert code == 2
+    assert "at least two measures, got only AP" in err
+    code, _, err = cli("correlate", "-m", "AP RR", "runs/beta.run")
+    assert code == 2
+    assert "at least two systems" in err
+
+
+def test_bounds(cli):
+    options = ["-m", "CAM@3 best=CAM(base=AP)", "--aspects", "scales.json"]
+    code, out, err = cli("bounds", *options, "-q")
+    assert (code, err) == (0, "")
+    found, qrels, scales = read(out), read_qrels(QRELS), Aspects.from_file("scales.json")
+    from pt_multiaspect import CAM
+
+    for label, measure in {"CAM@3": CAM(aspects=scales) @ 3, "best": CAM(base="AP", aspects=scales)}.items():
+        rows = found[found["measure"] == label].drop(columns="measure").reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, analysis.upper_bound(qrels, measure), check_dtype=False)
+    means = read(cli("bounds", *options)[1]).set_index("measure")
+    by_measure = found.groupby("measure")
+    assert means["mean value"].to_dict() == pytest.approx(by_measure["value"].mean().to_dict())
+    assert means["mean bound"].to_dict() == pytest.approx(by_measure["bound"].mean().to_dict())
+    assert means["minimum bound"].to_dict() == by_measure["bound"].min().to_dict()
+    assert means["queries"].tolist() == [6, 6]
+    code, _, err = cli("bounds", "-m", "ESL", "--aspects", "scales.json")
+    assert code == 2
+    assert "lower-is-better" in err
+
+
+def test_axioms(cli):
+    options = ["-m", "TOMA CAM=CAM(base=AP)", "--property", "1 attainable", "--property", "swap", "--trials", "300"]
+    code, out, err = cli("axioms", *options, qrels=())
+    assert (code, err) == (0, "")
+    expected = analysis.axioms.check(
+        {"TOMA": "TOMA", "CAM": "CAM(base='AP')"}, properties=["1 attainable", "swap"], trials=300
+    )
+    assert read(out).to_dict("records") == expected.results.to_dict("records")
+    table = cli("axioms", *options, "--format", "table", qrels=())[1].splitlines()
+    assert table[0].split("  ")[-2:] == ["1 attainable", " swap"]
+    assert table[2].split() == ["CAM", "fails", "holds"]
+    assert cli("axioms", *options, "--examples", qrels=())[1] == f"{expected.example('CAM', '1 attainable')}\n"
+    given = ["--aspects", '{"relevance": 1, "cost": 1}']
+    assert "cost" in cli("axioms", *options, *given, "--examples", qrels=())[1]
+    for bad, part in ((["-m", "AP"], "multi-aspect"), (["-m", "CAM", "--property", "D99"], "D99")):
+        code, out, err = cli("axioms", *bad, qrels=())
+        assert (code, out) == (2, "")
+        assert part in err
+
+
+# -- measures, datasets, demo, completion -------------------------------------------------------------------
+
+
+def test_the_help_of_one_measure(cli):
+    code, out, _ = cli("measures", "CAM", qrels=())
+    assert code == 0
+    assert out.startswith("CAM  The weighted arithmetic mean")
+    assert "CAM = Σ_a p_a μ_a" in out
+    code, out, _ = cli("measures", "nDCG", qrels=())
+    assert code == 0
+    assert "a measure of ir-measures" in out
+    assert "normalized Discounted Cumulative Gain" in out
+    code, out, err = cli("measures", "TOMMA", qrels=())
+    assert (code, out) == (2, "")
+    assert "unknown measure 'TOMMA'; the nearest names are TOMA" in err
+
+
+def test_every_measure_has_help(cli):
+    for measure in ALL:
+        code, out, _ = cli("measures", measure.NAME, qrels=())
+        assert code == 0
+        assert len(out.splitlines()) > 5
+
+
+def test_a_dataset_becomes_files_that_the_commands_read(cli, trec_files):
+    code, out, _ = cli("datasets", qrels=())
+    assert code == 0
+    assert out.startswith("health  10 queries, 54 documents, 118 judgments\n")
+    code, out, _ = cli("datasets", "health", "-o", "sub/health", qrels=())
+    assert code == 0
+    qrels = load_health().qrels
+    files = {aspect: f"sub/health/{aspect}.qrels" for aspect in load_health().grades}
+    pd.testing.assert_frame_equal(read_qrels(files), qrels, check_dtype=False)
+    assert Aspects.from_file("sub/health/scales.json") == Aspects(load_health().grades)
+    # The printed commands work as they are.
+    commands = re.sub(r"\\\n", "", out).splitlines()[1:]
+    for line in commands:
+        arguments = [argument.strip("'") for argument in re.findall(r"'[^']*'|\S+", line)]
+        assert arguments[0] == "pt-multiaspect"
+        code, _, err = cli(arguments[1], *arguments[2:], qrels=())
+        assert (code, err) == (0, "")
+    for arguments, part in (
+        (["health", "-o", "sub/health"], "new or empty directory"),
+        (["health"], "--output health"),
+        (["clef"], "clef"),
+        (["-o", "x"], "name of a collection"),
+    ):
+        code, _, err = cli("datasets", *arguments, qrels=())
+        assert code == 2
+        assert part in err
+
+
+def test_demo(cli):
+    code, out, _ = cli("demo", qrels=())
+    assert code == 0
+    assert "GridSearch" in out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(cli, shell):
+    if shell == "bash":
+        version = subprocess.run(["bash", "--version"], capture_output=True, text=True, check=False).stdout
+        if not re.search(r"version [5-9]|version 4\.[4-9]", version):
+            pytest.skip("Click requires bash 4.4")
+    code, out, _ = cli("completion", shell, qrels=())
+    assert code == 0
+    assert "_PT_MULTIASPECT_COMPLETE" in out
+
+
+def test_completion_completes_commands_options_and_measures():
+    def completed(words, incomplete):
+        bash = BashComplete(program, {}, "pt-multiaspect", "_PT_MULTIASPECT_COMPLETE")
+        return [item.value for item in bash.get_completions(words, incomplete)]
+
+    assert completed([], "ev") == ["evaluate"]
+    assert completed(["evaluate"], "--ba") == ["--baseline"]
+    assert "TOMA" in completed(["evaluate", "-m"], "TO")
+    assert "CAM" in completed(["measures"], "C")
+
+
+# -- all commands -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [None, *program.commands])
+def test_help_has_examples_and_fits_80_columns(cli, name):
+    code, out, err = cli(name or "--help", *(["--help"] if name else []), qrels=())
+    assert (code, err) == (0, "")
+    assert re.search(r"Examples?:|Start with your own files:", out)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_options_in_the_examples_exist():
+    for name, command in program.commands.items():
+        known = {option for param in command.params for option in [*param.opts, *param.secondary_opts]}
+        text = re.sub(r"\\\n\s*", "", command.epilog)
+        lines = [line for line in text.splitlines() if f"pt-multiaspect {name}" in line]
+        assert lines, name
+        used = {option for line in lines for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", line)}
+        assert used <= known, name
+
+
+def test_commands_return_exit_codes(cli, monkeypatch):
+    assert cli("evalute", qrels=())[::2] == (
+        2,
+        "pt-multiaspect: error: unknown command 'evalute'; did you mean evaluate? (see 'pt-multiaspect --help')\n",
+    )
+    code, _, err = cli("xyz", qrels=())
+    assert code == 2
+    assert "expected one of" in err
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pt_multiaspect.cli.compare.evaluate", interrupted)
+    code, _, err = cli("compare", "-m", "AP", "runs/beta.run", "runs/delta.run")
+    assert code == 1
+    assert err.splitlines()[-1] == "pt-multiaspect: error: interrupted"
+
+
+def test_a_closed_pipe_is_no_error(trec_files):
+    command = f"{sys.executable} -m pt_multiaspect measures | head -1"
+    done = subprocess.run(["sh", "-c", command], cwd=trec_files, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("TOMA")
+    assert done.stderr == ""
