@@ -27,7 +27,7 @@ class _Weakest(ma.AspectMean):
         return values.min(axis=0)
 
 
-class _LowestGain(ma.JointMeasure):
+class _SmallestGain(ma.JointMeasure):
     """DCG of the lowest gain of any aspect."""
 
     def base(self):
@@ -69,7 +69,7 @@ class _AmongAll(DirectMeasure):
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered():
-    measures = [ma.register(kind) for kind in (_Weakest, _LowestGain, _Agreement, _Capped, _AmongAll)]
+    measures = [ma.register(kind) for kind in (_Weakest, _SmallestGain, _Agreement, _Capped, _AmongAll)]
     yield
     for measure in measures:
         ir_measures.measures.registry.pop(measure.NAME)
@@ -171,7 +171,7 @@ def test_contributions_of_every_base(collection: Collection, measure: ma.Measure
             "CAM(normalized=True)", "CAM(base='P@2',normalized=True)", "MM(empty='drop')", "GAM(empty='drop')",
             "CAM(base={'relevance':'nDCG','credibility':'SetF'})",
             "MM(base={'relevance':'AP','credibility':'R@2'})",
-            "Weakest", "Weakest(base='ESL')", "LowestGain@2", "Agreement", "Agreement@2", "Capped", "Capped@2",
+            "Weakest", "Weakest(base='ESL')", "SmallestGain@2", "Agreement", "Agreement@2", "Capped", "Capped@2",
             "CAM(base='Capped')", "NWCS(ideal='judged')", "NWCS(ideal='separate')", "NLRE(mu=0)", "NGRE(nu=3)",
             "uRBP(p=0.3)", "unDCG(s=40)", "uERR(s=3)", "HelpfulMinusHarmful(p=0.5)", "AmongAll",
         ]

@@ -148,10 +148,13 @@ class Rankings:
 
     def documents(self, cutoff: int | None) -> tuple[Ints, Ints, NDArray[np.object_]]:
         """The queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
-        if cutoff is None:
-            return self._query, self._rank, self._docnos
-        kept = self._rank <= cutoff
-        return self._query[kept], self._rank[kept], self._docnos[kept]
+        order = self._order
+        query = self._rows[0][order]
+        rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query]
+        if cutoff is not None:
+            kept = rank <= cutoff
+            order, query, rank = order[kept], query[kept], rank[kept]
+        return query, rank, self._rows[2].take(order).decode()
 
     @property
     def levels(self) -> Ints:
