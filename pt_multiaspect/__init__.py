@@ -15,6 +15,7 @@ from .collection.trec_files import read_qrels, read_run
 from .description import Description, describe
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
+from .explaining import explain, largest_differences
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
 from .kernels import forms
@@ -67,6 +68,7 @@ from .measures import (
     uRBPgr,
 )
 from .measures import parameters as params
+from .measures.explanation import Explanation
 from .orders import DistanceOrder, Order, register_distance
 from .readability import with_readability
 from .tables import cite, to_latex, to_styler
@@ -113,6 +115,7 @@ __all__ = [
     "CoverageRatio",
     "Description",
     "DistanceOrder",
+    "Explanation",
     "FrontChoice",
     "Frustration",
     "Groups",
@@ -146,9 +149,11 @@ __all__ = [
     "datasets",
     "describe",
     "evaluate",
+    "explain",
     "forms",
     "from_subtopics",
     "integration",
+    "largest_differences",
     "lightgbm_metric",
     "lightgbm_params",
     "nCRP",

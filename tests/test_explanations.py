@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import ir_measures
 import numpy as np
 import pandas as pd
@@ -117,6 +119,17 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
         parts = [column for column in ranks.columns if column.endswith(" part")]
         if parts:
             np.testing.assert_allclose(ranks[parts].sum(axis=1), ranks["contribution"], atol=1e-12)
+        assert max(map(len, str(explanation).split("\n"))) <= 80
+        assert "<div" in explanation._repr_html_()
+        if explanation.shortfall is not None:
+            short = explanation.ideal.value - value
+            assert explanation.shortfall["shortfall"].sum() == pytest.approx(short, abs=1e-12, rel=1e-12)
+        other = measure.explain({qid: {"d9": 1.0, "d2": 1.0}}, judgments, qid, depth=depth)
+        compared = explanation.compare(other)
+        difference = pytest.approx(value - other.value, abs=1e-12, rel=1e-12)
+        assert compared.documents["difference"].sum() == difference
+        assert compared.ranks["difference"].sum() == difference
+        assert max(map(len, str(compared).split("\n"))) <= 80
         if explanation.aspects["part"].notna().all():
             assert explanation.aspects["part"].sum() == pytest.approx(value, abs=1e-9)
 
@@ -127,7 +140,7 @@ SOME = {"min_aspects": 2, "max_aspects": 2, "grades": (0, 1, 2, 3), "max_queries
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_contributions_of_every_measure(measure: ma.Measure) -> None:
-    @settings(max_examples=6)
+    @settings(max_examples=5)
     @given(collections(**SOME), st.sampled_from([None, 1, 3]), st.sampled_from([1, 2, 100]))
     def of_worlds(collection: Collection, cutoff: int | None, depth: int) -> None:
         one = complete(measure)
@@ -152,7 +165,7 @@ OWN_BASES = (
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-@settings(max_examples=35)
+@settings(max_examples=22)
 @given(collections(**SOME), st.sampled_from(FOR_BASES), st.sampled_from((*BASES, *OWN_BASES)), st.integers(1, 5))
 def test_contributions_of_every_base(collection: Collection, measure: ma.Measure, base: str, depth: int) -> None:
     try:
@@ -163,7 +176,7 @@ def test_contributions_of_every_base(collection: Collection, measure: ma.Measure
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-@settings(max_examples=25)
+@settings(max_examples=18)
 @given(
     collections(**SOME),
     st.sampled_from(
@@ -185,7 +198,7 @@ def test_contributions_of_parameters_and_of_measures_of_users(
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(collections(**{**SOME, "grades": [(0, 1, 2), (0, 1)], "junk": False}), orders())
 def test_contributions_of_explicit_orders(collection: Collection, order: ma.Order) -> None:
     for measure in (TOMA(order=order), ma.HelpfulMinusHarmful(order=order)):
@@ -440,3 +453,220 @@ def test_warnings_are_those_of_an_evaluation() -> None:
     with pytest.warns(ma.MultiAspectWarning) as evaluated:
         ma.evaluate(RUN, QRELS, TOMA, progress=False)
     assert [str(one.message) for one in explained] == [str(one.message) for one in evaluated]
+
+
+# -- any measure, and which topics -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "measure", ["nDCG@3", "AP", "P@2", "map", "ndcg_cut_3", "RBP(rel=1)", "Bpref", "TOMA@2", "CAM"]
+)
+def test_measures_of_ir_measures_and_names(measure: str) -> None:
+    qrels = QRELS if measure == "TOMA@2" else QRELS.drop(columns="credibility")
+    with ma.errors.silenced():
+        explanation = ma.explain(measure, RUN, qrels, "q1")
+        values = ma.evaluate({"a": RUN}, qrels, measure, progress=False).set_index("qid")["value"]
+    assert explanation.value == pytest.approx(values["q1"], abs=1e-12)
+    assert explanation.label == measure
+    assert str(explanation).startswith(measure)
+    assert explanation.offset + explanation.ranks["contribution"].sum() == pytest.approx(values["q1"], abs=1e-12)
+
+
+def test_families_of_measures_cannot_be_explained() -> None:
+    with pytest.raises(ma.MultiAspectError, match="expected one measure, but 'P' expands to 9"):
+        ma.explain("P", RUN, QRELS, "q1")
+
+
+def test_largest_differences() -> None:
+    qrels = {f"q{number}": {"d": {"relevance": 1}} for number in range(12)}
+    runs = {
+        "one": {qid: {"d": 1.0} for qid in qrels},
+        "two": {qid: {**{f"x{i}": 9.0 for i in range(number)}, "d": 1.0} for number, qid in enumerate(qrels)},
+    }
+    perquery = ma.evaluate(runs, qrels, ["RR", "P@1"], progress=False)
+    table = ma.largest_differences(perquery, "one", "two", "RR", n=3)
+    assert table["qid"].tolist() == ["q11", "q10", "q9"]
+    assert table["difference"].tolist() == pytest.approx([11 / 12, 10 / 11, 9 / 10])
+    reverse = ma.largest_differences(perquery, "two", "one", measure="RR")
+    assert reverse["difference"].tolist()[:3] == pytest.approx([-11 / 12, -10 / 11, -9 / 10])
+    assert len(reverse) == 10
+    for qid, difference in zip(table["qid"], table["difference"], strict=True):
+        one, two = (ma.explain("RR", {name: runs[name]}, qrels, qid) for name in ("one", "two"))
+        assert one.compare(two).difference == pytest.approx(difference)
+
+
+def test_topics_of_one_run_are_not_left_out_silently() -> None:
+    perquery = pd.DataFrame(
+        {"name": ["a", "a", "b"], "qid": ["q1", "q2", "q1"], "measure": "AP", "value": [1.0, 1.0, 0.5]}
+    )
+    with pytest.warns(ma.MultiAspectWarning, match="1 topics have a value of AP for only one of the runs a and b"):
+        assert ma.largest_differences(perquery, "a", "b")["qid"].tolist() == ["q1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"a": "c"}, r"expected one of the runs of the frame \(a, b\), got c"),
+        ({"measure": "nDCG"}, r"expected one of the measures of the frame \(AP, RR\), got nDCG"),
+        ({"measure": None}, "got none"),
+        ({"perquery": pd.DataFrame({"name": ["a"]})}, "expected a long frame"),
+        ({"n": 0}, "n"),
+    ],
+)
+def test_differences_that_cannot_be_found(change: dict, message: str) -> None:
+    rows = [(name, "q1", measure, 1.0) for name in "ab" for measure in ("AP", "RR")]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    given = {"perquery": perquery, "a": "a", "b": "b", "measure": "AP", **change}
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ma.largest_differences(**given)
+    with pytest.raises(ma.MultiAspectError, match="several for q1"):
+        ma.largest_differences(pd.concat([perquery, perquery]), "a", "b", "AP")
+
+
+# -- two runs --------------------------------------------------------------------------------------------------
+
+
+def test_a_document_of_both_runs_is_one_row() -> None:
+    measure = TOMA(aspects=TWO)
+    a = measure.explain({"bm25": RUN}, QRELS, "q1")
+    b = measure.explain({"dense": {"q1": {"d4": 3.0, "d3": 2.0}}}, QRELS, "q1")
+    documents = a.compare(b).documents.set_index("docno")
+    assert documents.loc["d3", ["rank_a", "rank_b"]].tolist() == [1, 2]
+    assert pd.isna(documents.loc["d4", "rank_a"])
+    assert documents.loc["d4", "relevance"] == 2
+    assert a.compare(b).names == ("bm25", "dense")
+    assert (a.compare(b).difference, b.compare(a).difference) == (a.value - b.value, b.value - a.value)
+
+
+def test_documents_beyond_the_depth_keep_their_rank() -> None:
+    measure = On(base="SetF", aspects=TWO)
+    a = measure.explain({"q1": {"d1": 3.0, "new": 2.0, "d2": 1.0}}, QRELS, "q1", depth=1)
+    b = measure.explain({"q1": {"d2": 3.0}}, QRELS, "q1")
+    documents = a.compare(b).documents.set_index("docno")
+    assert documents.loc["d2", "rank_a"] == 3
+    assert documents.loc["d2", "note"] == "in a row of several ranks of the first run"
+
+
+def test_offsets_that_differ_are_a_row() -> None:
+    """NLRE of an empty ranking is 0, of any other 1 minus the errors."""
+    measure = ma.NLRE(aspects=TWO)
+    compared = measure.explain(RUN, QRELS, "q1").compare(measure.explain({"q2": {"d1": 1.0}}, QRELS, "q1"))
+    assert compared.documents["note"].iloc[-1] == "offset"
+    assert compared.documents["difference"].sum() == pytest.approx(compared.difference)
+
+
+def test_explanations_that_cannot_be_compared() -> None:
+    explained = TOMA(aspects=TWO).explain(RUN, QRELS, "q1")
+    for other in (CAM(aspects=TWO).explain(RUN, QRELS, "q1"), TOMA(aspects=TWO).explain(RUN, QRELS, "q2")):
+        with pytest.raises(ma.MultiAspectError, match="one measure and one topic"):
+            explained.compare(other)
+    changed = QRELS.assign(relevance=[1, 1, 0, 2, 1])
+    with pytest.raises(ma.MultiAspectError, match="same qrels, got the relevance labels 2 and 1 for document d1"):
+        explained.compare(TOMA(aspects=TWO).explain(RUN, changed, "q1"))
+
+
+# -- text and HTML ---------------------------------------------------------------------------------------------
+
+
+def test_text_of_mm_names_the_weaker_aspect() -> None:
+    text = str(MM(base="AP", aspects=TWO).explain(RUN, QRELS, "q1"))
+    assert "The weaker aspect holds MM down" in " ".join(text.split())
+
+
+def test_an_aspect_of_0_is_named() -> None:
+    run = {"q1": {"d1": 1.0}}
+    for measure in (MM(aspects=TWO), GAM(aspects=TWO)):
+        explanation = measure.explain(run, QRELS, "q1")
+        assert explanation.value == 0
+        assert f"{measure.NAME} is 0 because credibility is 0." in explanation.notes
+
+
+def test_long_rankings_show_their_ends_and_what_is_left_out() -> None:
+    judged = {f"d{number:04d}": {"relevance": number % 2, "credibility": 1} for number in range(1000)}
+    run = {"q": {docno: -float(place) for place, docno in enumerate(judged)}}
+    explanation = TOMA(aspects=TWO).explain(run, {"q": judged}, "q")
+    text = str(explanation)
+    assert len(text.split("\n")) < 45
+    (left_out,) = [line for line in text.split("\n") if "more ranks" in line]
+    assert "... 982 more ranks" in left_out
+    assert float(left_out.split()[-2]) == pytest.approx(explanation.ranks["contribution"][15:-3].sum(), abs=1e-4)
+    cut = str((TOMA(aspects=TWO) @ 10).explain(run, {"q": judged}, "q"))
+    assert "990 ranks below the cutoff" in cut
+
+
+def test_long_names_fit_the_terminal() -> None:
+    names = ["relevance", *(f"a rather long name of an aspect {number}" for number in range(8))]
+    judged = {f"clueweb12-0000tw-{n:02d}-{n:05d}-long": dict.fromkeys(names, 1) for n in range(5)}
+    run = {"a topic with a very long identifier indeed, longer than any": dict.fromkeys(judged, 1.0)}
+    qid = next(iter(run))
+    for measure in (TOMA, CAM, ma.NLRE):
+        explanation = measure(aspects=dict.fromkeys(names, 2)).explain({"r" * 90: run}, {qid: judged}, qid)
+        text = str(explanation)
+        assert max(map(len, text.split("\n"))) <= 80
+        assert "Not shown for lack of room" in text
+        assert "contrib." in text
+        assert max(map(len, str(explanation.compare(explanation)).split("\n"))) <= 80
+
+
+def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
+    evil = "<script>alert('x')</script>"
+    qrels = {evil: {evil: {"relevance": 1, "credibility": 1}, "d": {"relevance": 0, "credibility": 1}}}
+    run = {evil: {evil: 1.0, "d": 2.0}}
+    measure = TOMA(aspects=TWO)
+    explanation = measure.explain({evil: run}, qrels, evil)
+    other = measure.explain({evil: {evil: {"d": 1.0}}}, qrels, evil)
+    nlre = ma.NLRE(aspects=TWO).explain({evil: run}, qrels, evil)
+    for html in (explanation.to_html(tmp_path / "e.html"), explanation.compare(other).to_html(), nlre.to_html()):
+        assert "<script" not in html
+        assert "&lt;script" in html
+        assert "color-scheme" in html
+        assert "currentColor" in html
+        assert "http" not in html.replace("http-equiv", "")
+    assert (tmp_path / "e.html").read_text(encoding="utf-8") == explanation.to_html()
+    assert "<!DOCTYPE" not in explanation._repr_html_()
+
+
+def test_bars_are_drawn_beside_their_numbers() -> None:
+    explanation = ma.nCRP.explain({"q": {"x": 2.0, "d": 1.0, "y": 0.5}}, {"q": {"d": {"relevance": 1}}}, "q")
+    rows = re.findall(r"<td>(-?[0-9.]+)</td><td><svg[^>]* aria-label=\"(-?[0-9.]+)\"", explanation._repr_html_())
+    assert rows == [("-1.0000", "-1.0000"), ("0.0000", "0.0000"), ("0.0000", "0.0000")]
+    assert explanation.offset == 1  # which has no bar
+
+
+def test_explanations_can_be_pickled() -> None:
+    import pickle
+
+    explanation = TOMA(aspects=TWO).explain(RUN, QRELS, "q1")
+    again = pickle.loads(pickle.dumps(explanation))
+    assert str(again) == str(explanation)
+
+
+# -- plots -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "measure", [TOMA(aspects=TWO), CAM(aspects=TWO) @ 2, MM(aspects=TWO), ma.NLRE(aspects=TWO), ma.CRP]
+)
+def test_the_plot_has_a_bar_per_rank(measure: ma.Measure) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib.pyplot as plt
+
+    explanation = measure.explain(RUN, QRELS, "q1")
+    ax = ma.plots.explanation(explanation)
+    heights = [bar.get_height() for bar in ax.patches]
+    kept = explanation.ranks[~explanation.ranks["note"].str.contains("below")]
+    assert heights == pytest.approx(kept["contribution"].tolist())
+    _, strip = ax.figure.axes
+    assert [tick.get_text() for tick in strip.get_yticklabels()][: len(explanation.labels)] == list(
+        explanation.labels
+    )
+    assert ma.plots.explanation(explanation, 2, ax=plt.subplots()[1]).get_xlim() == (-0.5, 1.5)
+    plt.close("all")
+
+
+def test_what_cannot_be_plotted() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    with pytest.raises(ma.MultiAspectError, match="expected an Explanation"):
+        ma.plots.explanation(QRELS)
+    with pytest.raises(ma.MultiAspectError, match="expected retrieved documents"):
+        ma.plots.explanation(TOMA(aspects=TWO).explain(RUN, QRELS, "q2"))

@@ -82,6 +82,7 @@ SETTINGS = pd.DataFrame(
     }
 )
 FRONT = ma.pareto_front(SETTINGS, ["relevance", "trust"])
+EXPLAINED = ma.TOMA(aspects={"relevance": 2, "trust": [0, 0.5, 1]}).explain(RUN, QRELS, "q1")
 
 DRAW = {
     "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax=ax),
@@ -90,6 +91,7 @@ DRAW = {
     "asl_curves": lambda ax=None: plots.asl_curves(POWER, ax=ax),
     "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(MATRIX, ax=ax),
     "crp_over_ranks": lambda ax=None: plots.crp_over_ranks({"mine": CURVE}, "q1", ax=ax),
+    "explanation": lambda ax=None: plots.explanation(EXPLAINED, ax=ax),
     "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
 }
@@ -122,7 +124,7 @@ def test_axes(name):
     assert DRAW[name](given) is given
     assert plt.get_fignums() == [1, 2]
     for ax in (new, given):
-        assert ax.get_xlabel() or name == "correlation_heatmap"
+        assert ax.get_xlabel() or name in ("correlation_heatmap", "explanation")
         ax.figure.canvas.draw()
         # Nothing sticks out of the figure.
         box = ax.figure.get_tightbbox(ax.figure.canvas.get_renderer())

@@ -8,37 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from .. import _rendering
+from .._rendering import percent, table
 from .scales import records
-from .text import MOST_ROWS, bars, dependence, facts, judged_rows, percent, scale, size
+from .text import bars, dependence, facts, judged_rows, scale, size
 
 if TYPE_CHECKING:
     from .report import Description
-
-#: Everything takes the colour of the text around it, so that it can be read on any ground.
-_STYLE = """
-.ptma { color: inherit; font: 14px/1.45 system-ui, sans-serif; max-width: 60rem; }
-.ptma h3 { font-size: 1.05em; margin: 1.4em 0 .4em; overflow-wrap: anywhere; }
-.ptma p { margin: .3em 0; overflow-wrap: anywhere; }
-.ptma table { border-collapse: collapse; margin: .3em 0 .6em; background: transparent; font-size: inherit;
-  color: inherit; }
-.ptma th, .ptma td { padding: .15em .6em; text-align: right; background: transparent; border: 0;
-  border-bottom: 1px solid rgba(128, 128, 128, .35); vertical-align: middle; white-space: nowrap;
-  font-size: inherit; color: inherit; }
-.ptma th { font-weight: 600; }
-.ptma .l { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-.ptma svg { display: block; }
-.ptma rect { fill: currentColor; }
-.ptma pre { margin: .2em 0 .3em; padding: .4em .6em; white-space: pre-wrap; overflow-wrap: anywhere;
-  background: rgba(128, 128, 128, .14); color: inherit; font: 12px/1.4 ui-monospace, monospace; }
-.ptma ol { padding-left: 1.6em; }
-.ptma li { margin-bottom: .8em; break-inside: avoid; overflow-wrap: anywhere; }
-.ptma .tag { font-size: .8em; font-weight: 600; padding: .1em .45em; border: 1.5px solid currentColor;
-  border-radius: .3em; margin-right: .4em; }
-.ptma .error { color: #d33; }
-.ptma .warning { color: #b36b00; }
-.ptma .note { color: #5b84b1; }
-.ptma .wide { overflow-x: auto; }
-"""
 
 
 def fragment(description: Description) -> str:
@@ -52,18 +28,12 @@ def fragment(description: Description) -> str:
         _runs(description),
         _measures(description),
     ]
-    return f'<div class="ptma"><style>{_STYLE}</style>{"".join(parts)}</div>'
+    return _rendering.fragment("".join(parts))
 
 
 def page(description: Description) -> str:
     """The report as a page of its own."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><title>Judgments</title>'
-        "<style>:root { color-scheme: light dark; } body { margin: 1.5rem; }</style></head>"
-        f"<body>{fragment(description)}</body></html>\n"
-    )
+    return _rendering.page("Judgments", fragment(description))
 
 
 def _bar(share: float, title: str) -> str:
@@ -72,19 +42,6 @@ def _bar(share: float, title: str) -> str:
         f'<svg width="160" height="11" role="img" aria-label="{escape(title)}">'
         f'<rect width="160" height="11" opacity=".1"/><rect width="{width:.2f}" height="11" opacity=".6"/></svg>'
     )
-
-
-def _rows(head: list[str], rows: list[list[str]], left: int = 1) -> str:
-    """A table; cells are HTML already, the first `left` columns are set to the left."""
-
-    def line(cells: list[str], tag: str) -> str:
-        marked = [f"<{tag}{' class=l' if at < left else ''}>{cell}</{tag}>" for at, cell in enumerate(cells)]
-        return f"<tr>{''.join(marked)}</tr>"
-
-    body = "".join(line(row, "td") for row in rows[:MOST_ROWS])
-    if len(rows) > MOST_ROWS:
-        body += f'<tr><td class=l colspan="{len(head)}">… and {len(rows) - MOST_ROWS} more</td></tr>'
-    return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
 
 
 def _findings(found: pd.DataFrame) -> str:
@@ -112,9 +69,9 @@ def _aspect(description: Description, row: Any) -> str:
         ]
         for text, count, share, kind in drawn
     ]
-    table = _rows(["label", "", "documents", "share"], rows)
+    bars_of = table(["label", "", "documents", "share"], rows)
     return (
-        f"<h3>{escape(row.aspect)}</h3><p>{escape(scale(row))}</p><p>{escape(facts(description, row))}</p>{table}"
+        f"<h3>{escape(row.aspect)}</h3><p>{escape(scale(row))}</p><p>{escape(facts(description, row))}</p>{bars_of}"
     )
 
 
@@ -127,7 +84,7 @@ def _between(description: Description) -> str:
         counts = [str(row.both), str(row.only_first), str(row.only_second)]
         rows.append([escape(row.first), escape(row.second), *counts, tau])
     head = ["first", "second", "judged on both", "first only", "second only", "τ-b within topics (topics)"]
-    return f"<h3>Between aspects</h3>{_rows(head, rows, left=2)}"
+    return f"<h3>Between aspects</h3>{table(head, rows, left=2)}"
 
 
 def _shares(description: Description) -> str:
@@ -137,10 +94,10 @@ def _shares(description: Description) -> str:
         [escape(row.order), escape(row.aspect), _bar(row.share, percent(row.share)), percent(row.share)]
         for row in records(description.distance_shares)
     ]
-    table = _rows(["order", "aspect", "", "share"], rows, left=2)
+    shares = table(["order", "aspect", "", "share"], rows, left=2)
     return (
         "<h3>Share of each aspect in TOMA's distance</h3><p>The mean over judged documents of "
-        f"gap<sup>p</sup> / Σ gap<sup>p</sup>; documents at distance 0 are left out.</p>{table}"
+        f"gap<sup>p</sup> / Σ gap<sup>p</sup>; documents at distance 0 are left out.</p>{shares}"
     )
 
 
@@ -160,7 +117,7 @@ def _runs(description: Description) -> str:
     judged = [
         [escape(name), escape(aspect), *map(percent, values)] for name, aspect, values in judged_rows(description)
     ]
-    return f"<h3>Runs</h3>{_rows(head, rows)}{_rows(['run', 'aspect', *cutoffs], judged, left=2)}"
+    return f"<h3>Runs</h3>{table(head, rows)}{table(['run', 'aspect', *cutoffs], judged, left=2)}"
 
 
 def _measures(description: Description) -> str:
@@ -169,4 +126,4 @@ def _measures(description: Description) -> str:
     rows = [
         [escape(row.measure), escape(row.aspect), escape(dependence(row))] for row in records(description.measures)
     ]
-    return f"<h3>What values depend on</h3>{_rows(['measure', 'aspect', 'depends on'], rows, left=3)}"
+    return f"<h3>What values depend on</h3>{table(['measure', 'aspect', 'depends on'], rows, left=3)}"

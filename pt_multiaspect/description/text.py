@@ -11,16 +11,14 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
+from .._rendering import MOST_ROWS, WIDTH, crop, heading, percent, wrapped
 from ..errors import number_of
 from .scales import records
 
 if TYPE_CHECKING:
     from .report import Description
 
-WIDTH = 80
 _BAR = 24
-#: Tables are shown up to this many rows.
-MOST_ROWS = 50
 #: Scales with more labels are drawn in ranges of labels.
 _MOST_BARS = 12
 
@@ -61,11 +59,6 @@ def scale(row: Any) -> str:
     return f"{row.scale} scale {row.grades.replace('…', '...')}{threshold}"
 
 
-def percent(share: float) -> str:
-    """A fraction in per cent, '-' if there is none."""
-    return "-" if np.isnan(share) else f"{100 * share:.1f}%"
-
-
 def judged_rows(description: Description) -> list[tuple[str, str, list[float]]]:
     """Per run and aspect, what is judged at the cutoffs; one row per run where aspects do not differ."""
     rows: list[tuple[str, str, list[float]]] = []
@@ -103,13 +96,9 @@ def bars(labels: pd.DataFrame) -> list[tuple[str, int, float, str]]:
     return result + [row for row in rows if row[3] == "out of scale"]
 
 
-def _crop(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 3]}..."
-
-
 def _aspect(description: Description, row: Any) -> str:
     name = row.aspect
-    lines = [_heading(name), *_wrapped(scale(row), "  "), *_wrapped(facts(description, row), "  ")]
+    lines = [heading(name), *wrapped(scale(row), "  "), *wrapped(facts(description, row), "  ")]
     drawn = bars(description.labels[description.labels["aspect"] == name])
     most = max((share for _, _, share, _ in drawn), default=0.0) or 1.0
     wide = max((len(text) for text, *_ in drawn), default=0)
@@ -120,22 +109,11 @@ def _aspect(description: Description, row: Any) -> str:
     return "\n".join(lines)
 
 
-def _heading(text: str) -> str:
-    text = _crop(text, WIDTH)
-    return f"{text}\n{'-' * len(text)}"
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
-    )
-
-
 def _table(head: list[str], rows: list[list[str]], widths: list[int]) -> list[str]:
     """Rows of cells, the first column to the left and the others to the right; the first rows of very many."""
     lines = []
     for cells in [head, *rows[:MOST_ROWS]]:
-        fitted = [_crop(cell, width) for cell, width in zip(cells, widths, strict=True)]
+        fitted = [crop(cell, width) for cell, width in zip(cells, widths, strict=True)]
         first, *others = [
             f"{cell:<{width}}" if at == 0 else f"{cell:>{width}}"
             for at, (cell, width) in enumerate(zip(fitted, widths, strict=True))
@@ -154,7 +132,7 @@ def _between(description: Description) -> str:
         tau = "-" if np.isnan(row.tau) else f"{row.tau:.2f}"
         rows.append(
             [
-                f"{_crop(row.first, 17)} - {_crop(row.second, 17)}",
+                f"{crop(row.first, 17)} - {crop(row.second, 17)}",
                 str(row.both),
                 str(row.only_first),
                 str(row.only_second),
@@ -163,19 +141,19 @@ def _between(description: Description) -> str:
         )
     head = ["", "both", "only 1st", "only 2nd", "tau-b (topics)"]
     lines = _table(head, rows, [32, 8, 8, 8, 14])
-    return "\n".join([_heading("Between aspects: documents judged, Kendall's tau-b within topics"), *lines])
+    return "\n".join([heading("Between aspects: documents judged, Kendall's tau-b within topics"), *lines])
 
 
 def _shares(description: Description) -> str:
     shares = description.distance_shares
     if shares.empty:
         return ""
-    lines = [_heading("Share of each aspect in TOMA's distance (documents at distance 0 left out)")]
+    lines = [heading("Share of each aspect in TOMA's distance (documents at distance 0 left out)")]
     for order, rows in shares.groupby("order", sort=False):
-        lines += _wrapped(f"{order} ({number_of(int(rows['documents'].iloc[0]), 'document')})", "  ")
+        lines += wrapped(f"{order} ({number_of(int(rows['documents'].iloc[0]), 'document')})", "  ")
         for row in records(rows):
             bar = "" if np.isnan(row.share) else "#" * round(_BAR * row.share)
-            lines.append(f"    {_crop(row.aspect, 30):<30} {bar:<{_BAR}} {percent(row.share):>6}")
+            lines.append(f"    {crop(row.aspect, 30):<30} {bar:<{_BAR}} {percent(row.share):>6}")
     return "\n".join(lines)
 
 
@@ -199,20 +177,20 @@ def _runs(description: Description) -> str:
     cutoffs = [column for column in description.judged_at.columns if column.startswith("judged@")]
     judged = []
     for name, aspect, values in judged_rows(description):
-        judged.append([f"{_crop(name, 20)}: {_crop(aspect, 18)}", *map(percent, values)])
+        judged.append([f"{crop(name, 20)}: {crop(aspect, 18)}", *map(percent, values)])
     lines += ["", *_table(["judged in the top k", *cutoffs], judged, [40, *[9] * len(cutoffs)])]
-    return "\n".join([_heading("Runs"), *lines])
+    return "\n".join([heading("Runs"), *lines])
 
 
 def _measures(description: Description) -> str:
     table = description.measures
     if table.empty:
         return ""
-    lines = [_heading("What values depend on")]
+    lines = [heading("What values depend on")]
     for measure, rows in table.groupby("measure", sort=False):
-        lines += _wrapped(str(measure), "  ")
+        lines += wrapped(str(measure), "  ")
         for row in records(rows):
-            lines += _wrapped(f"{row.aspect}: {dependence(row)}", "    ")
+            lines += wrapped(f"{row.aspect}: {dependence(row)}", "    ")
     return "\n".join(lines)
 
 
@@ -235,7 +213,7 @@ def dependence(row: Any) -> str:
 def _findings(found: pd.DataFrame) -> str:
     if found.empty:
         return "Findings: none"
-    lines = [_heading("Findings")]
+    lines = [heading("Findings")]
     for number, row in enumerate(records(found), 1):
         title = f"{number}. {row.severity.upper()}{f' {row.aspects}' if row.aspects else ''}: {row.finding}"
         lines += textwrap.wrap(title, WIDTH, subsequent_indent="   ", break_on_hyphens=False)

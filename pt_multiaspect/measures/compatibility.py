@@ -119,6 +119,13 @@ class _HelpfulCompat(_PreferenceCompat):
     >>> qrels = {"q1": {"d1": 2, "d2": 1, "d3": -1}}
     >>> HelpfulCompat.calc_aggregate(qrels, {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}})
     1.0
+    >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
+    >>> explanation = HelpfulCompat.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "weight", "gain", "contribution"]].round(3)
+      docno  weight  gain  contribution
+    0    d1     2.0   2.0         0.696
+    1    d2     1.0   1.0         0.304
+    2    d3    -1.0   0.0         0.000
     """
 
     __name__ = "HelpfulCompat"
@@ -150,6 +157,13 @@ class _HarmfulCompat(_PreferenceCompat):
     >>> qrels = {"q1": {"d1": 2, "d2": 1, "d3": -1}}
     >>> round(HarmfulCompat.calc_aggregate(qrels, {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}), 4)
     0.1694
+    >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
+    >>> explanation = HarmfulCompat.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "weight", "gain", "contribution"]].round(3)
+      docno  weight  gain  contribution
+    0    d1     2.0   0.0         0.000
+    1    d2     1.0   0.0         0.000
+    2    d3    -1.0   1.0         0.169
     """
 
     __name__ = "HarmfulCompat"
@@ -179,6 +193,11 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     >>> qrels = {"q1": {"d1": 2, "d2": -1}}
     >>> HelpfulMinusHarmful.calc_aggregate(qrels, {"q1": {"d2": 1.0}})
     -1.0
+    >>> run = {"q1": {"d2": 1.0}}
+    >>> explanation = HelpfulMinusHarmful.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "weight", "helpful part", "harmful part", "contribution"]].round(3)
+      docno  weight  helpful part  harmful part  contribution
+    0    d2    -1.0           0.0          -1.0          -1.0
     """
 
     __name__ = "HelpfulMinusHarmful"

@@ -33,6 +33,14 @@ class _CG(LinearMeasure):
     >>> from pt_multiaspect import CG
     >>> (CG @ 2).calc_aggregate({"q1": {"d1": 3, "d2": 2}}, {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}})
     3.0
+    >>> qrels = {"q1": {"d1": 3, "d2": 2}}
+    >>> run = {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}}
+    >>> explanation = (CG @ 2).explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "discount", "contribution"]].round(3)
+      docno  gain  discount  contribution
+    0    d1   3.0       1.0           3.0
+    1    d3   0.0       1.0           0.0
+    2    d2   NaN       0.0           0.0
     """
 
     __name__ = "CG"
@@ -71,6 +79,14 @@ class _DCG(LinearMeasure):
     >>> from pt_multiaspect import DCG
     >>> DCG.calc_aggregate({"q1": {"d1": 3, "d2": 2}}, {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}})
     4.0
+    >>> qrels = {"q1": {"d1": 3, "d2": 2}}
+    >>> run = {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}}
+    >>> explanation = DCG.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "discount", "contribution"]].round(3)
+      docno  gain  discount  contribution
+    0    d1   3.0     1.000           3.0
+    1    d3   0.0     0.631           0.0
+    2    d2   2.0     0.500           1.0
     """
 
     __name__ = "DCG"

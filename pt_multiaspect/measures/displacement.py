@@ -67,6 +67,13 @@ class _CRP(_Displacement):
     >>> qrels = {"q1": {"d1": 2, "d2": 1}}
     >>> CRP.calc_aggregate(qrels, {"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}})
     -1.0
+    >>> run = {"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}
+    >>> explanation = CRP.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "displacement", "contribution"]].round(3)
+      docno  displacement  contribution
+    0    d3          -2.0          -2.0
+    1    d1           1.0           1.0
+    2    d2           1.0           0.0
     """
 
     __name__ = "CRP"
@@ -102,6 +109,15 @@ class _NCRP(_Displacement):
     >>> qrels = {"q1": {"d1": 2, "d2": 1}}
     >>> round(nCRP.calc_aggregate(qrels, {"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}), 4)
     0.6667
+    >>> run = {"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}
+    >>> explanation = nCRP.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "displacement", "contribution"]].round(3)
+      docno  displacement  contribution
+    0    d3          -2.0        -0.667
+    1    d1           1.0         0.333
+    2    d2           1.0         0.000
+    >>> round(explanation.offset, 3)
+    1.0
     """
 
     __name__ = "nCRP"
@@ -154,6 +170,14 @@ class _CRPRecovery(_Displacement):
     >>> qrels = {"q1": {"d1": 1, "d2": 1}}
     >>> CRPRecovery.calc_aggregate(qrels, {"q1": {"d3": 4.0, "d1": 3.0, "d4": 2.0, "d2": 1.0}})
     0.5
+    >>> run = {"q1": {"d3": 4.0, "d1": 3.0, "d4": 2.0, "d2": 1.0}}
+    >>> explanation = CRPRecovery.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "contribution"]].round(3)
+      docno  contribution
+    0    d3           0.0
+    1    d1           0.0
+    2    d4           0.0
+    3    d2           0.5
     """
 
     __name__ = "CRPRecovery"

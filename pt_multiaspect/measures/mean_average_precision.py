@@ -70,6 +70,13 @@ class _GMAP(_AveragePrecision):
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
     >>> round(GMAP.calc_aggregate(qrels, {"q1": {"d1": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}}), 4)
     0.7071
+    >>> run = {"q1": {"d1": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}}
+    >>> explanation = GMAP.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "contribution"]].round(3)
+      docno  contribution
+    0    d1        11.513
+    >>> round(explanation.offset, 3)
+    -11.513
     """
 
     __name__ = "GMAP"
@@ -110,6 +117,13 @@ class _HMAP(_AveragePrecision):
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
     >>> round(HMAP.calc_aggregate(qrels, {"q1": {"d1": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}}), 4)
     0.6667
+    >>> run = {"q1": {"d1": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}}
+    >>> explanation = HMAP.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "contribution"]].round(3)
+      docno  contribution
+    0    d1      -99999.0
+    >>> round(explanation.offset, 3)
+    100000.0
     """
 
     __name__ = "HMAP"

@@ -217,6 +217,11 @@ class _CAM(AspectMean):
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> CAM(base="AP").calc_aggregate(qrels, run)
     0.75
+    >>> explanation = CAM(base="AP").explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "relevance part", "credibility part", "contribution"]].round(3)
+      docno  relevance part  credibility part  contribution
+    0    d1            0.25              0.00          0.25
+    1    d2            0.25              0.25          0.50
     """
 
     __name__ = "CAM"
@@ -303,6 +308,11 @@ class _MM(AspectMean):
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> round(MM(base="AP").calc_aggregate(qrels, run), 4)
     0.6667
+    >>> explanation = MM(base="AP").explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "relevance part", "credibility part", "contribution"]].round(3)
+      docno  relevance part  credibility part  contribution
+    0    d1           0.111             0.000         0.111
+    1    d2           0.111             0.444         0.556
     """
 
     __name__ = "MM"
@@ -341,6 +351,13 @@ class _WHAM(_MM):
     >>> from pt_multiaspect import WHAM
     >>> print(WHAM(aspects="relevance,credibility") @ 10)
     WHAM(aspects='relevance,credibility')@10
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> explanation = WHAM(base="AP").explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "relevance part", "credibility part", "contribution"]].round(3)
+      docno  relevance part  credibility part  contribution
+    0    d1           0.111             0.000         0.111
+    1    d2           0.111             0.444         0.556
     """
 
     __name__ = "WHAM"
@@ -381,6 +398,11 @@ class _GAM(AspectMean):
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> round(GAM(base="AP").calc_aggregate(qrels, run), 4)
     0.7071
+    >>> explanation = GAM(base="AP").explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "relevance part", "credibility part", "contribution"]].round(3)
+      docno  relevance part  credibility part  contribution
+    0    d1           0.177             0.000         0.177
+    1    d2           0.177             0.354         0.530
     """
 
     __name__ = "GAM"

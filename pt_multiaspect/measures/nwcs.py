@@ -61,6 +61,12 @@ class _NWCS(DirectMeasure):
     >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
     >>> round(NWCS.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.8597
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> explanation = NWCS.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "discount", "contribution"]].round(3)
+      docno  gain  discount  contribution
+    0    d1   0.5     1.000          0.38
+    1    d2   1.0     0.631          0.48
     """
 
     __name__ = "NWCS"

@@ -42,6 +42,11 @@ class _On(BasedMeasure):
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> On(aspect="credibility", base="RR").calc_aggregate(qrels, run)
     0.5
+    >>> explanation = On(aspect="credibility", base="RR").explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "contribution"]].round(3)
+      docno  gain  contribution
+    0    d1   0.0           0.0
+    1    d2   1.0           0.5
     """
 
     __name__ = "On"

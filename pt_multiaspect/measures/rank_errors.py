@@ -151,6 +151,14 @@ class _NLRE(_RankErrors):
     >>> qrels = {"q1": {"d1": {"relevance": 0, "credibility": 0}, "d2": {"relevance": 1, "credibility": 0}}}
     >>> round(NLRE.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.75
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> explanation = NLRE.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "relevance error", "credibility error", "contribution"]].round(3)
+      docno  relevance error  credibility error  contribution
+    0    d1              0.0                0.0          0.00
+    1    d2              1.0                0.0         -0.25
+    >>> round(explanation.offset, 3)
+    1.0
     """
 
     __name__ = "NLRE"
@@ -190,6 +198,14 @@ class _NGRE(_RankErrors):
     >>> qrels = {"q1": {"d1": {"relevance": 0, "credibility": 0}, "d2": {"relevance": 1, "credibility": 0}}}
     >>> round(NGRE.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.6
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> explanation = NGRE.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "relevance error", "credibility error", "contribution"]].round(3)
+      docno  relevance error  credibility error  contribution
+    0    d1              0.0                0.0           0.0
+    1    d2              1.0                0.0          -0.4
+    >>> round(explanation.offset, 3)
+    1.0
     """
 
     __name__ = "NGRE"

@@ -43,6 +43,14 @@ class _ESL(SingleAspectMeasure):
     >>> from pt_multiaspect import ESL
     >>> ESL.calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d2": 1.0, "d1": 1.0, "d3": 1.0}})
     1.0
+    >>> qrels = {"q1": {"d1": 1}}
+    >>> run = {"q1": {"d2": 1.0, "d1": 1.0, "d3": 1.0}}
+    >>> explanation = ESL.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "contribution"]].round(3)
+      docno  contribution
+    0    d3           1.0
+    1    d2           1.0
+    2    d1          -1.0
     """
 
     __name__ = "ESL"

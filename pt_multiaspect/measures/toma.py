@@ -143,6 +143,11 @@ class _TOMA(JointMeasure, BasedMeasure):
     0.913
     >>> print(measure)
     TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 1})@10
+    >>> explanation = measure.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "class", "distance", "gain", "discount", "contribution"]].round(3)
+      docno  class  distance  gain  discount  contribution
+    0    d1    2.0       1.0   2.0     1.000         0.469
+    1    d2    3.0       0.5   3.0     0.631         0.444
     """
 
     __name__ = "TOMA"

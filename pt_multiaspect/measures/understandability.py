@@ -79,6 +79,11 @@ class _uRBP(JointMeasure):
     >>> aspects = {"relevance": 2, "understandability": Aspect(3, threshold=2)}
     >>> round(uRBP(p=0.8, aspects=aspects).calc_aggregate(qrels, run), 4)
     0.2
+    >>> explanation = uRBP(p=0.8, aspects=aspects).explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "discount", "contribution"]].round(3)
+      docno  gain  discount  contribution
+    0    d1   1.0      0.20           0.2
+    1    d2   0.0      0.16           0.0
     """
 
     __name__ = "uRBP"
@@ -133,6 +138,11 @@ class _uRBPgr(_Product):
     >>> aspects = {"relevance": 1, "understandability": Aspect(3, probabilities=[0, 0.4, 0.8, 1])}
     >>> round(uRBPgr(p=0.8, aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 1.0}}), 4)
     0.08
+    >>> run = {"q1": {"d1": 1.0}}
+    >>> explanation = uRBPgr(p=0.8, aspects=aspects).explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "product", "gain", "contribution"]].round(3)
+      docno  product  gain  contribution
+    0    d1      0.4   0.4          0.08
     """
 
     __name__ = "uRBPgr"
@@ -185,6 +195,12 @@ class _unDCG(_Product):
     >>> aspects = {"relevance": 1, "credibility": 1}
     >>> round(unDCG(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.6309
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> explanation = unDCG(aspects=aspects).explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "product", "gain", "discount", "contribution"]].round(3)
+      docno  product  gain  discount  contribution
+    0    d1      0.0   0.0     1.000         0.000
+    1    d2      1.0   1.0     0.631         0.631
     """
 
     __name__ = "unDCG"
@@ -238,6 +254,11 @@ class _uERR(_Product):
     >>> aspects = {"relevance": 1, "credibility": 1}
     >>> uERR(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 1.0}})
     0.5
+    >>> run = {"q1": {"d1": 1.0}}
+    >>> explanation = uERR(aspects=aspects).explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "product", "stop", "gain", "contribution"]].round(3)
+      docno  product  stop  gain  contribution
+    0    d1      1.0   0.5   1.0           0.5
     """
 
     __name__ = "uERR"

@@ -81,6 +81,11 @@ class _CoverageRatio(_WithKnown):
     >>> qrels = {"q1": {"d1": {"relevance": 1, "known": 1}, "d2": {"relevance": 1, "known": 1}}}
     >>> CoverageRatio.calc_aggregate(qrels, {"q1": {"d1": 1.0}})
     0.5
+    >>> run = {"q1": {"d1": 1.0}}
+    >>> explanation = CoverageRatio.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "known", "contribution"]].round(3)
+      docno  known  contribution
+    0    d1    1.0           0.5
     """
 
     __name__ = "CoverageRatio"
@@ -118,6 +123,12 @@ class _NoveltyRatio(_WithKnown):
     >>> qrels = {"q1": {"d1": {"relevance": 1, "known": 1}, "d2": {"relevance": 1, "known": 0}}}
     >>> NoveltyRatio.calc_aggregate(qrels, {"q1": {"d1": 1.0, "d2": 0.5}})
     0.5
+    >>> run = {"q1": {"d1": 1.0, "d2": 0.5}}
+    >>> explanation = NoveltyRatio.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "known", "contribution"]].round(3)
+      docno  known  contribution
+    0    d1    1.0           0.0
+    1    d2    0.0           0.5
     """
 
     __name__ = "NoveltyRatio"
@@ -160,6 +171,12 @@ class _RelativeRecall(LinearMeasure):
     >>> from pt_multiaspect import RelativeRecall
     >>> RelativeRecall(expected=4).calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d1": 1.0}})
     0.25
+    >>> qrels = {"q1": {"d1": 1}}
+    >>> run = {"q1": {"d1": 1.0}}
+    >>> explanation = RelativeRecall(expected=4).explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "contribution"]].round(3)
+      docno  gain  contribution
+    0    d1   1.0          0.25
     """
 
     __name__ = "RelativeRecall"
@@ -199,6 +216,13 @@ class _RecallEffort(SingleAspectMeasure):
     >>> from pt_multiaspect import RecallEffort
     >>> RecallEffort(expected=1).calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d2": 2.0, "d1": 1.0}})
     0.5
+    >>> qrels = {"q1": {"d1": 1}}
+    >>> run = {"q1": {"d2": 2.0, "d1": 1.0}}
+    >>> explanation = RecallEffort(expected=1).explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "contribution"]].round(3)
+      docno  contribution
+    0    d2           0.0
+    1    d1           0.5
     """
 
     __name__ = "RecallEffort"
@@ -235,6 +259,13 @@ class _Satisfaction(SingleAspectMeasure):
     >>> from pt_multiaspect import Satisfaction
     >>> Satisfaction.calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d2": 2.0, "d1": 1.0}})
     0.5
+    >>> qrels = {"q1": {"d1": 1}}
+    >>> run = {"q1": {"d2": 2.0, "d1": 1.0}}
+    >>> explanation = Satisfaction.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "contribution"]].round(3)
+      docno  gain  contribution
+    0    d2   0.0           0.0
+    1    d1   1.0           0.5
     """
 
     __name__ = "Satisfaction"
@@ -271,6 +302,15 @@ class _Frustration(_Satisfaction):
     >>> from pt_multiaspect import Frustration
     >>> Frustration.calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d2": 2.0, "d1": 1.0}})
     0.5
+    >>> qrels = {"q1": {"d1": 1}}
+    >>> run = {"q1": {"d2": 2.0, "d1": 1.0}}
+    >>> explanation = Frustration.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "contribution"]].round(3)
+      docno  gain  contribution
+    0    d2   0.0           0.0
+    1    d1   1.0          -0.5
+    >>> round(explanation.offset, 3)
+    1.0
     """
 
     __name__ = "Frustration"

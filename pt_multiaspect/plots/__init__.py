@@ -16,6 +16,7 @@ from typing import Any
 
 from .correlation import correlation_heatmap
 from .displacement import crp_over_ranks
+from .explanation import explanation
 from .level_sets import level_sets
 from .ranking import ranking_grades
 from .search import search_front
@@ -27,6 +28,7 @@ __all__ = [
     "asl_curves",
     "correlation_heatmap",
     "crp_over_ranks",
+    "explanation",
     "level_sets",
     "ranking_grades",
     "search_front",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._numbers import spell
-from ..analysis._frames import check_count
+from ..analysis._frames import Floats, check_count
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.inputs import run_frame
@@ -20,9 +20,12 @@ from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readabl
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
 #: Maximum number of ranks with room for labels.
 _MOST_LABELS = 30
+#: Cells of unjudged documents.
+_HATCHED: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": "////", "linewidth": 0}
 
 
 def ranking_grades(
@@ -99,38 +102,51 @@ def ranking_grades(
         labels[index, ranks] = view.label[rows]
         grades[index, ranks] = view.grade[rows] / max(1, len(view.scale) - 1)
     ax = axes_or_new(ax, float(np.clip(3.2 + 0.34 * n_ranks, 5, 15)), 1.5 + 0.42 * len(views))
-    image = ax.imshow(np.ma.masked_invalid(grades), cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    unjudged = np.argwhere(np.isnan(grades))
-    hatched: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": "////", "linewidth": 0}
-    for row, column in unjudged.tolist():
-        ax.add_patch(unit_square("", at=(column - 0.5, row - 0.5), **hatched))
-    colours = colours_of("cividis", np.nan_to_num(grades))
-    written = [[spell(round(label, 2)) for label in row] for row in labels.tolist()]
-    if n_ranks <= _MOST_LABELS and max(len(text) for row in written for text in row) <= 4:
-        for row, column in np.argwhere(~np.isnan(grades)).tolist():
-            ax.text(
-                column, row, written[row][column], ha="center", va="center", fontsize=SMALL,
-                color=readable_on(colours[row, column]),
-            )  # fmt: skip
-    ax.set_xticks(np.arange(0.5, n_ranks - 1), minor=True)
-    ax.set_yticks(np.arange(0.5, len(views) - 1), minor=True)
-    ax.grid(which="minor", color="white", lw=1.2)
-    step = 1 if n_ranks <= _MOST_LABELS else 5 * math.ceil(n_ranks / 100)
-    shown = [rank for rank in range(1, n_ranks + 1) if step == 1 or rank == 1 or rank % step == 0]
-    ax.set_xticks([rank - 1 for rank in shown], list(map(str, shown)), fontsize=SMALL)
+    image = draw_cells(ax, labels, grades)
+    ticks = rank_ticks(n_ranks)
+    ax.set_xticks([rank - 1 for rank in ticks], list(map(str, ticks)), fontsize=SMALL)
     ends = [f"{spell(view.scale.grades[0].item())}–{spell(view.scale.grades[-1].item())}" for view in views]
     ax.set_yticks(
         range(len(views)),
         [f"{shorten(view.name, 28)} ({scale})" for view, scale in zip(views, ends, strict=True)],
     )
-    ax.tick_params(which="both", length=0)
-    ax.spines[:].set_visible(False)
     ax.set_xlabel("rank")
     ax.set_title(f"query {qid}", loc="left", fontsize="medium")
     add_colour_bar(ax, image, "grade, lowest\nto highest", [0, 0.5, 1])
-    if len(unjudged):
+    if np.isnan(grades).any():
         ax.legend(
-            handles=[unit_square("unjudged", **hatched)], loc="lower right", bbox_to_anchor=(1, 1), frameon=False,
+            handles=[unit_square("unjudged", **_HATCHED)], loc="lower right", bbox_to_anchor=(1, 1), frameon=False,
             fontsize=SMALL, borderaxespad=0.2,
         )  # fmt: skip
     return ax
+
+
+def draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
+    """Draw a cell per row and rank, in the colour of its shade between 0 and 1, with its label if there is room.
+
+    Cells without a shade are hatched.
+    """
+    image = ax.imshow(np.ma.masked_invalid(shades), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    for row, column in np.argwhere(np.isnan(shades)).tolist():
+        ax.add_patch(unit_square("", at=(column - 0.5, row - 0.5), **_HATCHED))
+    colours = colours_of("cividis", np.nan_to_num(shades))
+    written = [[spell(round(label, 2)) for label in row] for row in labels.tolist()]
+    n_rows, n_ranks = shades.shape
+    if n_ranks <= _MOST_LABELS and max((len(text) for row in written for text in row), default=0) <= 4:
+        for row, column in np.argwhere(~np.isnan(shades)).tolist():
+            ax.text(
+                column, row, written[row][column], ha="center", va="center", fontsize=SMALL,
+                color=readable_on(colours[row, column]),
+            )  # fmt: skip
+    ax.set_xticks(np.arange(0.5, n_ranks - 1), minor=True)
+    ax.set_yticks(np.arange(0.5, n_rows - 1), minor=True)
+    ax.grid(which="minor", color="white", lw=1.2)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+    return image
+
+
+def rank_ticks(n_ranks: int) -> list[int]:
+    """The ranks to write below a plot."""
+    step = 1 if n_ranks <= _MOST_LABELS else 5 * math.ceil(n_ranks / 100)
+    return [rank for rank in range(1, n_ranks + 1) if step == 1 or rank == 1 or rank % step == 0]

@@ -53,6 +53,8 @@ def _one_run(run: object) -> tuple[str, pd.DataFrame]:
     if len(named) > 1:
         raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
     ((name, given),) = named.items()
+    if name == "run 1":  # a run without a name
+        name = "run"
     try:
         return name, run_frame(read_if_file(given))
     except MultiAspectError as error:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from ...errors import silenced
-from .frames import aspects_frame, ranks_frame, swaps_frame
+from .comparison import Comparison
+from .frames import aspects_frame, at_ranks, label_columns, position, ranks_frame, swaps_frame
+from .notes import notes
 from .parts import parts_of
 from .topic import Topic
+from .view import gain_name
 
 if TYPE_CHECKING:
     from ..measure import Measure
@@ -21,6 +27,15 @@ class Explanation:
 
     Returned by ``measure.explain(run, qrels, qid)`` and by `pt_multiaspect.explain`. It prints as text of at most
     80 columns and shows as HTML in a notebook.
+
+    Parameters
+    ----------
+    topic : Topic
+        The ranking and the judgments of the topic.
+    value : float
+        The value of the measure.
+    label : str
+        The measure as it was given.
 
     Attributes
     ----------
@@ -90,6 +105,9 @@ class Explanation:
         self.ranks = ranks_frame(topic, parts, self.offset)
         self.aspects = aspects_frame(topic, parts)
         self.swaps = swaps_frame(topic, parts)
+        #: The columns of `ranks` that hold labels, one per aspect.
+        self.labels = tuple(label_columns(self.measure.views(topic.judgments)))
+        self.notes = notes(topic, parts, self.ranks, self.aspects, gain_name(self.ranks, self.details))
 
     @cached_property
     def ideal(self) -> Explanation | None:
@@ -97,6 +115,107 @@ class Explanation:
         with silenced():
             best = self._topic.best()
             return None if best is None else Explanation(best, best.value, self.label)
+
+    @cached_property
+    def shortfall(self) -> pd.DataFrame | None:
+        """What each rank falls short of the same rank of a best ranking; None if no best ranking is known.
+
+        Columns ``rank docno contribution ideal_docno ideal_contribution shortfall note``. The shortfalls sum to the
+        value of the best ranking minus this value.
+        """
+        if self.ideal is None:
+            return None
+        pairs = Comparison(self.ideal, self).ranks
+        names = {"docno_b": "docno", "contribution_b": "contribution", "docno_a": "ideal_docno"}
+        names |= {"contribution_a": "ideal_contribution", "difference": "shortfall"}
+        return pairs.rename(columns=names)[["rank", *names.values(), "note"]]
+
+    @property
+    def details(self) -> list[str]:
+        """The columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
+        columns = list(self.ranks.columns)
+        return columns[2 + len(self.labels) : columns.index("gain")]
+
+    @property
+    def grade_positions(self) -> pd.DataFrame:
+        """The positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
+
+        One row per retrieved document and one column per aspect; NaN where a document is unjudged.
+        """
+        views = label_columns(self.measure.views(self._topic.judgments))
+        return pd.DataFrame({column: at_ranks(self._topic, position(view)) for column, view in views.items()})
+
+    @property
+    def retrieved(self) -> list[str]:
+        """All retrieved documents, in the order of their ranks."""
+        docnos: list[str] = self._topic.docnos.tolist()
+        return docnos
+
+    def compare(self, other: Explanation) -> Comparison:
+        """Compare with the explanation of another run for the same topic.
+
+        Parameters
+        ----------
+        other : Explanation
+            Of the same measure, topic and qrels.
+
+        Returns
+        -------
+        Comparison
+            The contributions of both runs, paired by document; the differences sum to the value of this run minus
+            that of the other.
+
+        Raises
+        ------
+        MultiAspectError
+            If the measures, the topics or the labels differ.
+
+        Examples
+        --------
+        >>> from pt_multiaspect import TOMA
+        >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+        >>> measure = TOMA(aspects={"relevance": 1, "credibility": 1})
+        >>> a = measure.explain({"a": {"q1": {"d2": 2.0, "d1": 1.0}}}, qrels, "q1")
+        >>> b = measure.explain({"b": {"q1": {"d1": 2.0, "d2": 1.0}}}, qrels, "q1")
+        >>> print(a.compare(b))
+        TOMA(aspects={'relevance': 1, 'credibility': 1})
+        topic q1
+        a: 1.0000
+        b: 0.8597
+        a - b = 0.1403
+        <BLANKLINE>
+        docno rank a rank b contrib. a contrib. b difference
+        d2         1      2     0.7602     0.4796     0.2806
+        d1         2      1     0.2398     0.3801    -0.1403
+        """
+        return Comparison(self, other)
+
+    def __str__(self) -> str:
+        from .text import explanation
+
+        return explanation(self)
+
+    def _repr_html_(self) -> str:
+        from .html import explanation
+
+        return explanation(self)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the explanation as one HTML page that needs no other file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page too.
+
+        Returns
+        -------
+        str
+            The page, in light or dark colours as the reader's browser prefers.
+        """
+        from .html import to_page
+
+        return to_page(self, f"{self.label}, topic {self.qid}", path)
 
     def __repr__(self) -> str:
         return f"<Explanation: {self.label} is {self.value:.4f} for topic {self.qid}>"

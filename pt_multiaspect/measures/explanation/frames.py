@@ -14,7 +14,7 @@ from ...kernels.breakdown import MARGINAL, STATED
 from .parts import Part
 from .topic import Topic
 
-__all__ = ["NOT_LABELS", "aspects_frame", "label_columns", "ranks_frame", "swaps_frame"]
+__all__ = ["NOT_LABELS", "aspects_frame", "at_ranks", "label_columns", "position", "ranks_frame", "swaps_frame"]
 
 #: Columns of `ranks` that every explanation has.
 NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "how", "note")
@@ -23,14 +23,14 @@ NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "h
 def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFrame:
     """One row per rank, then one row for each contribution that belongs to no rank."""
     views = topic.measure.views(topic.judgments)
-    numbers = {column: _at_ranks(topic, view.label) for column, view in label_columns(views).items()}
+    numbers = {column: at_ranks(topic, view.label) for column, view in label_columns(views).items()}
     if numbers:
         judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
     else:  # the measure reads no aspect
         judged = topic.rows < len(topic.judgments)
     for name, values in topic.measure.details(topic.judgments).items():
-        at_ranks = _at_ranks(topic, np.asarray(values, dtype=np.float64))
-        numbers[_free(name, numbers)] = np.where(judged, at_ranks, np.nan)
+        of_ranks = at_ranks(topic, np.asarray(values, dtype=np.float64))
+        numbers[_free(name, numbers)] = np.where(judged, of_ranks, np.nan)
     several = len(parts) > 1
     for part in parts:
         for name, values in part.columns.items():
@@ -111,9 +111,14 @@ def _cutoff(topic: Topic) -> int | None:
     return None if None in depths else max(depth for depth in depths if depth is not None)
 
 
-def _at_ranks(topic: Topic, values: Floats) -> Floats:
+def at_ranks(topic: Topic, values: Floats) -> Floats:
     """Values per judged pair, at the rank of each document; NaN for unjudged documents."""
     return np.append(values, np.nan)[topic.rows]
+
+
+def position(view: AspectView) -> Floats:
+    """The position of each label on its scale, from 0 for the lowest to 1 for the highest grade."""
+    return np.where(view.known, view.grade_index / max(1, len(view.scale) - 1), np.nan)
 
 
 def label_columns(views: Sequence[AspectView]) -> dict[str, AspectView]:

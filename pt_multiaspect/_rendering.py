@@ -1,0 +1,93 @@
+"""Text for terminals of 80 columns, and HTML that needs no other file: what reports have in common."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from html import escape
+
+__all__ = ["MOST_ROWS", "WIDTH", "crop", "fragment", "heading", "page", "percent", "table", "wrapped"]
+
+WIDTH = 80
+#: Tables are shown up to this many rows.
+MOST_ROWS = 50
+
+#: Everything takes the colour of the text around it, so that it can be read on any ground.
+_STYLE = """
+.ptma { color: inherit; font: 14px/1.45 system-ui, sans-serif; max-width: 72rem; }
+.ptma h3 { font-size: 1.05em; margin: 1.4em 0 .4em; overflow-wrap: anywhere; }
+.ptma p { margin: .3em 0; overflow-wrap: anywhere; }
+.ptma table { border-collapse: collapse; margin: .3em 0 .6em; background: transparent; font-size: inherit;
+  color: inherit; }
+.ptma th, .ptma td { padding: .15em .6em; text-align: right; background: transparent; border: 0;
+  border-bottom: 1px solid rgba(128, 128, 128, .35); vertical-align: middle; white-space: nowrap;
+  font-size: inherit; color: inherit; }
+.ptma th { font-weight: 600; }
+.ptma .l { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+.ptma .n { text-align: left; }
+.ptma .h th { white-space: normal; vertical-align: bottom; }
+.ptma svg { display: block; }
+.ptma rect { fill: currentColor; }
+.ptma pre { margin: .2em 0 .3em; padding: .4em .6em; white-space: pre-wrap; overflow-wrap: anywhere;
+  background: rgba(128, 128, 128, .14); color: inherit; font: 12px/1.4 ui-monospace, monospace; }
+.ptma ol, .ptma ul { padding-left: 1.6em; }
+.ptma li { margin-bottom: .8em; break-inside: avoid; overflow-wrap: anywhere; }
+.ptma .tag { font-size: .8em; font-weight: 600; padding: .1em .45em; border: 1.5px solid currentColor;
+  border-radius: .3em; margin-right: .4em; }
+.ptma .error { color: #d33; }
+.ptma .warning { color: #b36b00; }
+.ptma .note { color: #5b84b1; }
+.ptma .wide { overflow-x: auto; }
+"""
+
+
+def fragment(content: str) -> str:
+    """An element to put into a page, with its style."""
+    return f'<div class="ptma"><style>{_STYLE}</style>{content}</div>'
+
+
+def page(title: str, content: str) -> str:
+    """A page of its own."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
+        "<style>:root { color-scheme: light dark; } body { margin: 1.5rem; }</style></head>"
+        f"<body>{content}</body></html>\n"
+    )
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, most: int = MOST_ROWS) -> str:
+    """A table of cells that are HTML already; the first `left` columns are set to the left."""
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        marked = [f"<{tag}{' class=l' if at < left else ''}>{cell}</{tag}>" for at, cell in enumerate(cells)]
+        return f"<tr>{''.join(marked)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows[:most])
+    if len(rows) > most:
+        body += f'<tr><td class=l colspan="{len(head)}">… and {len(rows) - most} more</td></tr>'
+    return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+
+
+def percent(share: float) -> str:
+    """A fraction in per cent, '-' if there is none."""
+    return "-" if share != share else f"{100 * share:.1f}%"
+
+
+def crop(text: str, width: int) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def heading(text: str) -> str:
+    """A heading, underlined."""
+    text = crop(text, WIDTH)
+    return f"{text}\n{'-' * len(text)}"
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """A paragraph as lines, further ones indented more."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    )

@@ -1,0 +1,180 @@
+"""Explanations of any measure, and the topics worth an explanation."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from ._validation import count
+from .collection.columns import check_distinct_columns
+from .errors import MultiAspectError, choices, warn_once
+from .integration.parsing import as_measure, parse
+from .measures.explanation import Explanation
+from .measures.explanation import explain as _explain
+
+__all__ = ["explain", "largest_differences"]
+
+_COLUMNS = ["name", "qid", "measure", "value"]
+
+
+def explain(
+    measure: ir_measures.Measure | str, run: object, qrels: object, qid: object, *, depth: int = 100
+) -> Explanation:
+    """Explain the value of any measure for one topic, rank by rank.
+
+    Parameters
+    ----------
+    measure : measure or str
+        A measure of this package or of ir-measures, or the name of one. Measures of ir-measures evaluate
+        relevance.
+    run : DataFrame, dict, iterable of namedtuples or path
+        One run, as in `evaluate`; ``{name: run}`` names it.
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, with one numeric column per aspect.
+    qid : str
+        The topic.
+    depth : int, default 100
+        Number of ranks with a row of their own if contributions are marginal; see `Explanation`.
+
+    Returns
+    -------
+    Explanation
+        The contribution of each retrieved document. The contributions and the offset sum to the value that
+        `evaluate` returns.
+
+    Raises
+    ------
+    MultiAspectError
+        If the measure is unknown, the topic is not in the qrels, or the input is invalid.
+
+    See Also
+    --------
+    largest_differences : The topics on which two runs differ most.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> print(ma.explain("nDCG@10", {"bm25": {"q1": {"new": 3.0, "d2": 2.0, "d1": 1.0}}}, qrels, "q1"))
+    nDCG@10
+    topic q1, bm25: 0.6199
+    <BLANKLINE>
+    rank docno relevance gain discount contribution running
+       1 new           -    0   1.0000       0.0000  0.0000 unjudged
+       2 d2            1    1   0.6309       0.2398  0.2398
+       3 d1            2    2   0.5000       0.3801  0.6199
+    <BLANKLINE>
+    A best ranking has 1.0000 (0.3801 more). Largest shortfalls by rank
+    -------------------------------------------------------------------
+    rank docno contrib. best docno contrib. shortfall
+       1 new     0.0000 d1           0.7602    0.7602
+    <BLANKLINE>
+    1 of the first 3 documents is unjudged.
+    contribution = gain x discount / 2.63093.
+    """
+    members = parse(measure)
+    if len(members) > 1:
+        raise MultiAspectError(
+            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
+        )
+    return _explain(as_measure(members[0]), run, qrels, qid, depth=depth, label=str(measure))
+
+
+def largest_differences(
+    perquery: pd.DataFrame, a: str, b: str, measure: ir_measures.Measure | str | None = None, n: int = 10
+) -> pd.DataFrame:
+    """Return the topics on which two runs differ most.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``, with the columns ``name qid measure value``.
+    a, b : str
+        The names of the runs.
+    measure : measure or str, optional
+        The measure, or its label in the frame. Not required if the frame has one measure only.
+    n : int, default 10
+        Maximum number of topics.
+
+    Returns
+    -------
+    DataFrame
+        ``qid measure value_a value_b difference``, where the difference is the value of `a` minus that of `b`. The
+        largest absolute differences come first, ties in the order of the topics.
+
+    Raises
+    ------
+    MultiAspectError
+        If a run or the measure is not in the frame, several measures are in it and none is given, or a run has
+        several values for a topic.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If a topic has a value for one of the runs only; it is left out.
+
+    See Also
+    --------
+    explain : Why the runs differ on such a topic, with `Explanation.compare`.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}}
+    >>> runs = {
+    ...     "bm25": {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}},
+    ...     "dense": {"q1": {"d1": 1.0}, "q2": {"new": 2.0, "d1": 1.0}},
+    ... }
+    >>> perquery = ma.evaluate(runs, qrels, "map", progress=False)
+    >>> ma.largest_differences(perquery, "bm25", "dense", n=1)
+      qid measure  value_a  value_b  difference
+    0  q2     map      1.0      0.5         0.5
+    """
+    n = count("n")(n)
+    missing = [column for column in _COLUMNS if column not in perquery.columns]
+    if missing:
+        raise MultiAspectError(
+            f"expected a long frame with the columns {choices(_COLUMNS)}, got {choices(perquery.columns)}"
+        )
+    check_distinct_columns(perquery, "a long frame")
+    label = _label(perquery, measure)
+    of_measure = perquery[perquery["measure"].astype(str) == label]
+    values = [_values(of_measure, name, label) for name in (a, b)]
+    both = pd.concat(values, axis=1, keys=["value_a", "value_b"], join="inner")
+    left_out = values[0].index.symmetric_difference(values[1].index)
+    if len(left_out):
+        warn_once(
+            f"{len(left_out)} topics have a value of {label} for only one of the runs {a} and {b} and are left "
+            f"out, such as {choices(left_out[:3])}. Evaluate both runs on the same qrels",
+            key=f"{a} {b} {label} {len(left_out)}",
+            group="topics of one run",
+        )
+    both = both.assign(measure=label, difference=both["value_a"] - both["value_b"])
+    order = np.argsort(-both["difference"].abs().to_numpy(), kind="stable")[:n]
+    both = both.iloc[order].rename_axis("qid").reset_index()
+    return both[["qid", "measure", "value_a", "value_b", "difference"]]
+
+
+def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) -> str:
+    labels = [str(label) for label in perquery["measure"].unique()]
+    if measure is None and len(labels) == 1:
+        return labels[0]
+    if measure is None or str(measure) not in labels:
+        got = "none" if measure is None else str(measure)
+        raise MultiAspectError(f"measure: expected one of the measures of the frame ({choices(labels)}), got {got}")
+    return str(measure)
+
+
+def _values(of_measure: pd.DataFrame, name: str, label: str) -> pd.Series[float]:
+    """The values of one run by topic."""
+    names = of_measure["name"].astype(str)
+    of_run = of_measure[names == str(name)]
+    if of_run.empty:
+        raise MultiAspectError(f"expected one of the runs of the frame ({choices(names.unique())}), got {name}")
+    twice = of_run["qid"][of_run["qid"].duplicated()]
+    if len(twice):
+        raise MultiAspectError(
+            f"expected one value of {label} per topic of {name}, got several for {twice.iloc[0]}"
+        )
+    return of_run.set_index("qid")["value"].astype(float)

@@ -1,0 +1,186 @@
+"""Two runs on one topic."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import MultiAspectError
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
+
+__all__ = ["Comparison"]
+
+
+class Comparison:
+    """The difference between the values of two runs on one topic, document by document.
+
+    Returned by `Explanation.compare`. It prints as text of at most 80 columns and shows as HTML in a notebook.
+
+    Parameters
+    ----------
+    a, b : Explanation
+        The explanations, of the same measure, topic and judgments.
+
+    Attributes
+    ----------
+    a, b : Explanation
+        The explanations compared.
+    difference : float
+        The value of `a` minus that of `b`.
+    documents : DataFrame
+        One row per document that either run retrieves: ``docno``, its labels, ``rank_a rank_b`` (missing where it
+        is not retrieved), ``contribution_a contribution_b difference`` and ``note``. The largest absolute
+        differences come first. Contributions of no single document, and offsets that differ, have rows without
+        a docno. The differences sum to `difference`.
+    ranks : DataFrame
+        Rank against rank: ``rank docno_a contribution_a docno_b contribution_b difference note``. The differences
+        sum to `difference`, too.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import TOMA
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> measure = TOMA(aspects={"relevance": 1, "credibility": 1})
+    >>> a = measure.explain({"a": {"q1": {"d2": 2.0, "d1": 1.0}}}, qrels, "q1")
+    >>> b = measure.explain({"b": {"q1": {"d1": 2.0, "d2": 1.0}}}, qrels, "q1")
+    >>> a.compare(b).documents[["docno", "rank_a", "rank_b", "difference"]].round(3)
+      docno  rank_a  rank_b  difference
+    0    d2       1       2       0.281
+    1    d1       2       1      -0.140
+    """
+
+    def __init__(self, a: Explanation, b: Explanation) -> None:
+        _check(a, b)
+        self.a, self.b = a, b
+        self.difference = a.value - b.value
+        self.documents = _documents(a, b)
+        self.ranks = _ranks(a, b)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the runs."""
+        same = self.a.run == self.b.run
+        return ("a", "b") if same else (self.a.run, self.b.run)
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.a.label} differs by {self.difference:.4f} for topic {self.a.qid}>"
+
+    def __str__(self) -> str:
+        from .text import comparison
+
+        return comparison(self)
+
+    def _repr_html_(self) -> str:
+        from .html import comparison
+
+        return comparison(self)
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return the comparison as one HTML page that needs no other file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page too.
+
+        Returns
+        -------
+        str
+            The page, in light or dark colours as the reader's browser prefers.
+        """
+        from .html import to_page
+
+        return to_page(self, f"{self.a.label}, topic {self.a.qid}", path)
+
+
+def _check(a: Explanation, b: Explanation) -> None:
+    if a.measure != b.measure or a.qid != b.qid:
+        raise MultiAspectError(
+            f"compare: expected two explanations of one measure and one topic, got {a.label} for topic {a.qid} and "
+            f"{b.label} for topic {b.qid}"
+        )
+    both = a.ranks.merge(b.ranks, on="docno", suffixes=("_a", "_b")).dropna(subset=["docno"])
+    for column in a.labels:
+        one, other = (both[f"{column}_{side}"].to_numpy(dtype=np.float64) for side in "ab")
+        wrong = np.flatnonzero(~np.isclose(one, other, equal_nan=True))
+        if len(wrong):
+            raise MultiAspectError(
+                f"compare: expected explanations on the same qrels, got the {column} labels {one[wrong[0]]:g} and "
+                f"{other[wrong[0]]:g} for document {both['docno'].iloc[wrong[0]]}"
+            )
+
+
+def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
+    docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
+    places = [{docno: place for place, docno in enumerate(each.retrieved)} for each in (a, b)]
+    of_rank = [each.ranks["contribution"].to_numpy()[: _n_single(each)] for each in (a, b)]
+    columns: dict[str, Any] = {"docno": docnos, **_labels(a, b, docnos)}
+    contributions, notes = [], [""] * len(docnos)
+    for side, place_of, single, name in zip("ab", places, of_rank, ("first", "second"), strict=True):
+        place = [place_of.get(docno) for docno in docnos]
+        columns[f"rank_{side}"] = pd.array([pd.NA if at is None else at + 1 for at in place], dtype="Int64")
+        contributions.append([0.0 if at is None or at >= len(single) else float(single[at]) for at in place])
+        for row, at in enumerate(place):
+            if at is not None and at >= len(single):
+                notes[row] = f"in a row of several ranks of the {name} run"
+    documents = pd.DataFrame({**columns, **_sides(*contributions), "note": notes})
+    order = np.argsort(-documents["difference"].abs().to_numpy(), kind="stable")
+    rest = _rest(a, b)
+    if rest.empty:
+        return documents.iloc[order].reset_index(drop=True)
+    rest["rank_a"] = rest["rank_b"] = pd.array([pd.NA] * len(rest), dtype="Int64")
+    rest["docno"] = pd.Series([None] * len(rest), dtype=object)
+    for column in documents.columns.difference(rest.columns):
+        rest[column] = np.nan
+    rest = rest[documents.columns]
+    return rest if documents.empty else pd.concat([documents.iloc[order], rest], ignore_index=True)
+
+
+def _labels(a: Explanation, b: Explanation, docnos: list[str]) -> dict[str, Any]:
+    known = pd.concat([each.ranks[each.ranks["docno"].notna()] for each in (a, b)]).drop_duplicates("docno")
+    return {column: known.set_index("docno")[column].reindex(docnos).to_numpy() for column in a.labels}
+
+
+def _sides(a: Any, b: Any) -> dict[str, Any]:
+    one, other = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return {"contribution_a": one, "contribution_b": other, "difference": one - other}
+
+
+def _n_single(explanation: Explanation) -> int:
+    return int(explanation.ranks["rank"].notna().sum())
+
+
+def _rest(a: Explanation, b: Explanation) -> pd.DataFrame:
+    """What belongs to no document, with the offsets if they differ."""
+    amounts: dict[str, list[float]] = {}
+    for side, each in enumerate((a, b)):
+        rest = each.ranks[each.ranks["rank"].isna()]
+        for note, contribution in zip(rest["note"], rest["contribution"].tolist(), strict=True):
+            amounts.setdefault(note, [0.0, 0.0])[side] += contribution
+    if a.offset != b.offset:
+        amounts["offset"] = [a.offset, b.offset]
+    sides = _sides([one for one, _ in amounts.values()], [other for _, other in amounts.values()])
+    return pd.DataFrame({**sides, "note": pd.Series(list(amounts), dtype=object)})
+
+
+def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
+    singles = [each.ranks.iloc[: _n_single(each)] for each in (a, b)]
+    n = max(map(len, singles))
+    columns: dict[str, Any] = {"rank": pd.array(range(1, n + 1), dtype="Int64")}
+    contributions = []
+    for side, single in zip("ab", singles, strict=True):
+        columns[f"docno_{side}"] = pd.Series([*single["docno"].tolist(), *[None] * (n - len(single))], dtype=object)
+        contributions.append(np.append(single["contribution"].to_numpy(), np.zeros(n - len(single))))
+    ranks = pd.DataFrame({**columns, **_sides(*contributions), "note": pd.Series([""] * n, dtype=object)})
+    rest = _rest(a, b)
+    if rest.empty:
+        return ranks
+    rest["rank"] = pd.array([pd.NA] * len(rest), dtype="Int64")
+    rest["docno_a"] = rest["docno_b"] = pd.Series([None] * len(rest), dtype=object)
+    rest = rest[ranks.columns]
+    return rest if ranks.empty else pd.concat([ranks, rest], ignore_index=True)

@@ -1,0 +1,157 @@
+"""Explanations and comparisons as HTML that needs no other file; colours follow the page, dark or light."""
+
+from __future__ import annotations
+
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ... import _rendering
+from ..._rendering import table
+from ...errors import number_of
+from .view import Line, columns_of, decimals, lines_of, most_costly
+
+if TYPE_CHECKING:
+    from .comparison import Comparison
+    from .explanation import Explanation
+
+__all__ = ["comparison", "explanation", "to_page"]
+
+#: Numbers of first and last ranks that are shown.
+_FIRST, _LAST = 30, 5
+_BAR = 120
+#: The text of a line without a bar, as it has no part in what documents contribute.
+_OFFSET = "offset"
+
+
+def to_page(of: Explanation | Comparison, title: str, path: str | PathLike[str] | None) -> str:
+    """A page of its own, written to a file if a path is given."""
+    text = _rendering.page(title, of._repr_html_())
+    if path is not None:
+        Path(path).expanduser().write_text(text, encoding="utf-8")
+    return text
+
+
+def explanation(of: Explanation) -> str:
+    """The explanation as an element to put into a page."""
+    title = (
+        f"<h3>{escape(of.label)}</h3><p>topic {escape(of.qid)}, {escape(of.run)}: <b>{decimals(of.value)}</b></p>"
+    )
+    parts = [title, _ranking(of)]
+    if len(of.aspects) > 1:
+        parts.append(_numbers(of.aspects, ["aspect"], ["value", "weight", "part"]))
+    if of.swaps is not None and not of.swaps.empty:
+        errors = list(of.swaps.columns[3:-1])
+        swaps = of.swaps.head(5).rename(columns={"docno": "above", "next_docno": "below"})
+        ranks = [f"{rank}–{rank + 1}" for rank in swaps["rank"].tolist()]
+        whole = {name: [f"{error:g}" for error in swaps[name].tolist()] for name in errors}
+        of_pairs = _numbers(swaps.assign(ranks=ranks, **whole), ["ranks", "above", "below", *errors], ["cost"])
+        parts.append(f"<h3>Costliest errors of adjacent documents</h3>{of_pairs}")
+    parts.append(_shortfall(of))
+    if of.notes:
+        parts.append("".join(f"<p>{escape(note)}</p>" for note in of.notes))
+    return _rendering.fragment("".join(parts))
+
+
+def comparison(of: Comparison) -> str:
+    """The comparison as an element to put into a page."""
+    a, b = of.names
+    title = (
+        f"<h3>{escape(of.a.label)}</h3><p>topic {escape(of.a.qid)}: {escape(a)} <b>{decimals(of.a.value)}</b>, "
+        f"{escape(b)} <b>{decimals(of.b.value)}</b>, difference <b>{decimals(of.difference)}</b></p>"
+    )
+    documents = of.documents[of.documents["difference"] != 0]
+    bars = _bars(documents["difference"].to_numpy(dtype=np.float64))
+    rows = []
+    for place, bar in enumerate(bars):
+        row = documents.iloc[place]
+        docno = row["docno"] if isinstance(row["docno"], str) else row["note"]
+        ranks = ["–" if pd.isna(row[f"rank_{side}"]) else str(row[f"rank_{side}"]) for side in "ab"]
+        numbers = [decimals(float(row[name])) for name in ("contribution_a", "contribution_b", "difference")]
+        rows.append([escape(docno), *ranks, *numbers, bar])
+    ranked = [f"rank in {escape(name)}" for name in (a, b)]
+    head = ["docno", *ranked, *(f"contribution in {escape(name)}" for name in (a, b)), "difference", ""]
+    same = len(of.documents) - len(documents)
+    more = f"<p>{number_of(same, 'document')} without a difference.</p>" if same else ""
+    return _rendering.fragment(f"{title}{table(head, rows)}{more}")
+
+
+def _ranking(of: Explanation) -> str:
+    lines = lines_of(of.ranks, _FIRST, _LAST)
+    if of.offset:
+        lines.insert(0, Line(None, _OFFSET, of.offset, of.offset))
+    places = [line.place for line in lines if line.place is not None]
+    columns = columns_of(of, places)
+    if not columns[-1].head:  # marks unjudged documents: beside their names
+        columns.insert(2, columns.pop())
+    values = of.ranks["contribution"].to_numpy(dtype=np.float64)
+    drawn = [line for line in lines if line.text != _OFFSET]
+    amounts = [line.contribution if line.place is None else values[line.place] for line in drawn]
+    bars = iter(_bars(np.array(amounts, dtype=np.float64)))
+    at = next(place for place, column in enumerate(columns) if column.head == "contribution")
+    body, row = [], 0
+    for line in lines:
+        bar = "<td></td>" if line.text == _OFFSET else f"<td>{next(bars)}</td>"
+        if line.place is None:
+            cells = [f"<td>{decimals(line.contribution)}</td>", bar, f"<td>{decimals(line.running)}</td>"]
+            body.append(f'<tr><td class=l colspan="{at}">{escape(line.text)}</td>{"".join(cells)}</tr>')
+            continue
+        cells = [f"<td{' class=n' if column.left else ''}>{escape(column.cells[row])}</td>" for column in columns]
+        cells.insert(at + 1, bar)
+        body.append(f"<tr>{''.join(cells)}</tr>")
+        row += 1
+    heads = [f"<th{' class=n' if column.left else ''}>{escape(column.head)}</th>" for column in columns]
+    heads.insert(at + 1, "<th></th>")
+    return (
+        f'<div class="wide"><table><thead class=h><tr>{"".join(heads)}</tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def _bars(values: np.ndarray) -> list[str]:
+    """A bar per number on one scale, to the left of zero if it is negative."""
+    low, high = min(0.0, float(values.min(initial=0.0))), max(0.0, float(values.max(initial=0.0)))
+    span = (high - low) or 1.0
+    zero = -low / span * _BAR
+    bars = []
+    for value in values.tolist():
+        width = abs(value) / span * _BAR
+        start = zero if value >= 0 else zero - width
+        shade = ".65" if value >= 0 else ".35"
+        axis = f'<rect x="{zero:.2f}" width="1" height="11" opacity=".5"/>' if low < 0 else ""
+        bars.append(
+            f'<svg width="{_BAR}" height="11" role="img" aria-label="{decimals(value)}">'
+            f'<rect x="{start:.2f}" width="{width:.2f}" height="11" opacity="{shade}"/>{axis}</svg>'
+        )
+    return bars
+
+
+def _numbers(frame: pd.DataFrame, names: list[str], numbers: list[str]) -> str:
+    rows = [
+        [*(escape(str(cell)) for cell in texts), *(decimals(float(value)) for value in values)]
+        for texts, values in zip(
+            frame[names].to_numpy(dtype=object).tolist(), frame[numbers].to_numpy().tolist(), strict=True
+        )
+    ]
+    return table([escape(name) for name in (*names, *numbers)], rows, left=len(names))
+
+
+def _shortfall(of: Explanation) -> str:
+    if of.shortfall is None or of.ideal is None:
+        return ""
+    short = of.ideal.value - of.value
+    if short <= 1e-12:
+        return "<p>This is a best ranking.</p>"
+    top = most_costly(of.shortfall, "shortfall")
+    rows = []
+    for rank, docno, contribution, best, of_best, shortfall, _ in top.to_numpy(dtype=object).tolist():
+        names = [escape(name) if isinstance(name, str) else "–" for name in (docno, best)]
+        amounts = [decimals(float(each)) for each in (contribution, of_best, shortfall)]
+        rows.append(["–" if rank is pd.NA else str(rank), names[0], amounts[0], names[1], *amounts[1:]])
+    head = ["rank", "docno", "contribution", "in a best ranking", "contribution", "shortfall"]
+    title = f"A best ranking has {decimals(of.ideal.value)} ({decimals(short)} more). Largest shortfalls by rank"
+    return f"<h3>{title}</h3>{table(head, rows, left=0)}"

@@ -1,0 +1,212 @@
+"""Explanations and comparisons as plain text of at most 80 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..._rendering import WIDTH, crop, heading
+from .view import PARTS, Column, Line, columns_of, decimals, lines_of, most_costly
+
+if TYPE_CHECKING:
+    from .comparison import Comparison
+    from .explanation import Explanation
+
+__all__ = ["comparison", "explanation"]
+
+#: Numbers of first and last ranks that are shown.
+_FIRST, _LAST = 15, 3
+_MOST_DOCUMENTS = 20
+
+
+def explanation(of: Explanation) -> str:
+    """The whole explanation."""
+    lines = [*_title(of.label), f"topic {crop(of.qid, 34)}, {crop(of.run, 24)}: {decimals(of.value)}", ""]
+    shown = lines_of(of.ranks, _FIRST, _LAST)
+    lines += _ranking(of, shown)
+    if len(of.aspects) > 1:
+        lines += ["", *_aspects(of)]
+    if of.swaps is not None and not of.swaps.empty:
+        lines += ["", heading("Costliest errors of adjacent documents"), *_swaps(of)]
+    lines += _shortfall(of)
+    if of.notes:
+        lines += ["", *(line for note in of.notes for line in _note(note))]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def comparison(of: Comparison) -> str:
+    """The whole comparison."""
+    a, b = of.names
+    lines = _title(of.a.label)
+    lines.append(f"topic {crop(of.a.qid, 60)}")
+    for side, name, value in (("a", a, of.a.value), ("b", b, of.b.value)):
+        lines.append(f"{side if name == side else f'{side} = {crop(name, 50)}'}: {decimals(value)}")
+    lines += [f"a - b = {decimals(of.difference)}", ""]
+    documents = of.documents
+    named = documents[documents["docno"].notna() & (documents["difference"] != 0)]
+    top = named.head(_MOST_DOCUMENTS)
+    columns = [
+        Column("docno", [str(docno) for docno in top["docno"]], left=True),
+        *(Column(f"rank {side}", [_rank(rank) for rank in top[f"rank_{side}"].tolist()]) for side in "ab"),
+        *(Column(f"contrib. {side}", [decimals(value) for value in top[f"contribution_{side}"]]) for side in "ab"),
+        Column("difference", [decimals(value) for value in top["difference"]]),
+    ]  # fmt: skip
+    body = _table(columns)
+    lines += body
+    hidden = named.iloc[len(top) :]
+    if len(hidden):
+        lines.append(f"... {len(hidden)} more documents: {decimals(float(hidden['difference'].sum()))}")
+    rest = documents[documents["docno"].isna()]
+    for note, difference in zip(rest["note"], rest["difference"].tolist(), strict=True):
+        lines.append(f"{crop(note, 60)}: {decimals(difference)}")
+    same = int((documents["docno"].notna() & (documents["difference"] == 0)).sum())
+    if same:
+        lines.append(f"{same} document{'s' * (same > 1)} without a difference")
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _title(label: str) -> list[str]:
+    """A measure, which may be longer than a line."""
+    return textwrap.wrap(label, WIDTH, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _note(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _ranking(of: Explanation, shown: list[Line]) -> list[str]:
+    places = [line.place for line in shown if line.place is not None]
+    columns, left_out = _fitted(columns_of(of, places))
+    widths = _widths(columns)
+    rows = iter(_table(columns))
+    lines = [next(rows)]
+    at = next(place for place, column in enumerate(columns) if column.head.startswith("contrib"))
+    indent = sum(widths[:at]) + at - 1
+    if of.offset:
+        lines.append(_amount("offset", of.offset, of.offset, indent, widths[at : at + 2]))
+    for line in shown:
+        if line.place is not None:
+            lines.append(next(rows))
+        else:
+            lines.append(_amount(line.text, line.contribution, line.running, indent, widths[at : at + 2]))
+    if left_out:
+        lines += _note(f"Not shown for lack of room: {', '.join(left_out)} (see `.ranks`).")
+    return lines
+
+
+def _amount(text: str, contribution: float, running: float, indent: int, widths: list[int]) -> str:
+    """A line whose text takes the place of the columns before the contribution."""
+    first, second = widths
+    return f"{crop(text, indent):<{indent}} {decimals(contribution):>{first}} {decimals(running):>{second}}"
+
+
+def _widths(columns: list[Column]) -> list[int]:
+    return [max(map(len, [column.head, *column.cells])) for column in columns]
+
+
+def _total(columns: list[Column]) -> int:
+    return sum(_widths(columns)) + len(columns) - 1
+
+
+def _fitted(columns: list[Column]) -> tuple[list[Column], list[str]]:
+    """The columns in a line: names and identifiers shortened as far as necessary, then columns left out."""
+    fitted = [_short_cells(column, 28) if column.head == "docno" else column for column in columns]
+    for width in (12, 9, 7, 5):
+        if _total(fitted) <= WIDTH:
+            return fitted, []
+        fitted = [replace(c, head="contrib.") if c.head == "contribution" else c for c in fitted]
+        fitted = [replace(c, head=_abbreviated(c.head, width)) if c.spare else c for c in fitted]
+        fitted = [_short_cells(c, max(9 + width, 16)) if c.head == "docno" else c for c in fitted]
+    spare = max(column.spare for column in columns)
+    if _total(fitted) <= WIDTH or not spare:
+        return fitted, []
+    places = [at for at, column in enumerate(columns) if column.spare == spare]
+    dropped = places if spare == PARTS else places[-1:]  # parts of aspects: all or none
+    kept, more = _fitted([column for at, column in enumerate(columns) if at not in dropped])
+    return kept, [*more, *(columns[at].head for at in dropped)]
+
+
+def _abbreviated(head: str, width: int) -> str:
+    if len(head) <= width:
+        return head
+    first, blank, last = head.rpartition(" ")  # "relevance part" becomes "rel. part"
+    if not blank:
+        return f"{head[: width - 1]}."
+    n_kept = width - len(last) - 2
+    return f"{first[:n_kept]}. {last}" if n_kept >= 2 else f"{first[:2]} {last}"
+
+
+def _short_cells(column: Column, width: int) -> Column:
+    """Long identifiers keep their beginning and their end."""
+    tail = width // 3
+    cells = [cell if len(cell) <= width else f"{cell[: width - tail - 2]}..{cell[-tail:]}" for cell in column.cells]
+    return replace(column, cells=cells)
+
+
+def _table(columns: list[Column]) -> list[str]:
+    """A line of heads and a line per row."""
+    widths = _widths(columns)
+    rows = [[column.head for column in columns], *zip(*(column.cells for column in columns), strict=True)]
+    return [
+        " ".join(
+            f"{cell:<{width}}" if column.left else f"{cell:>{width}}"
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _aspects(of: Explanation) -> list[str]:
+    columns = [Column("aspect", [crop(name, 30) for name in of.aspects["aspect"]], left=True)]
+    for name in ("value", "weight", "part"):
+        columns.append(Column(name, [decimals(value) for value in of.aspects[name].tolist()]))
+    return _table(columns)
+
+
+def _swaps(of: Explanation) -> list[str]:
+    assert of.swaps is not None
+    top = of.swaps.head(5)
+    errors = [
+        Column(_abbreviated(name, 18), [f"{value:g}" for value in top[name].tolist()], spare=1)
+        for name in top.columns[3:-1]
+    ]
+    columns, _ = _fitted(
+        [
+            Column("rank", [f"{rank}-{rank + 1}" for rank in top["rank"].tolist()]),
+            _short_cells(Column("above", list(top["docno"]), left=True), 16),
+            _short_cells(Column("below", list(top["next_docno"]), left=True), 16),
+            *errors,
+            Column("cost", [decimals(value) for value in top["cost"].tolist()]),
+        ]
+    )
+    return _table(columns)
+
+
+def _shortfall(of: Explanation) -> list[str]:
+    if of.shortfall is None or of.ideal is None:
+        return []
+    short = of.ideal.value - of.value
+    if short <= 1e-12:
+        return ["", "This is a best ranking."]
+    top = most_costly(of.shortfall, "shortfall")
+    columns = [
+        Column("rank", [_rank(rank) for rank in top["rank"].tolist()]),
+        _short_cells(Column("docno", [_or_none(docno) for docno in top["docno"]], left=True), 20),
+        Column("contrib.", [decimals(value) for value in top["contribution"].tolist()]),
+        _short_cells(Column("best docno", [_or_none(docno) for docno in top["ideal_docno"]], left=True), 20),
+        Column("contrib.", [decimals(value) for value in top["ideal_contribution"].tolist()]),
+        Column("shortfall", [decimals(value) for value in top["shortfall"].tolist()]),
+    ]
+    title = f"A best ranking has {decimals(of.ideal.value)} ({decimals(short)} more). Largest shortfalls by rank"
+    return ["", heading(title), *_table(columns)]
+
+
+def _rank(rank: object) -> str:
+    return "-" if rank is pd.NA else str(rank)
+
+
+def _or_none(docno: object) -> str:
+    return docno if isinstance(docno, str) else "-"

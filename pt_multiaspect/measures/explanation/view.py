@@ -1,0 +1,125 @@
+"""What text and HTML show of an explanation: which rows and columns, and how numbers are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ..._numbers import spell
+from ..._typing import Floats
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
+
+__all__ = ["PARTS", "Column", "Line", "columns_of", "decimals", "gain_name", "lines_of", "most_costly"]
+
+
+#: How dispensable columns of the parts of aspects are, see `Column.spare`.
+PARTS = 4
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table, as text."""
+
+    head: str
+    cells: list[str]
+    #: Columns of a higher number are left out first where there is no room; 0 stays.
+    spare: int = 0
+    left: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the ranking, by its place, or what is left out."""
+
+    place: int | None
+    text: str = ""
+    contribution: float = 0.0
+    running: float = 0.0
+
+
+def decimals(value: float) -> str:
+    """A number with four decimals, or few digits if it is very small or large; '-' if there is none."""
+    if np.isnan(value):
+        return "-"
+    if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
+        return f"{value:.2g}"
+    return f"{value:.4f}"
+
+
+def brief(values: Floats) -> list[str]:
+    """Labels and gains: whole numbers without decimals."""
+    if all(value == round(value) and abs(value) < 1e15 for value in values[~np.isnan(values)].tolist()):
+        return ["-" if np.isnan(value) else spell(value) for value in values.tolist()]
+    return ["-" if np.isnan(value) else spell(float(f"{value:.4g}")) for value in values.tolist()]
+
+
+def lines_of(ranks: pd.DataFrame, first: int, last: int) -> list[Line]:
+    """The rows to show of a ranking: the first and last ranks that count, and what is left out as a line each."""
+    contribution, running = (ranks[name].to_numpy(dtype=np.float64) for name in ("contribution", "running"))
+    single = ranks["rank"].notna().to_numpy(dtype=bool)
+    below = ranks["note"].str.contains("below the cutoff").to_numpy(dtype=bool)
+    counting = np.flatnonzero(single & ~below)
+    lines: list[Line] = []
+    if len(counting) <= first + last + 1:
+        lines += [Line(place) for place in counting.tolist()]
+    else:
+        hidden = counting[first : len(counting) - last]
+        text = f"... {len(hidden)} more ranks"
+        left = Line(None, text, float(contribution[hidden].sum()), float(running[hidden[-1]]))
+        ends = counting[len(counting) - last :] if last else counting[:0]
+        lines += [*map(Line, counting[:first].tolist()), left, *map(Line, ends.tolist())]
+    n_below = int(below.sum())
+    if n_below:
+        end = float(running[np.flatnonzero(below)[-1]])
+        lines.append(Line(None, f"{n_below} rank{'s' * (n_below > 1)} below the cutoff", 0.0, end))
+    for place in np.flatnonzero(~single).tolist():
+        lines.append(Line(None, str(ranks["note"].iloc[place]), float(contribution[place]), float(running[place])))
+    return lines
+
+
+def columns_of(explanation: Explanation, places: list[int]) -> list[Column]:
+    """The columns to show of some ranks."""
+    ranks = explanation.ranks.iloc[places]
+    columns = [
+        Column("rank", [str(rank) for rank in ranks["rank"]]),
+        Column("docno", [str(docno) for docno in ranks["docno"]], left=True),
+    ]
+    own, details = list(explanation.ranks.columns), explanation.details
+    gain = ranks["gain"].to_numpy(dtype=np.float64)
+    for name in explanation.labels:
+        columns.append(Column(name, brief(ranks[name].to_numpy(dtype=np.float64)), spare=1))
+    for name in details:
+        values = ranks[name].to_numpy(dtype=np.float64)
+        columns.append(Column(name, brief(values), spare=2))
+    parts = own[own.index("discount") + 1 : own.index("contribution")]
+    if not np.isnan(gain).all() and gain_name(explanation.ranks, details) == "gain" and not parts:
+        columns.append(Column("gain", brief(gain), spare=2))
+    discount = ranks["discount"].to_numpy(dtype=np.float64)
+    if not parts and not np.isnan(discount).all() and len(set(discount.tolist())) > 1:
+        columns.append(Column("discount", [decimals(value) for value in discount.tolist()], spare=3))
+    for name in parts:
+        columns.append(Column(name, [decimals(value) for value in ranks[name].tolist()], spare=PARTS))
+    for name in ("contribution", "running"):
+        columns.append(Column(name, [decimals(value) for value in ranks[name].tolist()]))
+    unjudged = ["unjudged" if "unjudged" in note else "" for note in ranks["note"]]
+    if any(unjudged):
+        columns.append(Column("", unjudged, left=True))
+    return columns
+
+
+def gain_name(ranks: pd.DataFrame, details: list[str]) -> str:
+    """The column that shows the gain: another one if it holds the same numbers."""
+    gain = np.nan_to_num(ranks["gain"].to_numpy(dtype=np.float64))
+    same = [name for name in details if np.array_equal(np.nan_to_num(ranks[name].to_numpy(dtype=np.float64)), gain)]
+    return same[0] if same else "gain"
+
+
+def most_costly(table: pd.DataFrame, column: str, most: int = 5) -> pd.DataFrame:
+    """The rows with the highest positive numbers of a column, highest first."""
+    costly = table[table[column] > 1e-12]
+    return costly.sort_values(column, ascending=False, kind="stable").head(most)
