@@ -288,6 +288,13 @@ def test_displacements_and_empty_ranks() -> None:
     assert ranks["note"].tolist() == ["", "empty ranks"]
 
 
+def test_ranks_that_no_document_fills_fall_short() -> None:
+    qrels = {"q": {docno: {"relevance": 1} for docno in "abc"}}
+    explanation = ma.CRP.explain({"q": {"a": 1.0}}, qrels, "q")
+    for shown in (str(explanation), explanation._repr_html_()):
+        assert shown.count("empty ranks") == 2  # in the ranking, and what it falls short of
+
+
 def test_the_weaker_aspect_has_the_larger_part_in_mm() -> None:
     aspects = MM(base="AP", aspects=TWO).explain(RUN, QRELS, "q1").aspects.set_index("aspect")
     weak = aspects["value"].idxmin()

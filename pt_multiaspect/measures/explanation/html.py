@@ -148,8 +148,8 @@ def _shortfall(of: Explanation) -> str:
         return "<p>This is a best ranking.</p>"
     top = most_costly(of.shortfall, "shortfall")
     rows = []
-    for rank, docno, contribution, best, of_best, shortfall, _ in top.to_numpy(dtype=object).tolist():
-        names = [escape(name) if isinstance(name, str) else "–" for name in (docno, best)]
+    for rank, docno, contribution, best, of_best, shortfall, note in top.to_numpy(dtype=object).tolist():
+        names = [escape(name) if isinstance(name, str) else "–" for name in (docno or note or None, best)]
         amounts = [decimals(float(each)) for each in (contribution, of_best, shortfall)]
         rows.append(["–" if rank is pd.NA else str(rank), names[0], amounts[0], names[1], *amounts[1:]])
     head = ["rank", "docno", "contribution", "in a best ranking", "contribution", "shortfall"]

@@ -194,9 +194,11 @@ def _shortfall(of: Explanation) -> list[str]:
     top = most_costly(of.shortfall, "shortfall")
     columns = [
         Column("rank", [_rank(rank) for rank in top["rank"].tolist()]),
-        _short_cells(Column("docno", [_or_none(docno) for docno in top["docno"]], left=True), 20),
+        _short_cells(
+            Column("docno", [_named(*each) for each in zip(top["docno"], top["note"], strict=True)], left=True), 20
+        ),
         Column("contrib.", [decimals(value) for value in top["contribution"].tolist()]),
-        _short_cells(Column("best docno", [_or_none(docno) for docno in top["ideal_docno"]], left=True), 20),
+        _short_cells(Column("best docno", [_named(docno) for docno in top["ideal_docno"]], left=True), 20),
         Column("contrib.", [decimals(value) for value in top["ideal_contribution"].tolist()]),
         Column("shortfall", [decimals(value) for value in top["shortfall"].tolist()]),
     ]
@@ -208,5 +210,5 @@ def _rank(rank: object) -> str:
     return "-" if rank is pd.NA else str(rank)
 
 
-def _or_none(docno: object) -> str:
-    return docno if isinstance(docno, str) else "-"
+def _named(docno: object, note: str = "") -> str:
+    return docno if isinstance(docno, str) else note or "-"
