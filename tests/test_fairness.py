@@ -187,9 +187,7 @@ TARGETS = st.sampled_from(
 
 @given(scaled_collections(max_aspects=1), st.sampled_from([None, 1, 3]), st.integers(1, 3), st.data())
 @settings(max_examples=40)
-@pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning")
-@pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
-@pytest.mark.filterwarnings("ignore:no retrieved document belongs:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
     cutoff: int | None,

@@ -192,9 +192,7 @@ def test_judged_nothing_and_junk_belong_to_no_subtopic() -> None:
     st.sampled_from([None, 1, 2]),
 )
 @settings(max_examples=40)
-@pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning")
-@pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
-@pytest.mark.filterwarnings("ignore:rel=:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
     cutoff: int,
