@@ -170,7 +170,8 @@ class Texts:
         codes, _ = pd.factorize(of_heads.hashes())
         first = np.unique(codes, return_index=True)[1]
         if not of_heads.equals(of_heads.take(first[codes])).all():  # two strings have the same hash
-            codes = pd.factorize(of_heads.decode())[0]
+            seen: dict[str, int] = {}
+            codes = np.array([seen.setdefault(string, len(seen)) for string in of_heads.decode()])
             first = np.unique(codes, return_index=True)[1]
         sizes = np.diff(heads, append=len(self))
         return np.repeat(codes.astype(np.intp, copy=False), sizes), of_heads.take(first)
