@@ -18,7 +18,10 @@ from pt_multiaspect.collection import Judgments, Rankings
 from pt_multiaspect.collection.pairs import PairTable, pair_keys, repeated_pairs
 from pt_multiaspect.collection.texts import Texts
 
-pytestmark = pytest.mark.filterwarnings("ignore:a run has repeated documents:pt_multiaspect.MultiAspectWarning")
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:{message}:pt_multiaspect.MultiAspectWarning")
+    for message in ("a run has repeated documents", "most scores of")
+]
 
 #: Parts of identifiers: ends of words of 8 bytes, common beginnings, zero bytes, several bytes per character.
 PARTS = (

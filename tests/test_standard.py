@@ -19,6 +19,12 @@ from pt_multiaspect.bases.delegated import IrMeasures
 from pt_multiaspect.bases.standard import StandardMeasures, standard_base
 from pt_multiaspect.collection import Judgments
 
+#: Of drawn runs some find nothing, and some scores differ as 64-bit floats only.
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:.*{message}:pt_multiaspect.MultiAspectWarning")
+    for message in ("none of the", "most scores of")
+]
+
 OURS = [
     nDCG, nDCG @ 1, nDCG @ 3, nDCG @ 1000, nDCG(gains={1: 3, 2: 1, 3: 0}), nDCG(gains={0: 2, 4: -1}) @ 2,
     AP, AP @ 2, AP(rel=2), AP(rel=3) @ 4, P @ 1, P @ 5, P(rel=2) @ 3, R @ 1, R @ 10, R(rel=2) @ 3, RR, RR(rel=3),
@@ -45,8 +51,8 @@ def originals(collection: Collection, measures: list) -> dict[tuple[str, str], f
 @given(collections(max_aspects=1, max_queries=4, max_judged=8, max_retrieved=9))
 def test_values_are_those_of_ir_measures(collection: Collection) -> None:
     """Ties, negative and missing labels, missing and further queries, empty rankings."""
-    if not set(collection.run) & set(collection.labels):
-        return
+    if not any(collection.run.get(qid) for qid in collection.labels):
+        return  # such runs are refused
     found = evaluate({"run": collection.run_frame}, collection.qrels, [*OURS, *THEIRS], progress=False)
     wanted = originals(collection, [*OURS, *THEIRS])
     got = dict(zip(zip(found["measure"], found["qid"], strict=True), found["value"], strict=True))

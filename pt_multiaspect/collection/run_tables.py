@@ -76,4 +76,11 @@ def _query_codes(column: pd.Series[Any]) -> tuple[Ints, NDArray[np.object_]]:
     if isinstance(column.dtype, pd.CategoricalDtype) or is_arrow(column):
         codes, distinct = Texts.of_column(column, "the run").codes()
         return codes, distinct.decode()
+    try:
+        codes, qids = encode(column.to_numpy(dtype=object))
+        # Of missing queries, the code is -1.
+        if codes.min(initial=0) >= 0 and pd.api.types.infer_dtype(qids, skipna=False) in ("string", "empty"):
+            return codes, qids
+    except TypeError:  # pandas.NA, which has no truth value, or values that cannot be hashed
+        pass
     return encode(identifiers(column, "the run"))
