@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import pt_multiaspect as ma
 from pt_multiaspect import MM, Judgments, MultiAspectError
 from pt_multiaspect.collection.frames import to_pandas
 from pt_multiaspect.collection.rankings import Rankings
@@ -108,3 +109,15 @@ def test_no_other_library_is_imported() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "'pt_multiaspect.collection.frames'" in done.stdout
     assert "'polars'" not in done.stdout
+
+
+def test_evaluate_takes_frames_of_polars() -> None:
+    """Alone, in a list and by name; frames are iterable, but not lists of runs."""
+    qrels = pl.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "label": [0, 1]})
+    run = pl.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [2.0, 1.0]})
+    for runs, names in ((run, ["run 1"]), ([run, run], ["run 1", "run 2"]), ({"mine": run}, ["mine"])):
+        table = ma.evaluate(runs, qrels, ["map", "bpref"], progress=False)
+        assert table["name"].unique().tolist() == names
+        assert table["value"].tolist() == [0.5, 0.0] * len(names)
+    with pytest.raises(MultiAspectError, match=r"lazy polars\.LazyFrame"):
+        ma.evaluate(run.lazy(), qrels, "map", progress=False)

@@ -7,9 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from ..errors import MultiAspectError, choices
+from .frames import to_pandas
 from .inputs import run_frame
 from .judgments import Judgments
 from .overlap import warn_of_no_common_document
@@ -30,7 +29,8 @@ def named_runs(runs: object) -> dict[str, object]:
     if isinstance(runs, Mapping) and not _is_one_run(runs):
         named = {str(name): run for name, run in runs.items()}
     else:
-        single = isinstance(runs, pd.DataFrame | Mapping | str | PathLike) or not isinstance(runs, Iterable)
+        several = isinstance(runs, Iterable) and not isinstance(runs, Mapping | str | PathLike)
+        single = not several or to_pandas(runs) is not None
         each: list[Any] = [runs] if single else list(runs)  # type: ignore[call-overload]
         if each and hasattr(each[0], "_fields"):
             each = [each]  # the rows of one run
@@ -81,7 +81,9 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings
     try:
         if isinstance(run, str | PathLike):
             run = read_run_table(run)
-        elif isinstance(run, Iterable) and not isinstance(run, pd.DataFrame | Mapping):
+        elif (frame := to_pandas(run)) is not None:
+            run = frame
+        elif isinstance(run, Iterable) and not isinstance(run, Mapping):
             run = list(run)  # which can be read repeatedly
         rankings = Rankings(run, judgments)
     except MultiAspectError as error:
