@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from printed_tables import read_table
 from pt_multiaspect import Aspects, aggregate, analysis, describe, evaluate, read_qrels
 from pt_multiaspect.cli.program import program
 from pt_multiaspect.collection.datasets import load_health
+from pt_multiaspect.integration.measure_lists import parse_list
+from pt_multiaspect.integration.parsing import as_measure
 from pt_multiaspect.measures import ALL
 
 QRELS = {aspect: f"{aspect}.txt" for aspect in ("relevance", "credibility")}
@@ -337,3 +340,59 @@ def test_a_closed_pipe_is_no_error(trec_files):
     done = subprocess.run(["sh", "-c", command], cwd=trec_files, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("TOMA")
     assert done.stderr == ""
+
+
+# -- explain ------------------------------------------------------------------------------------------------
+
+
+def explanation(measure: str, qid: str):
+    scales = Aspects.from_file("scales.json")
+    found = parse_list([measure])[measure]
+    found = as_measure(found(aspects=scales) if "aspects" in found.SUPPORTED_PARAMS else found)
+    return found.explain({"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid)
+
+
+@pytest.mark.parametrize("measure", ["TOMA@5", "MM(base='AP')", "AP", "NLRE"])
+def test_explain_prints_what_python_prints(cli, measure):
+    options = ["-m", measure, "--aspects", "scales.json", "--query", "q2", "runs/beta.run"]
+    code, out, _ = cli("explain", *options)
+    assert code == 0
+    expected = explanation(measure, "q2")
+    assert out == f"{expected}\n"
+    assert max(map(len, out.splitlines())) <= 80
+    code, out, _ = cli("explain", *options, "--format", "json")
+    assert code == 0
+    rows = json.loads(out)
+    assert [row["docno"] for row in rows if row["rank"] is not None] == expected.ranks["docno"].dropna().tolist()
+    total = sum(row["contribution"] for row in rows) + expected.offset
+    values = evaluate({"beta.run": "runs/beta.run"}, read_qrels(QRELS), [expected.measure], progress=False)
+    assert total == pytest.approx(values.set_index("qid")["value"]["q2"], abs=1e-12)
+
+
+@pytest.mark.parametrize("suffix", ["txt", "html", "csv"])
+def test_explain_writes_a_file(cli, trec_files, suffix):
+    options = ["-m", "TOMA@5", "--aspects", "scales.json", "--query", "q2", "-o", f"q2.{suffix}"]
+    code, out, err = cli("explain", *options, "runs/beta.run")
+    assert (code, out, err) == (0, "", "")
+    text = (trec_files / f"q2.{suffix}").read_text(encoding="utf-8")
+    expected = explanation("TOMA@5", "q2")
+    if suffix == "csv":
+        assert list(read_table(text)["contribution"]) == expected.ranks["contribution"].tolist()
+    else:
+        assert text.rstrip() == {"txt": str, "html": lambda shown: shown.to_html()}[suffix](expected).rstrip()
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["-m", "TOMA", "--query", "q99", "runs/beta.run"], "q99"),
+        (["-m", "TOMA", "--query", "q1", "runs"], "expected one run, got 4"),
+        (["-m", "TOMA AP", "--query", "q1", "runs/beta.run"], "expected one measure, got 2: TOMA, AP"),
+        (["-m", "TOMA", "runs/beta.run"], "--query"),
+        (["-m", "TOMA", "--query", "q1", "-o", "q1.pdf", "runs/beta.run"], "ends in .txt, .html"),
+    ],
+)
+def test_explain_says_what_is_wrong(cli, options, part):
+    code, out, err = cli("explain", "--aspects", "scales.json", *options)
+    assert (code, out) == (2, "")
+    assert part in err

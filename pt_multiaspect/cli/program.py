@@ -12,7 +12,7 @@ import click
 
 from .. import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
-from . import analyses, catalogue, compare, describe, evaluate
+from . import analyses, catalogue, compare, describe, evaluate, explain
 from .options import Group
 
 __all__ = ["main", "program"]
@@ -47,6 +47,7 @@ def program() -> None:
 for each in (
     evaluate.command,
     describe.command,
+    explain.command,
     compare.command,
     analyses.correlate,
     analyses.bounds,
