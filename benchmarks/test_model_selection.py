@@ -40,11 +40,11 @@ def ranking_data(seed: int = 0) -> tuple[np.ndarray, pd.DataFrame, np.ndarray]:
 
 def test_scoring_takes_a_small_share_of_a_grid_search() -> None:
     features, labels, qid = ranking_data()
-    # 5 x 4 x 3 settings; the trees are few so that the benchmark ends within minutes. More of them, as
+    # 2 x 3 x 3 settings; the trees are few so that the benchmark ends within minutes. More of them, as
     # LightGBM's default of 100, cost fitting more than they cost predicting.
     grid = {
-        "estimator__num_leaves": [7, 15, 23, 31, 47],
-        "estimator__learning_rate": [0.03, 0.1, 0.2, 0.3],
+        "estimator__num_leaves": [15, 31],
+        "estimator__learning_rate": [0.03, 0.1, 0.3],
         "target__distance": ["manhattan", "euclidean", "chebyshev"],
     }
     ranker = lightgbm.LGBMRanker(n_estimators=25, n_jobs=1, verbose=-1)
@@ -61,12 +61,12 @@ def test_scoring_takes_a_small_share_of_a_grid_search() -> None:
         ).fit(features, labels, qid=qid, groups=qid)
     elapsed = time.perf_counter() - start
     results = search.cv_results_
-    assert len(results["params"]) == 60
+    assert len(results["params"]) == 18
     fit, score = 5 * results["mean_fit_time"].sum(), 5 * results["mean_score_time"].sum()
     share = score / (fit + score)
     print(
-        f"\nGridSearchCV of 60 settings x 5 folds on {len(labels)} rows in {elapsed:.0f} s: fitting {fit:.1f} s, "
-        f"scoring {score:.1f} s ({1000 * score / 300:.0f} ms a fold of 10000 rows, with the prediction), "
+        f"\nGridSearchCV of 18 settings x 5 folds on {len(labels)} rows in {elapsed:.0f} s: fitting {fit:.1f} s, "
+        f"scoring {score:.1f} s ({1000 * score / 90:.0f} ms a fold of 10000 rows, with the prediction), "
         f"share {share:.3f} (at most 0.10)"
     )
     assert share <= 0.10
