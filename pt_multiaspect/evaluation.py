@@ -326,12 +326,17 @@ def _evaluate(
             if not skip:
                 raise
             return None, [f"skipped: {error}"]
-        elsewhere = {} if standard is None else standard.values(rankings, lambda: run_frame(run))
+        elsewhere = {} if standard is None else standard.values(rankings, lambda: _distinct(run_frame(run)))
         values = [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in measures]
     for other in caught:
         if not issubclass(other.category, MultiAspectWarning):
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
     return values, [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
+
+
+def _distinct(run: pd.DataFrame) -> pd.DataFrame:
+    """Return the last row of each document of a query, as measures computed here count it."""
+    return run.drop_duplicates(["query_id", "doc_id"], keep="last")
 
 
 def _table(names: list[str], judgments: Judgments, labels: list[str], values: list[list[Floats]]) -> pd.DataFrame:

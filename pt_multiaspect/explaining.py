@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import ir_measures
 import numpy as np
 import pandas as pd
 
 from ._validation import count
 from .collection.columns import check_distinct_columns
-from .errors import MultiAspectError, choices, warn_once
+from .collection.judgments import Judgments
+from .errors import MultiAspectError, choices, silenced, warn_once
+from .evaluation import evaluate
+from .integration.labels import recorded
 from .integration.parsing import as_measure, parse
+from .integration.provider import supports
 from .measures.explanation import Explanation
 from .measures.explanation import explain as _explain
 
 __all__ = ["explain", "largest_differences"]
 
+#: Relative difference of values that are equal but for rounding.
+_TOLERANCE = 1e-9
+
 _COLUMNS = ["name", "qid", "measure", "value"]
 
 
 def explain(
-    measure: ir_measures.Measure | str, run: object, qrels: object, qid: object, *, depth: int = 100
+    measure: ir_measures.Measure | str,
+    run: object,
+    qrels: object,
+    qid: object,
+    *,
+    depth: int = 100,
+    label: str | None = None,
 ) -> Explanation:
     """Explain the value of any measure for one topic, rank by rank.
 
@@ -36,6 +51,8 @@ def explain(
         The topic.
     depth : int, default 100
         Number of ranks with a row of their own if contributions are marginal; see `Explanation`.
+    label : str, optional
+        The title; by default, the measure as given.
 
     Returns
     -------
@@ -47,6 +64,12 @@ def explain(
     ------
     MultiAspectError
         If the measure is unknown, the topic is not in the qrels, or the input is invalid.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If ir-measures gives the topic another value, as it breaks ties of scores differently in RR@k, RBP, Compat
+        and others, and rounds nDCG(dcg='exp-log2')@k.
 
     See Also
     --------
@@ -78,11 +101,34 @@ def explain(
         raise MultiAspectError(
             f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
         )
-    return _explain(as_measure(members[0]), run, qrels, qid, depth=depth, label=str(measure))
+    title = str(measure) if label is None else label
+    judgments = Judgments.of(qrels)
+    run = list(run) if isinstance(run, Iterator) else run  # which can be read repeatedly
+    explanation = _explain(as_measure(members[0]), run, judgments, qid, depth=depth, label=title)
+    if not supports(members[0]):
+        _compare_with_evaluation(explanation, members[0], run, judgments)
+    return explanation
+
+
+def _compare_with_evaluation(
+    explanation: Explanation, measure: ir_measures.Measure, run: object, judgments: Judgments
+) -> None:
+    """Warn if ir-measures gives the topic another value than the one explained."""
+    with silenced():
+        values = evaluate(run, judgments, measure, progress=False).set_index("qid")["value"]
+    value = float(values[explanation.qid])
+    if abs(value - explanation.value) > _TOLERANCE * max(1.0, abs(value)):
+        warn_once(
+            f"{measure} of topic {explanation.qid} is {value:.6g} in ir-measures, which breaks ties of scores "
+            f"differently or rounds; explained is {explanation.value:.6g}, with ties broken by docno, descending. "
+            "Use scores without ties",
+            key=f"{measure} {explanation.qid} {value}",
+            group="explained values",
+        )
 
 
 def largest_differences(
-    perquery: pd.DataFrame, a: str, b: str, measure: ir_measures.Measure | str | None = None, n: int = 10
+    perquery: pd.DataFrame, a: str, b: str, measure: ir_measures.Measure | str | None = None, *, n: int = 10
 ) -> pd.DataFrame:
     """Return the topics on which two runs differ most.
 
@@ -160,6 +206,9 @@ def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) ->
     labels = [str(label) for label in perquery["measure"].unique()]
     if measure is None and len(labels) == 1:
         return labels[0]
+    of = [label for label, known in recorded(perquery).items() if measure is not None and known == measure]
+    if str(measure) not in labels and len(of) == 1:
+        return of[0]
     if measure is None or str(measure) not in labels:
         got = "none" if measure is None else str(measure)
         raise MultiAspectError(f"measure: expected one of the measures of the frame ({choices(labels)}), got {got}")
@@ -171,7 +220,9 @@ def _values(of_measure: pd.DataFrame, name: str, label: str) -> pd.Series[float]
     names = of_measure["name"].astype(str)
     of_run = of_measure[names == str(name)]
     if of_run.empty:
-        raise MultiAspectError(f"expected one of the runs of the frame ({choices(names.unique())}), got {name}")
+        raise MultiAspectError(
+            f"run: expected one of the runs of the frame ({choices(names.unique())}), got {name}"
+        )
     twice = of_run["qid"][of_run["qid"].duplicated()]
     if len(twice):
         raise MultiAspectError(

@@ -56,7 +56,7 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("", "a file of aspects: "),
         ("relevance: 2", "a file of aspects: "),
         ("[" * 100_000, "a file of aspects: "),
-        ("[1]", "expected a JSON object with the keys version and aspects, got list"),
+        ("[1]", "expected a JSON object with the keys version and aspects, as Aspects.to_file writes it, got list"),
         ('{"relevance": 2}', "got relevance"),
         ('{"version": 1}', "got version"),
         ('{"version": 2, "aspects": {"relevance": 2}}', "expected version 1 of a file of aspects, got 2"),

@@ -398,8 +398,8 @@ def test_a_query_called_mean_is_not_mistaken_for_the_mean(tmp_path, capsys):
 
 
 def test_sort_follows_the_direction_of_the_measure(cli):
-    for measure, ascending in (("AP", False), ("ESL(wanted=1)", True), ("name", True)):
-        code, out, _ = cli("evaluate", "-m", "AP ESL(wanted=1)", "--sort", measure, "runs")
+    for measure, ascending in (("AP", False), ("ESL(wanted=1)", True), ("HMAP", False), ("name", True)):
+        code, out, _ = cli("evaluate", "-m", "AP ESL(wanted=1) HMAP", "--sort", measure, "runs")
         assert code == 0
         column = read_table(out, "\t")[measure]
         assert column.is_monotonic_increasing if ascending else column.is_monotonic_decreasing

@@ -13,11 +13,10 @@ import pytest
 from click.shell_completion import BashComplete
 from printed_tables import read_table
 
-from pt_multiaspect import Aspects, aggregate, analysis, describe, evaluate, read_qrels
+from pt_multiaspect import Aspects, aggregate, analysis, describe, evaluate, explain, read_qrels
 from pt_multiaspect.cli.program import program
 from pt_multiaspect.collection.datasets import load_health
 from pt_multiaspect.integration.measure_lists import parse_list
-from pt_multiaspect.integration.parsing import as_measure
 from pt_multiaspect.measures import ALL
 
 QRELS = {aspect: f"{aspect}.txt" for aspect in ("relevance", "credibility")}
@@ -348,8 +347,8 @@ def test_a_closed_pipe_is_no_error(trec_files):
 def explanation(measure: str, qid: str):
     scales = Aspects.from_file("scales.json")
     found = parse_list([measure])[measure]
-    found = as_measure(found(aspects=scales) if "aspects" in found.SUPPORTED_PARAMS else found)
-    return found.explain({"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid)
+    found = found(aspects=scales) if "aspects" in found.SUPPORTED_PARAMS else found
+    return explain(found, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
 
 
 @pytest.mark.parametrize("measure", ["TOMA@5", "MM(base='AP')", "AP", "NLRE"])

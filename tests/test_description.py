@@ -823,3 +823,28 @@ def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     qrels, run = spoiling.spoil(qrels, run)
     found = about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
     assert found[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
+
+
+def test_the_remedy_for_identifiers_that_look_alike_changes_both_sides():
+    """Or runs that were right would be wrong."""
+    qrels = load_health().qrels
+    qrels = qrels.assign(docno=qrels["docno"].str.upper())
+    upper = qrels[["qid", "docno"]].assign(score=range(len(qrels)))
+    runs = {"upper": upper, "lower": upper.assign(docno=upper["docno"].str.lower())}
+    (remedy,) = ma.describe(qrels, runs=runs).findings.query("finding.str.contains('look like')")["remedy"]
+    expected = ma.aggregate(ma.evaluate(upper, qrels, "AP", progress=False))["AP"].item()
+    exec(remedy)
+    after = ma.aggregate(ma.evaluate(runs, qrels, "AP", progress=False))
+    assert after["AP"].tolist() == [expected, expected]
+    assert not ma.describe(qrels, runs=runs).findings["finding"].str.contains("look like").any()
+
+
+def test_the_remedy_for_repeated_documents_keeps_the_values():
+    qrels = load_health().qrels
+    run = qrels[["qid", "docno"]].assign(score=range(len(qrels)))
+    runs = {"r": pd.concat([run, run[:3].assign(score=-1)], ignore_index=True)}
+    (remedy,) = ma.describe(qrels, runs=runs).findings.query("finding.str.contains('more than once')")["remedy"]
+    with pytest.warns(ma.MultiAspectWarning, match="repeated documents"):
+        expected = ma.evaluate(runs, qrels, "AP", progress=False)
+    exec(remedy)
+    pd.testing.assert_frame_equal(ma.evaluate(runs, qrels, "AP", progress=False), expected)

@@ -13,7 +13,8 @@ from pt_multiaspect.measures import ALL
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 API = (DOCS / "api.md").read_text(encoding="utf-8")
-NAMES = {name.removeprefix("pt_multiaspect.") for name in re.findall(r"auto\w+:: (\S+)", API)}
+DIRECTIVES = re.findall(r"auto\w+:: (\S+)", API)
+NAMES = {name.removeprefix("pt_multiaspect.") for name in DIRECTIVES}
 MEASURES = {measure.NAME for measure in ALL}
 
 
@@ -36,6 +37,10 @@ def test_every_function_of_a_room_is_on_the_api_page(room):
     }
     assert functions
     assert functions - NAMES == set()
+
+
+def test_no_name_is_on_the_api_page_twice():
+    assert sorted(DIRECTIVES) == sorted(set(DIRECTIVES))
 
 
 def test_every_page_is_in_the_table_of_contents():

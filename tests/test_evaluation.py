@@ -188,3 +188,14 @@ def test_a_measure_called_name_does_not_replace_the_names_of_the_runs(collection
     qrels, runs = collection
     with pytest.raises(MultiAspectError, match="label 'name'"):
         aggregate(evaluate(runs, qrels, {"name": "AP"}, progress=False))
+
+
+def test_repeated_documents_count_once_in_every_measure():
+    """With their last score, as the warning says, also in measures that ir-measures computes."""
+    qrels = pd.DataFrame({"query_id": ["q1"] * 3, "doc_id": ["d1", "d2", "d3"], "relevance": [1, 0, 0]})
+    run = pd.DataFrame({"query_id": ["q1"] * 4, "doc_id": ["d1", "d3", "d2", "d1"], "score": [9.0, 5.0, 4.0, 1.0]})
+    measures = ["nDCG@3", "nDCG(dcg='exp-log2')@3", "ERR@3", "RBP(rel=1)", "Accuracy", "RR@10", "AP"]
+    with pytest.warns(MultiAspectWarning, match="repeated documents"):
+        found = evaluate(run, qrels, measures, progress=False)
+    distinct = run.drop_duplicates(["query_id", "doc_id"], keep="last")
+    pd.testing.assert_frame_equal(found, evaluate(distinct, qrels, measures, progress=False))

@@ -677,3 +677,32 @@ def test_what_cannot_be_plotted() -> None:
         ma.plots.explanation(QRELS)
     with pytest.raises(ma.MultiAspectError, match="expected retrieved documents"):
         ma.plots.explanation(TOMA(aspects=TWO).explain(RUN, QRELS, "q2"))
+
+
+def test_the_measure_itself_names_the_differences():
+    qrels = {"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}}
+    runs = {"a": {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}, "b": {"q1": {"d1": 1.0}, "q2": {"new": 2.0, "d1": 1.0}}}
+    perquery = ma.evaluate(runs, qrels, ["map", "RR"], progress=False)
+    by_label = ma.largest_differences(perquery, "a", "b", "map")
+    pd.testing.assert_frame_equal(ma.largest_differences(perquery, "a", "b", ir_measures.AP), by_label)
+
+
+@pytest.mark.parametrize("measure", ["RR@10", "RBP(rel=1)"])
+def test_another_value_in_ir_measures_is_told(measure):
+    """They break ties of scores in another way."""
+    qrels, run = {"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 1.0, "d2": 1.0}}
+    (value,) = ma.evaluate(run, qrels, measure, progress=False)["value"]
+    with pytest.warns(ma.MultiAspectWarning, match="in ir-measures, which breaks ties"):
+        assert ma.explain(measure, run, qrels, "q1").value != value
+    assert ma.explain(measure, {"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1").value > 0  # without a warning
+
+
+def test_separate_ideals_of_nwcs_have_no_best_ranking():
+    labels = {"A": (2, 0), "B": (0, 2), "C": (1, 0)}
+    qrels = {"q": {docno: {"relevance": r, "credibility": c} for docno, (r, c) in labels.items()}}
+    measure = ma.NWCS(ideal="separate", aspects={"relevance": 2, "credibility": 2}) @ 2
+    explained = measure.explain({"q": {"A": 3.0, "B": 2.0, "C": 1.0}}, qrels, "q")
+    better = measure.explain({"q": {"A": 3.0, "C": 2.0, "B": 1.0}}, qrels, "q")
+    assert explained.value < better.value == 1
+    assert explained.ideal is None
+    assert "best ranking" not in str(explained)

@@ -154,7 +154,7 @@ def test_the_choice(how: Any, chosen: int) -> None:
             {"at_least": {"credibility": 0.7, "relevance": 0.3}},
             "no setting scores at least 0.3 on relevance; the maximum of those that meet the other limits is 0",
         ),
-        ({"weights": {"relevance": -1}}, "weights of relevance: expected a number at least 0, got -1"),
+        ({"weights": {"relevance": -1}}, "weights of relevance: expected a number of at least 0, got -1"),
         ({"weights": {"relevance": 0}}, "weights: expected at least one positive number"),
         ({"at_least": 0.3}, "at_least: expected a dict of metrics to numbers, got 0.3"),
         ({"at_least": {"relevance": np.nan}}, "at_least of relevance: expected a number"),
@@ -384,3 +384,13 @@ def test_what_cannot_be_compared(given: Any, message: str) -> None:
         ma.paired_interval(*given[:2], n_folds=given[2])
     with pytest.raises(MultiAspectError, match="confidence: expected a number above 0 and below 1, got 95"):
         ma.paired_interval([1, 2], [1, 2], n_folds=2, confidence=95)
+
+
+def test_scores_that_differ_by_rounding_are_equal():
+    table = pd.DataFrame({"x": [0.3, 0.1 + 0.2], "y": [0.5, 0.4]})
+    assert ma.pareto_front(table, ["x", "y"])["on_front"].tolist() == [True, False]
+
+
+def test_the_seed_is_checked_without_splits():
+    with pytest.raises(ma.MultiAspectError, match="seed"):
+        ma.pareto_front(pd.DataFrame({"x": [0.3], "y": [0.5]}), ["x", "y"], seed=-1)

@@ -140,6 +140,13 @@ def test_grid_search_over_the_weights(routed: bool) -> None:
     assert len(set(search.cv_results_["mean_test_score"].round(10))) >= 3
 
 
+def test_the_name_of_a_measure_is_not_that_of_a_weight(fusion: AspectFusion) -> None:
+    with pytest.raises(MultiAspectError, match="weight_relevance is the name of a column of weights"):
+        fusion.sweep(X, Y, QID, measures={"weight_relevance": "nDCG@5"}, weights=3)
+    measures = {"relevance": "nDCG@5"}
+    assert len(fusion.sweep(X, Y, QID, measures=measures, weights=np.int64(3))) == 3
+
+
 def test_sweeping_the_weights_evaluates_one_fit(fusion: AspectFusion) -> None:
     measures = {"cam": CAM(aspects=GRADES) @ 5, "relevance": "nDCG@5", "length": ma.ESL(wanted=1)}
     table = fusion.sweep(X, Y, QID, measures=measures, weights=5)

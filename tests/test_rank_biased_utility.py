@@ -147,9 +147,9 @@ def test_labels_for_learning_to_rank() -> None:
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
-        (lambda: RBU(p=1), ["RBU", "p: expected a number at least 0 and below 1", "1"]),
+        (lambda: RBU(p=1), ["RBU", "p: expected a number of at least 0 and below 1", "1"]),
         (lambda: RBU(p=-0.1), ["RBU", "p", "-0.1"]),
-        (lambda: RBU(effort=-1), ["RBU", "effort: expected a number at least 0", "-1"]),
+        (lambda: RBU(effort=-1), ["RBU", "effort: expected a number of at least 0", "-1"]),
         (lambda: RBU(effort=float("inf")), ["RBU", "effort"]),
         (lambda: RBU(effort="low"), ["RBU", "effort", "'low'"]),
         (lambda: RBU(e=0.1), ["RBU has no parameter e", "effort"]),

@@ -352,6 +352,9 @@ def test_a_styler_marks_what_latex_marks() -> None:
         (long({"AP": THREE}), {"groups": {"x": "abc"}}, "got a string as names"),
         (long({"AP": THREE}), {"label": "tab}"}, "label: expected letters"),
         (long({"AP": THREE}), {"measures": "RR"}, "measures= lacks AP"),
+        (long({"AP": THREE}), {"test": "nonsense"}, "expected test to be one of"),
+        (long({"AP": THREE}), {"correction": "x"}, "expected correction to be one of"),
+        (long({"AP": THREE}), {"alpha": 7}, "expected alpha to be strictly between 0 and 1"),
     ],
 )
 def test_bad_input(frame, options, message) -> None:

@@ -113,7 +113,10 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
         return lambda levels: (levels * len(levels)).clip(max=1)
     if correction == "holm":
         return _holm
-    multitest = import_module("statsmodels.stats.multitest")
+    try:
+        multitest = import_module("statsmodels.stats.multitest")
+    except ImportError as error:
+        raise ImportError(f"correction={correction!r} requires statsmodels: pip install statsmodels") from error
 
     def correct(levels: Floats) -> Floats:
         return np.asarray(multitest.multipletests(levels, alpha=alpha, method=correction)[1], dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -118,7 +119,8 @@ def compare_with_baseline(
 
 def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
     """Return the baselines as a list, after checking that they are systems."""
-    given: list[str] = [baseline] if isinstance(baseline, str) else list(baseline)
+    several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
+    given: list[Any] = list(baseline) if several else [baseline]
     unknown = [name for name in given if name not in names]
     if unknown or not given:
         raise MultiAspectError(f"baseline: expected names of systems ({choices(names)}), got {choices(unknown)}")

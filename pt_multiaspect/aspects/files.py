@@ -31,7 +31,9 @@ def file_content(path: str | PathLike[str]) -> dict[str, Any]:
         raise MultiAspectError("expected a JSON file of aspects in UTF-8, got other bytes") from error
     if not isinstance(content, dict) or "version" not in content or "aspects" not in content:
         found = choices(content) if isinstance(content, dict) else type(content).__name__
-        raise MultiAspectError(f"expected a JSON object with the keys version and aspects, got {found}")
+        raise MultiAspectError(
+            f"expected a JSON object with the keys version and aspects, as Aspects.to_file writes it, got {found}"
+        )
     version = content["version"]
     if isinstance(version, bool) or version != FILE_VERSION:
         raise MultiAspectError(

@@ -28,7 +28,7 @@ _MAX_LABEL = 100_000
 _UNBOUNDED = ("NumRel", "NumRelRet", "NumRet", "alpha_DCG")
 
 #: What ir-measures and its back ends raise for measures they cannot compute.
-_FAILURES = (ValueError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError)
+_FAILURES = (ValueError, TypeError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError)
 
 
 class Delegated(Adapter):

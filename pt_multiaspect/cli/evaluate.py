@@ -13,7 +13,7 @@ from ..description.retrieved import retrieved
 from ..description.scales import read
 from ..errors import MultiAspectError, choices, silenced
 from ..evaluation import aggregate, evaluate, interval_columns
-from ..integration.labels import lower_is_better, recorded
+from ..integration.labels import lower_aggregate_is_better, recorded
 from ..tables import to_latex
 from .inputs import pick_run, read_all_qrels, read_aspects, read_measures, read_runs
 from .options import (
@@ -159,7 +159,7 @@ def _check(perquery: bool, baseline: str | None, of_means: dict[str, bool], of_t
 def _sorted(table: pd.DataFrame, values: pd.DataFrame, by: str | None) -> pd.DataFrame:
     if by is None:
         return table
-    is_better_low = by != "name" and lower_is_better(recorded(values)[by])
+    is_better_low = by != "name" and lower_aggregate_is_better(recorded(values)[by])
     ascending = by == "name" or is_better_low
     return table.sort_values(by, ascending=ascending, kind="stable", ignore_index=True)
 
@@ -247,7 +247,7 @@ class _Means:
                     f"{cell} [{number(start)}, {number(end)}]"
                     for cell, (start, end) in zip(shown[label], ends, strict=True)
                 ]
-            best = values.min() if lower_is_better(known[label]) else values.max()
+            best = values.min() if lower_aggregate_is_better(known[label]) else values.max()
             bold |= {(row, at) for row in np.flatnonzero(values == best).tolist()}
         shown |= {column: [number(value) for value in self._table[column]] for column in self._others}
         rows = [list(row) for row in zip(*shown.values(), strict=True)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..errors import MultiAspectError, choices
-from ..integration.parsing import as_measure
+from ..explaining import explain
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
 from .options import Command, aspects_option, measure_option, qrels_option
 from .tables import Sheet, write, write_text
@@ -65,8 +65,8 @@ def command(
     named = read_runs([run], qrels)
     if len(named) > 1:
         raise click.UsageError(f"expected one run, got {len(named)}")
-    (measure,) = parsed.values()
-    found = as_measure(measure).explain(named, judgments, qid)
+    ((label, measure),) = parsed.items()
+    found = explain(measure, named, judgments, qid, label=label)
     if kind in ("text", "html"):
         text = str(found) if kind == "text" else found.to_html()
         write_text(text, output)

@@ -208,7 +208,7 @@ def read_measures(
     if plain and relevance is not None and relevance != Aspect(grades=relevance.grades):
         _warn(
             f"{choices(plain)}: computed on the labels of relevance as they are, without the gains, threshold or "
-            "codes that --aspects declares; use On(base=...) where these matter"
+            "codes that --aspects declares; use On(base=...), or rel= of GMAP and HMAP, where these matter"
         )
     return bound
 

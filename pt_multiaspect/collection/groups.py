@@ -295,10 +295,11 @@ def _share(dimension: str, docno: object, share: object) -> float:
 
 
 def _dimension(name: str, rows: _Rows, groups: tuple[str, ...]) -> Dimension:
-    pairs = [(docno, group) for docno, group, _ in rows]
-    if len(set(pairs)) < len(pairs):
-        docno, group = next(pair for pair in pairs if pairs.count(pair) > 1)
-        raise MultiAspectError(f"{name}: expected each group once for document {docno}, got {group} twice")
+    seen: set[tuple[str, str]] = set()
+    for docno, group, _ in rows:
+        if (docno, group) in seen:
+            raise MultiAspectError(f"{name}: expected each group once for document {docno}, got {group} twice")
+        seen.add((docno, group))
     # Without a declared order, groups are in that of their names.
     groups = groups or tuple(sorted({group for _, group, _ in rows}))
     if not groups:

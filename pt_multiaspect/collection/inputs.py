@@ -79,6 +79,8 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
 def run_frame(run: object) -> pd.DataFrame:
     """Return a run in any accepted form as a frame ``query_id doc_id score`` with string identifiers."""
     frame, query, document = run_columns(run)
+    if "score" not in frame.columns:
+        raise MultiAspectError(f"a run: expected a column score, got the columns {choices(frame.columns)}")
     return pd.DataFrame(
         {
             "query_id": identifiers(query, "the run"),

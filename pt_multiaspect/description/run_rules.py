@@ -56,7 +56,11 @@ def inferred_scales(figures: Figures) -> Iterator[Finding]:
 def look_alike(figures: Figures) -> Iterator[Finding]:
     for row in records(figures.retrieved.alike):
         kind = "query" if row.what == "qid" else "document"
-        column = figures.column(row.what) if row.where == "qrels" else f"runs[{row.where!r}][{row.what!r}]"
+        column, change = figures.column(row.what), alike.mend(row.first, row.second)
+        # The same change for the qrels and every run, or identifiers that are equal now would differ.
+        remedy = f"{column} = {column}{change}"
+        if len(figures.retrieved.runs):
+            remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{change}"
         where = "the qrels have" if row.where == "qrels" else f"run {row.where} has"
         judged = "" if row.where == "qrels" else "judged "
         yield Finding(
@@ -64,7 +68,7 @@ def look_alike(figures: Figures) -> Iterator[Finding]:
             "",
             f"{where} {row.count} {kind} ids that look like other {judged}ones but differ, such as "
             f"{row.first!r} and {row.second!r}",
-            f"{column} = {column}{alike.mend(row.first, row.second)}",
+            remedy,
         )
 
 
@@ -117,7 +121,7 @@ def repeated(figures: Figures) -> Iterator[Finding]:
             "warning",
             "",
             f"run {row.name} has {row.repeated} documents more than once for a topic; the last score counts",
-            f"{run} = {run}.sort_values('score').drop_duplicates(['qid', 'docno'], keep='last')",
+            f"{run} = {run}.drop_duplicates(['qid', 'docno'], keep='last')",
         )
 
 

@@ -156,8 +156,9 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     Returns
     -------
     Measure
-        For other measures, `On` relevance, with the same values as in ir-measures. Binary measures that
-        count documents with relevance 1 or higher do so whatever threshold the aspect declares.
+        For other measures, `On` relevance, with the same values as in ir-measures on runs without tied
+        scores. Binary measures that count documents with relevance 1 or higher do so whatever threshold the
+        aspect declares.
 
     Raises
     ------

@@ -41,8 +41,9 @@ class _AWRF(GroupMeasure):
     groups : Groups or str
         The groups and their target distribution, or the name of declared groups.
     score : {None, 'track'}, optional
-        ``'track'``: multiply by nDCG as the TREC Fair Ranking track computes it: binary (by the threshold of
-        relevance), with the discount D, and an ideal of as many documents as are relevant, at most the cutoff.
+        ``'track'``: multiply by nDCG as the TREC Fair Ranking track computes it: binary (every grade above the
+        lowest is relevant), with the discount D, and an ideal of as many documents as are relevant, at most the
+        cutoff.
     base : ir_measures.Measure or str, optional
         Multiply by this measure of relevance, such as ``'nDCG'``, as it is, at the same cutoff. The nDCG of
         ir-measures differs from the track's.

@@ -123,6 +123,10 @@ class _NWCS(DirectMeasure):
             ideal = np.sum([_retrieved_ideal(ranking, each) for each in ideals], axis=0)
         return ranking, total, ideal
 
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        # With separate ideals, the denominator depends on which documents are retrieved.
+        return bool(self["ideal"] == "separate")
+
 
 def _ideal_order(query: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:
     """Sort positive gains within each query, descending; return their query, rank and gain."""

@@ -125,8 +125,9 @@ class _Subtopics(BasedMeasure):
             raise MultiAspectError(
                 "base: judged_only=True is not supported; remove unjudged documents from the run"
             )
-        if params.get("alpha") != 1:
-            real("alpha", low=0, high=1)(params.get("alpha", _ALPHA))
+        alpha = params.get("alpha", _ALPHA)
+        if not 0 <= alpha <= 1:
+            raise MultiAspectError(f"alpha: expected a number from 0 to 1, got {alpha:g}")
         if "beta" in params:
             real("beta", low=0, high=1)(params["beta"])
 

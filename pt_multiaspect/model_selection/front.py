@@ -18,6 +18,9 @@ __all__ = ["FrontChoice", "pareto_front"]
 
 _MEAN, _SPLIT = "mean_test_", "_test_"
 
+#: Scores that differ by at most this, relative to the maximum, are equal (rounding errors).
+_TOLERANCE = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class _Scores:
@@ -78,10 +81,11 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
 def _on_front(scores: Floats) -> Bools:
     """Tell which rows no other row dominates: at least as high on all metrics, and higher on one."""
     valid = np.asarray(~np.isnan(scores).any(axis=1), dtype=np.bool_)
+    near = _TOLERANCE * np.abs(scores[valid]).max(axis=0, initial=0.0)
     front = valid.copy()
     for place in np.flatnonzero(valid):
         others = scores[valid]
-        dominates = (others >= scores[place]).all(axis=1) & (others > scores[place]).any(axis=1)
+        dominates = (others >= scores[place] - near).all(axis=1) & (others > scores[place] + near).any(axis=1)
         front[place] = not dominates.any()
     return front
 
@@ -91,7 +95,8 @@ def pareto_front(
 ) -> pd.DataFrame:
     """Tell which settings of a search with several scorers are not dominated by another.
 
-    A setting is dominated if another scores at least as high on all metrics and higher on one.
+    A setting is dominated if another scores at least as high on all metrics and higher on one. Scores that differ
+    by rounding errors are equal.
 
     Parameters
     ----------
@@ -136,13 +141,13 @@ def pareto_front(
     2      3        0.3          0.2     False
     """
     scores = _read(results, metrics)
-    number = count("n_resamples")(n_resamples)
+    number, seed = count("n_resamples")(n_resamples), count("seed", low=0)(seed)
     table = scores.params.copy()
     for name, values in zip(scores.metrics, scores.means.T, strict=True):
         table[name] = values
     table["on_front"] = _on_front(scores.means)
     if scores.splits is not None:
-        rng = np.random.default_rng(count("seed", low=0)(seed))
+        rng = np.random.default_rng(seed)
         times = np.zeros(len(table))
         for _ in range(number):
             drawn = rng.integers(len(scores.splits), size=len(scores.splits))

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
 from ..measures import On
 from ..orders.order import check_weights, weights_of
 from .labels import check_length, check_scores, find_qid, label_frame
@@ -204,6 +204,11 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(measures, Mapping) or not measures:
             raise MultiAspectError(f"measures: expected a dict of names to measures, got {measures!r}")
         names = list(self.rankers_)
+        taken = [label for label in measures if label in {f"weight_{name}" for name in names}]
+        if taken:
+            raise MultiAspectError(
+                f"measures: {choices(taken)} is the name of a column of weights; use another name"
+            )
         settings = self._grid(names, weights)
         queries = self._queries(X, y, qid)
         scorers = {label: RankingScorer(measure, self.aspects, "predict") for label, measure in measures.items()}
@@ -249,7 +254,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @staticmethod
     def _grid(names: list[str], weights: Iterable[Mapping[str, float]] | int) -> list[Mapping[str, float]]:
-        if not isinstance(weights, int):
+        if not isinstance(weights, int | np.integer):
             return list(weights)
         if len(names) != 2 or weights < 2:
             raise MultiAspectError(

@@ -43,8 +43,8 @@ def _is_aspect(target: object) -> bool:
 
 def _no_labels(target: object) -> MultiAspectError:
     return MultiAspectError(
-        "expected TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, On, the name of an aspect or an Order "
-        f"to aggregate labels, got {target!r}"
+        "expected a measure with a gain per document (TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, "
+        f"RBU, MDCU, nMDCU, Subtopics, On), the name of an aspect or an Order to aggregate labels, got {target!r}"
     )
 
 

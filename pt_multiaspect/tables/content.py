@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..analysis._frames import Floats, check_choice, directions, matrix
+from ..analysis._frames import Floats, check_between, check_choice, directions, matrix
+from ..analysis._significance import TESTS, corrector
 from ..analysis.baseline import compare_with_baseline
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate, interval_columns
@@ -87,6 +88,10 @@ def content(
 ) -> Table:
     """Compute a table. The parameters are those of `to_latex`."""
     check_choice("interval", interval, INTERVALS)
+    check_choice("test", test, TESTS)
+    check_between("alpha", alpha)
+    # Refuses unknown ones, also where there is no baseline.
+    corrector(test, None if test == "tukey" else correction, alpha)
     values, names, qids, columns = matrix(perquery, as_given=True, least=1)
     known = recorded(perquery, measures)
     names, columns = list(map(str, names)), list(map(str, columns))
@@ -166,8 +171,7 @@ def _is_sum(measure: Any) -> bool:
 def _check_mean(head: Head, aggregated: float, values: Floats) -> None:
     if not np.isclose(aggregated, values.mean(), rtol=1e-9, atol=1e-12):
         raise MultiAspectError(
-            f"interval='half-width': {head.label} is not the mean of its per-query values, so its interval has two "
-            "different halves; use interval='ends'"
+            f"interval='half-width': {head.label} is not the mean of its per-query values; use interval='ends'"
         )
 
 

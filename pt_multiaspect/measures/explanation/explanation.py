@@ -168,7 +168,7 @@ class Explanation:
         Raises
         ------
         MultiAspectError
-            If the measures, the topics or the labels differ.
+            If the measures, the topics or the labels of documents in both rankings differ.
 
         Examples
         --------

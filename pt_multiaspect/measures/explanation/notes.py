@@ -39,7 +39,7 @@ def _ranking(topic: Topic, ranks: pd.DataFrame) -> Iterator[str]:
 def _contributions(topic: Topic, parts: Sequence[Part], gain: str) -> Iterator[str]:
     measure = topic.measure
     if measure.lower_is_better:
-        yield f"For {measure.NAME}, lower values are better."
+        yield "Lower values are better."
     (first, *others) = parts
     if first.norm == 0 and not others:
         yield "No judged document has a gain, so the value is 0."
@@ -60,7 +60,7 @@ def _aspects(topic: Topic, parts: Sequence[Part], aspects: pd.DataFrame) -> Iter
     zero = counts.loc[counts["value"] == 0, "aspect"].tolist()
     if zero:
         because = f" is 0 because {_listed(zero)} {_are(len(zero))} 0."
-        yield f"{measure.NAME}{because}" if topic.value == 0 else f"{_listed(zero)}: 0."
+        yield f"{measure.NAME}{because}" if topic.value == 0 else f"The value on {_listed(zero)} is 0."
     elif aspects["part"].notna().all():
         yield from _weakest(measure, parts)
     else:
