@@ -77,6 +77,11 @@ class _AWRF(GroupMeasure):
     0.9927
     >>> ma.AWRF(groups="example-awrf", score="track") @ 2
     AWRF(groups='example-awrf',score='track')@2
+    >>> ma.AWRF(groups=groups).explain(run, qrels, "q1").ranks[["docno", "contribution", "running"]].round(4)
+      docno  contribution  running
+    0    d1       -0.2158   0.7842
+    1    d2        0.2158   1.0000
+    2    d3       -0.0073   0.9927
     """
 
     __name__ = "AWRF"
@@ -257,6 +262,10 @@ class _GF(_Stopping):
     >>> gf = ma.GF(groups=groups, aspects={"relevance": 1})
     >>> round(gf.calc_aggregate(qrels, run), 4)  # ½ · (1 - .3113) + ¼ · 1
     0.5944
+    >>> gf.explain(run, qrels, "q1").ranks[["docno", "relevance", "contribution", "running"]].round(4)
+      docno  relevance  contribution  running
+    0    d1        1.0        0.3444   0.3444
+    1    d2        1.0        0.2500   0.5944
     """
 
     __name__ = "GF"
@@ -328,6 +337,10 @@ class _GFR(_Stopping):
     >>> gfr = ma.GFR(groups=groups, relevance="ERR", aspects={"relevance": 1})
     >>> round(gfr.calc_aggregate(qrels, run), 4)  # (½ + ¼ / 2 + .5944) / 2
     0.6097
+    >>> gfr.explain(run, qrels, "q1").ranks[["docno", "relevance", "contribution", "running"]].round(4)
+      docno  relevance  contribution  running
+    0    d1        1.0        0.4222   0.4222
+    1    d2        1.0        0.1875   0.6097
     """
 
     __name__ = "GFR"

@@ -67,6 +67,11 @@ class _RBU(TermMeasure):
     >>> rbu = RBU(p=0.5, effort=0.1, aspects={"relevance": 1, "credibility": 1})
     >>> round(rbu.calc_aggregate(qrels, run), 4)  # relevance .3125, credibility .125, effort .075
     0.1437
+    >>> parts = ["relevance part", "credibility part", "effort part", "contribution"]
+    >>> rbu.explain(run, qrels, "q1").ranks[["docno", *parts]].round(4)
+      docno  relevance part  credibility part  effort part  contribution
+    0    d1          0.1250            0.0000       -0.050        0.0750
+    1    d2          0.0312            0.0625       -0.025        0.0688
     """
 
     __name__ = "RBU"

@@ -71,6 +71,11 @@ class _MDCU(DirectMeasure):
     >>> mdcu = MDCU(themes="jazz,blues", usability="credibility")
     >>> round(mdcu.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)  # 3 + .5 · (3 / log2(3) + 1)
     4.4464
+    >>> explanation = mdcu.explain({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1")
+    >>> explanation.ranks[["docno", "jazz", "blues", "credibility", "contribution"]].round(4)
+      docno  jazz  blues  credibility  contribution
+    0    d1   3.0    0.0          1.0        3.0000
+    1    d2   3.0    1.0          0.5        1.4464
     """
 
     __name__ = "MDCU"
@@ -201,6 +206,11 @@ class _nMDCU(_MDCU):
     >>> nmdcu = nMDCU(themes="jazz,blues", usability="credibility")
     >>> nmdcu.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}})
     1.0
+    >>> explanation = nmdcu.explain({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1")
+    >>> explanation.ranks[["docno", "jazz", "blues", "credibility", "contribution"]].round(4)
+      docno  jazz  blues  credibility  contribution
+    0    d1   3.0    0.0          1.0        0.6747
+    1    d2   3.0    1.0          0.5        0.3253
     """
 
     __name__ = "nMDCU"

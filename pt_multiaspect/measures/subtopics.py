@@ -103,6 +103,12 @@ class _Subtopics(BasedMeasure):
     0.5
     >>> round((Subtopics(base="alpha_nDCG(alpha=0.5)") @ 20).calc_aggregate(qrels, run), 4)
     0.9652
+    >>> explanation = Subtopics(base="alpha_nDCG(alpha=0.5)").explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "relevance", "credibility", "contribution"]].round(4)
+      docno  relevance  credibility  contribution
+    0    d1        1.0          0.0        0.5317
+    1    d2        1.0          0.0        0.1677
+    2    d3        0.0          1.0        0.2658
     """
 
     __name__ = "Subtopics"
