@@ -127,3 +127,13 @@ def test_what_is_sent_to_workers() -> None:
     again = pickle.loads(pickle.dumps(standard)).values(Rankings(frame, judgments), lambda: frame)
     assert {measure: value.tolist() for measure, value in again.items()} == {P @ 1: [1.0], Bpref: [1.0]}
     assert {measure: value.tolist() for measure, value in values.items()} == {P @ 1: [1.0], Bpref: [1.0]}
+
+
+def test_gains_are_mapped_before_queries_without_a_gain_are_left_out():
+    """pytrec_eval reads out of bounds on a query whose gains are all negative."""
+    qrels = {"none": {"d1": -1, "d2": -2}, "one": {"d1": 1}, "mapped": {"d1": -1, "d2": -1}}
+    run = {qid: {"d1": 2.0, "d2": 1.0} for qid in qrels}
+    for gains, expected in (({0: 1, 1: 2}, [0, 1, 0]), ({-1: 3, 1: 2}, [1, 1, 1])):
+        measure = ir_measures.nDCG(gains=gains, judged_only=True)
+        found = evaluate(run, qrels, measure, progress=False).set_index("qid")["value"]
+        assert found[list(qrels)].tolist() == pytest.approx(expected)

@@ -116,26 +116,42 @@ class IrMeasures:
     def __init__(self, measures: Iterable[Measure], judgments: Judgments, labels: Floats) -> None:
         self.measures = sorted(measures, key=str)
         self._judgments = judgments
-        self._labels = _without_junk_only_queries(labels, judgments.pool_query, judgments.n_queries)
+        self._labels = labels
         self._evaluators: list[Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_evaluators": None}  # which hold C objects
 
     def _make_evaluators(self) -> list[Any]:
-        judged = np.flatnonzero(~np.isnan(self._labels))
-        qrels = pd.DataFrame(
+        # In one evaluator, ir-measures may compute a plain nDCG with the gains of an nDCG(gains=...), depending
+        # on the order of a set.
+        groups = [([measure], self._labels_for(measure)) for measure in self.measures if "gains" in measure.params]
+        plain = [measure for measure in self.measures if "gains" not in measure.params]
+        if plain:
+            query, n_queries = self._judgments.pool_query, self._judgments.n_queries
+            groups.append((plain, _without_junk_only_queries(self._labels, query, n_queries)))
+        return [ir_measures.evaluator(group, self._qrels(labels)) for group, labels in groups]
+
+    def _labels_for(self, measure: Measure) -> Floats:
+        """The labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
+
+        pytrec_eval reads out of bounds on those. The value of a query that is left out is the default, 0.
+        """
+        gain = self._labels.copy()
+        for label, value in measure.params["gains"].items():
+            gain[self._labels == float(label)] = value
+        best = _best_of_queries(gain, self._judgments.pool_query, self._judgments.n_queries)
+        return np.where(best[self._judgments.pool_query] < 0, np.nan, self._labels)
+
+    def _qrels(self, labels: Floats) -> pd.DataFrame:
+        judged = np.flatnonzero(~np.isnan(labels))
+        return pd.DataFrame(
             {
                 "query_id": _numbered(self._judgments.pool_query[judged]),
                 "doc_id": self._judgments.docnos[judged],
-                "relevance": self._labels[judged].astype(np.int64),
+                "relevance": labels[judged].astype(np.int64),
             }
         )
-        # In one evaluator, ir-measures may compute a plain nDCG with the gains of an nDCG(gains=...), depending
-        # on the order of a set.
-        groups = [[measure] for measure in self.measures if "gains" in measure.params]
-        groups.append([measure for measure in self.measures if "gains" not in measure.params])
-        return [ir_measures.evaluator(group, qrels) for group in groups if group]
 
     def values(self, run: pd.DataFrame) -> dict[Measure, Floats]:
         """Evaluate one run.
@@ -180,6 +196,12 @@ def _without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> F
 
     The values do not change, as no document of such a query is relevant.
     """
-    best = np.full(n_queries, -np.inf)
-    np.maximum.at(best, query, np.nan_to_num(labels, nan=-np.inf))
+    best = _best_of_queries(labels, query, n_queries)
     return np.where(best[query] < 0, np.maximum(labels, 0.0), labels)
+
+
+def _best_of_queries(values: Floats, query: Ints, n_queries: int) -> Floats:
+    """The maximum of each query; -inf for queries without values."""
+    best = np.full(n_queries, -np.inf)
+    np.maximum.at(best, query, np.nan_to_num(values, nan=-np.inf))
+    return best
