@@ -189,9 +189,7 @@ def test_undeclared_scales_warn() -> None:
 
 @pytest.mark.parametrize("target", [AP, ma.NLRE, nDCG @ 10, "nDCG@10", "NLRE", "P", 3, None], ids=str)
 def test_targets_that_aggregate_no_labels(target: Any) -> None:
-    with pytest.raises(
-        MultiAspectError, match=r"a measure with a gain per document .* to aggregate labels, got"
-    ):
+    with pytest.raises(MultiAspectError, match=r"a measure with a gain per document .* to aggregate labels, got"):
         AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
 
 
