@@ -25,7 +25,10 @@ from pt_multiaspect.analysis import attainable, ideal_values, upper_bound
 from pt_multiaspect.bases import as_base
 from pt_multiaspect.kernels.progress import ConvexProgress, Progress
 
-pytestmark = pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:{text}:pt_multiaspect.MultiAspectWarning")
+    for text in ("the threshold of", "all labels of", "rel=")  # of what is drawn
+]
 
 NAMES = ("relevance", "credibility", "understandability")
 DOCNOS = "abcdefg"

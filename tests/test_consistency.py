@@ -37,6 +37,7 @@ from pt_multiaspect import CAM, GAM, MM, TOMA, Aspects, Measure, On
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings("ignore:most scores of:pt_multiaspect.MultiAspectWarning"),
 ]
 
 PYTREC_EVAL = (
