@@ -38,6 +38,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:most scores of:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings("ignore:rel=:pt_multiaspect.MultiAspectWarning"),
 ]
 
 PYTREC_EVAL = (

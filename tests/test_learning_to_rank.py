@@ -25,9 +25,7 @@ from pt_multiaspect.demo import TfidfRetriever, readability
 #: PyTerrier cannot tell what a learned model puts out, and says so at every evaluation.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Experiment Pipeline Validation Report"),
-    pytest.mark.filterwarnings(
-        "ignore:rel=2 is above:pt_multiaspect.MultiAspectWarning"
-    ),
+    pytest.mark.filterwarnings("ignore:rel=2 is above:pt_multiaspect.MultiAspectWarning"),
 ]
 
 GRADES = {"relevance": 2, "credibility": 1}
