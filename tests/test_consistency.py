@@ -146,7 +146,7 @@ def test_pytrec_eval_on_inferred_scales(labels: tuple[int, ...]) -> None:
     bases = (*QUICK, *SLOW[:2])
     cases = cases_of(bases, None)
 
-    @given(collections(max_aspects=1, grades=labels))
+    @given(collections(max_aspects=1, grades=labels, junk=False))  # pytrec_eval fails on queries with junk only
     @settings(max_examples=5)
     def holds(collection: Collection) -> None:
         check(cases, expected(bases, collection, "relevance", collection.run), collection)
