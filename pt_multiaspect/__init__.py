@@ -4,18 +4,17 @@ Importing the package registers its measures with ir-measures and lets PyTerrier
 names.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import analysis, integration, model_selection, orders, plots, testing
+from . import integration, model_selection, orders
+from ._lazy import lazy_attributes
 from .aspects import Aspect, Aspects
 from .collection import Judgments, datasets
 from .collection.groups import Groups
 from .collection.subtopics import as_subtopics, from_subtopics
 from .collection.trec_files import read_qrels, read_run
-from .description import Description, describe
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate
-from .explaining import explain, largest_differences
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
 from .kernels import forms
@@ -68,12 +67,13 @@ from .measures import (
     uRBPgr,
 )
 from .measures import parameters as params
-from .measures.explanation import Explanation
 from .orders import DistanceOrder, Order, register_distance
-from .readability import with_readability
-from .tables import cite, to_latex, to_styler
 
 if TYPE_CHECKING:
+    from . import analysis, plots, testing
+    from .description import Description, describe
+    from .explaining import explain, largest_differences
+    from .measures.explanation import Explanation
     from .model_selection.boosters import catboost_metric, lightgbm_metric, xgboost_metric
     from .model_selection.front import FrontChoice, pareto_front
     from .model_selection.fusion import AspectFusion
@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from .model_selection.repeats import RepeatedQueryKFold, paired_interval
     from .model_selection.score import ranking_score
     from .model_selection.scorer import ranking_scorer
+    from .readability import with_readability
+    from .tables import cite, to_latex, to_styler
 
 __version__ = "0.1.0"
 
@@ -189,12 +191,26 @@ _MOVED = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    # Model selection imports scikit-learn, so it waits until it is used.
-    if name in model_selection.__all__:
-        return getattr(model_selection, name)
-    moved = f"; it is now {__name__}.{_MOVED[name]}" if name in _MOVED else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{moved}")
+#: What evaluating a run does not need is imported on first use: {name: its module}. A module stands for itself.
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "Description": "description",
+        "Explanation": "measures.explanation",
+        "analysis": "analysis",
+        "cite": "tables",
+        "describe": "description",
+        "explain": "explaining",
+        "largest_differences": "explaining",
+        "plots": "plots",
+        "testing": "testing",
+        "to_latex": "tables",
+        "to_styler": "tables",
+        "with_readability": "readability",
+    }
+    | dict.fromkeys(model_selection.__all__, "model_selection"),
+    moved={name: f"{__name__}.{home}" for name, home in _MOVED.items()},
+)
 
 
 def __dir__() -> list[str]:

@@ -15,8 +15,7 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-#: What an import of the package may add to an import of PyTerrier, in CPU time, which load changes little.
-SECONDS = 0.3
+#: What an import of the package must not import: heavy packages, and its own that evaluating a run does not need.
 HEAVY = (
     "sklearn",
     "matplotlib",
@@ -29,6 +28,12 @@ HEAVY = (
     "xgboost",
     "click",
     "rich",
+    "pt_multiaspect.analysis",
+    "pt_multiaspect.description",
+    "pt_multiaspect.plots",
+    "pt_multiaspect.readability",
+    "pt_multiaspect.tables",
+    "pt_multiaspect.testing",
 )
 
 
@@ -91,22 +96,7 @@ assert "pt_multiaspect" not in sys.modules
 """
 
 
-def test_import_is_fast():
-    code = f"""
-import sys, time
-{PYTERRIER_ALONE}
-start = time.process_time()
-import pt_multiaspect
-print(time.process_time() - start)"""
-    seconds = []
-    for _ in range(7):  # the best of several, as the machine may be busy
-        seconds.append(float(printed(code)))
-        if min(seconds) < SECONDS:
-            break
-    assert min(seconds) < SECONDS, f"import pt_multiaspect adds {min(seconds):.2f} s to import pyterrier"
-
-
-def test_import_loads_no_heavy_package():
+def test_import_loads_nothing_that_waits_for_its_use():
     code = f"""
 import sys
 {PYTERRIER_ALONE}

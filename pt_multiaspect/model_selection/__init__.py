@@ -5,8 +5,7 @@ Names are imported on first use, so importing the package does not import scikit
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from .._lazy import lazy_attributes
 
 _HOMES = {
     "AspectFusion": "fusion",
@@ -26,8 +25,4 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+__getattr__ = lazy_attributes(__name__, _HOMES)
