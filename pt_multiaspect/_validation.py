@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import MultiAspectError, choices
 
-__all__ = ["MAX_CUTOFF", "boolean", "choice", "count", "cutoff", "real", "whole"]
+__all__ = ["MAX_CUTOFF", "boolean", "choice", "count", "cutoff", "proportion", "random_seed", "real", "whole"]
 
 #: The largest rank that 32-bit back ends take.
 MAX_CUTOFF = 2**31 - 1
@@ -41,7 +41,8 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
         if value is not None and not isinstance(value, str):
             value = repr(value)
         if value not in names:
-            raise MultiAspectError(f"{name}: expected {choices(map(repr, names))}, got {value!r}")
+            of = "one of " if len(names) > 1 else ""
+            raise MultiAspectError(f"{name}: expected {of}{choices(map(repr, names))}, got {value!r}")
         return value  # type: ignore[no-any-return]
 
     return parse
@@ -103,15 +104,17 @@ def whole(description: str, *, low: int, high: int | None = None) -> Callable[[A
     return parse
 
 
-def count(name: str, *, low: int = 1, high: int = MAX_CUTOFF) -> Callable[[Any], int]:
+def count(name: str, *, low: int = 1, high: int | None = MAX_CUTOFF) -> Callable[[Any], int]:
     """A parser that takes a whole number from `low` up to `high`.
 
     Parameters
     ----------
     name : str
         The parameter, for errors.
-    low, high : int, default 1 and 2**31 - 1
-        The minimum and the maximum.
+    low : int, default 1
+        The minimum.
+    high : int or None, default 2**31 - 1
+        The maximum; with None, there is none.
 
     Returns
     -------
@@ -125,9 +128,11 @@ def count(name: str, *, low: int = 1, high: int = MAX_CUTOFF) -> Callable[[Any],
     """
 
     def parse(value: Any) -> int:
-        if isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high:
+        number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if number and low <= value and (high is None or value <= high):
             return int(value)
-        raise MultiAspectError(f"{name}: expected a whole number from {low} to {high}, got {_shown(value)}")
+        bound = f"of at most {high}" if number and low <= value else f"of at least {low}"
+        raise MultiAspectError(f"{name}: expected a whole number {bound}, got {_shown(value)}")
 
     return parse
 
@@ -158,6 +163,14 @@ def boolean(name: str) -> Callable[[Any], bool]:
 
     return parse
 
+
+def proportion(name: str) -> Callable[[Any], float]:
+    """A parser that takes a number strictly between 0 and 1; errors start with `name`."""
+    return real(name, low=0, high=1, open_low=True)
+
+
+#: The parser of seeds of random numbers.
+random_seed = count("seed", low=0, high=None)
 
 #: The parser of cutoffs.
 cutoff = whole("cutoff: expected a whole number of ranks", low=1, high=MAX_CUTOFF)

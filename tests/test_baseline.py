@@ -71,7 +71,7 @@ def test_the_result_does_not_depend_on_the_order_of_rows(perquery):
         ("nobody", {}, "expected names of systems .*, got nobody"),
         ([], {}, "expected names of systems"),
         (["FIRST", "FIRST"], {}, "each baseline once"),
-        ("FIRST", {"test": "z"}, "expected test to be one of"),
+        ("FIRST", {"test": "z"}, "test: expected one of"),
         ("FIRST", {"alpha": 5}, "alpha"),
         ("FIRST", {"correction": "none"}, "correction"),
         ("FIRST", {"test": "tukey", "correction": "fdr_bh"}, "corrects for the number of pairs itself"),

@@ -482,7 +482,7 @@ TWO = {"relevance": 1, "credibility": 1}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: upper_bound(QRELS, CAM(aspects=TWO), "best"), "strategy to be one of auto, exact, search"),
+        (lambda: upper_bound(QRELS, CAM(aspects=TWO), "best"), "strategy: expected one of 'auto', 'exact'"),
         (lambda: upper_bound(QRELS, CAM(base="AP", aspects=TWO), "exact"), "use strategy='search'"),
         (lambda: upper_bound(QRELS, CAM(normalized=True, aspects=TWO), "search"), "use strategy='exact'"),
         (lambda: upper_bound(QRELS, CAM(base="SetF", aspects=TWO)), "no upper bound is known for SetF"),
@@ -494,8 +494,8 @@ TWO = {"relevance": 1, "credibility": 1}
         (lambda: upper_bound(QRELS, On(base="P", aspects=TWO)), "requires cutoff"),
         (lambda: upper_bound(QRELS, "P"), "expands to 9: P@5"),
         (lambda: upper_bound(QRELS, "nonsense"), "nonsense"),
-        (lambda: upper_bound(QRELS, CAM(aspects=TWO), width=0), "width to be an integer of at least 1"),
-        (lambda: upper_bound(QRELS, CAM(aspects=TWO), rounds=1.5), "rounds to be an integer of at least 1"),
+        (lambda: upper_bound(QRELS, CAM(aspects=TWO), width=0), "width: expected a whole number of at least 1"),
+        (lambda: upper_bound(QRELS, CAM(aspects=TWO), rounds=1.5), "rounds: expected a whole number of at least 1"),
         (lambda: upper_bound({"q": {"d": "x"}}, "nDCG"), "expected a finite number, or NaN if unjudged"),
         (lambda: upper_bound([1], CAM(aspects=TWO)), "qrels"),
         (lambda: upper_bound(QRELS, CAM(aspects={"relevance": 1, "mood": 1})), "mood"),

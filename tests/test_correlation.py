@@ -250,9 +250,9 @@ def test_bad_frames(bad, parts):
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
-        (lambda: correlation(GOOD, "pearson"), ["method", "kendall, tau_ap, spearman, rbo", "pearson"]),
-        (lambda: correlation(GOOD, by="topic"), ["by", "mean, query", "topic"]),
-        (lambda: correlation(GOOD, "rbo", p=1), ["p", "between 0 and 1"]),
+        (lambda: correlation(GOOD, "pearson"), ["method", "'kendall', 'tau_ap', 'spearman', 'rbo'", "pearson"]),
+        (lambda: correlation(GOOD, by="topic"), ["by", "'mean', 'query'", "topic"]),
+        (lambda: correlation(GOOD, "rbo", p=1), ["p: expected a number above 0 and below 1"]),
         (lambda: correlation(GOOD, confidence=95), ["confidence", "95"]),
         (lambda: correlation(GOOD, n_resamples=0), ["n_resamples", "0"]),
         (lambda: correlation(GOOD, seed=-1), ["seed", "-1"]),

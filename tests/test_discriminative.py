@@ -221,7 +221,7 @@ def test_the_result(values):
             lambda: discriminative_power(GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")]),
             ["run 2", "no value of RR"],
         ),
-        (lambda: discriminative_power(GOOD, test="wilcoxon"), ["test", "bootstrap, permutation, t, tukey"]),
+        (lambda: discriminative_power(GOOD, test="wilcoxon"), ["test", "'bootstrap', 'permutation', 't', 'tukey'"]),
         (
             lambda: discriminative_power(GOOD, n_resamples=50),
             ["n_resamples: expected at least 100", "got 50"],

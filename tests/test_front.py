@@ -110,7 +110,7 @@ def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
 def test_what_has_no_front(given: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
         ma.pareto_front(*given)
-    with pytest.raises(MultiAspectError, match="n_resamples: expected a whole number from 1"):
+    with pytest.raises(MultiAspectError, match="n_resamples: expected a whole number of at least 1"):
         ma.pareto_front(table([1, 0]), NAMES, n_resamples=0)
 
 
@@ -288,9 +288,9 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
         ({}, {"groups": None}, "RepeatedQueryKFold needs the query of every row: pass groups=qid"),
         ({}, {"groups": QID[:3]}, "groups: expected one query for each of 160 rows, got 3"),
         ({"n_splits": 17}, {}, "expected at least n_splits=17 queries, got 16; use fewer folds"),
-        ({"n_splits": 1}, {}, "n_splits: expected a whole number from 2"),
-        ({"n_repeats": 0}, {}, "n_repeats: expected a whole number from 1"),
-        ({"random_state": None}, {}, "random_state: expected a whole number from 0"),
+        ({"n_splits": 1}, {}, "n_splits: expected a whole number of at least 2"),
+        ({"n_repeats": 0}, {}, "n_repeats: expected a whole number of at least 1"),
+        ({"random_state": None}, {}, "random_state: expected a whole number of at least 0"),
         ({"shuffle_rows": 1}, {}, "shuffle_rows: expected True or False, got 1"),
     ],
     ids=str,
@@ -375,7 +375,7 @@ def test_scores_of_cross_validation_are_paired() -> None:
         (([[1, 2]], [[1, 2]], 2), "got the shapes (1, 2)"),
         (([1, np.nan], [1, 2], 2), "expected finite scores, got NaN or infinity; a failed split"),
         (([1, 2], ["a", "b"], 2), "baseline: expected numbers: could not convert string to float"),
-        (([1, 2], [1, 2], 1), "n_folds: expected a whole number from 2"),
+        (([1, 2], [1, 2], 1), "n_folds: expected a whole number of at least 2"),
     ],
     ids=str,
 )

@@ -533,7 +533,7 @@ BAD = [
     (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.drop(columns="bound")), ["bound", "analysis.upper_bound"]),
     (lambda: plots.upper_bounds(), ["expected the result of", "analysis.upper_bound", "got None"]),
     (lambda: plots.upper_bounds(BOUNDS, BOUNDS), ["column bound", "bounds="]),
-    (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "name, bound", "size"]),
+    (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "'name', 'bound'", "size"]),
     (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
     (lambda: plots.asl_curves(POWER, n_pairs=0), ["n_pairs", "0"]),
     (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),

@@ -340,7 +340,7 @@ def test_a_styler_marks_what_latex_marks() -> None:
         (long({"AP": {"a": [0.1, 0.3]}}), {"baseline": "a"}, "at least two systems"),
         (long({"AP": THREE}), {"baseline": "z"}, "expected names of systems .* got z"),
         (long({"AP": THREE}), {"baseline": list("abcdefghijklmnopq")}, "at most 16 baselines, got 17"),
-        (long({"AP": THREE}), {"interval": "±"}, "expected interval to be one of half-width, ends"),
+        (long({"AP": THREE}), {"interval": "±"}, "interval: expected one of 'half-width', 'ends'"),
         (long({"AP": THREE}), {"decimals": -1}, "expected integers from 0 to 15, got -1"),
         (long({"AP": THREE}), {"decimals": {"RR": 2}}, "expected measures among AP, got RR"),
         (long({"AP": THREE}), {"labels": {"RR": "x"}}, "expected labels among AP, got RR"),
@@ -352,9 +352,9 @@ def test_a_styler_marks_what_latex_marks() -> None:
         (long({"AP": THREE}), {"groups": {"x": "abc"}}, "got a string as names"),
         (long({"AP": THREE}), {"label": "tab}"}, "label: expected letters"),
         (long({"AP": THREE}), {"measures": "RR"}, "measures= lacks AP"),
-        (long({"AP": THREE}), {"test": "nonsense"}, "expected test to be one of"),
-        (long({"AP": THREE}), {"correction": "x"}, "expected correction to be one of"),
-        (long({"AP": THREE}), {"alpha": 7}, "expected alpha to be strictly between 0 and 1"),
+        (long({"AP": THREE}), {"test": "nonsense"}, "test: expected one of"),
+        (long({"AP": THREE}), {"correction": "x"}, "correction: expected one of"),
+        (long({"AP": THREE}), {"alpha": 7}, "alpha: expected a number above 0 and below 1"),
     ],
 )
 def test_bad_input(frame, options, message) -> None:

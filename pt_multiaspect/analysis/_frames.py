@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,6 @@ from ..integration.labels import lower_is_better, recorded
 __all__ = [
     "COLUMNS",
     "Floats",
-    "check_between",
-    "check_choice",
-    "check_count",
-    "check_seed",
     "directions",
     "matrix",
 ]
@@ -205,30 +200,3 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
             f"{qids[query]}, which others have {counted(len(gaps), 'gap')}; use pt_multiaspect.evaluate, which "
             f"scores missing topics as empty rankings, or keep only the topics that all systems have"
         )
-
-
-def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Raise an error if a parameter is not one of the allowed strings."""
-    if not isinstance(value, str) or value not in allowed:
-        raise MultiAspectError(f"expected {name} to be one of {choices(allowed)}, got {value!r}")
-
-
-def check_count(name: str, value: object) -> int:
-    """Check that a parameter is an integer of at least 1, and return it."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise MultiAspectError(f"expected {name} to be an integer of at least 1, got {value!r}")
-    return int(value)
-
-
-def check_seed(value: object) -> int:
-    """Check that a seed is an integer of at least 0, and return it."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-        raise MultiAspectError(f"expected seed to be an integer of at least 0, got {value!r}")
-    return int(value)
-
-
-def check_between(name: str, value: object) -> float:
-    """Check that a parameter is strictly between 0 and 1, and return it."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < 1:
-        raise MultiAspectError(f"expected {name} to be strictly between 0 and 1, got {value!r}")
-    return float(value)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError
-from ._frames import Floats, check_choice, check_count, check_seed
+from ._frames import Floats
 
 __all__ = ["CORRECTIONS", "TESTS", "corrector", "paired_test"]
 
@@ -61,8 +62,8 @@ def paired_test(
     MultiAspectError
         If a parameter is out of range.
     """
-    check_choice("test", test, TESTS)
-    n_resamples, seed = check_count("n_resamples", n_resamples), check_seed(seed)
+    choice("test", *TESTS)(test)
+    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     if test != "t" and n_resamples * alpha < 1 - 1e-9:
         raise MultiAspectError(
             f"n_resamples: expected at least {math.ceil((1 - 1e-9) / alpha)} (1 / alpha) for alpha={alpha:g}, got "
@@ -108,7 +109,7 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
         raise MultiAspectError(
             f"test='tukey' corrects for the number of pairs itself: omit correction={correction!r}"
         )
-    check_choice("correction", correction, CORRECTIONS)
+    choice("correction", *CORRECTIONS)(correction)
     if correction == "bonferroni":
         return lambda levels: (levels * len(levels)).clip(max=1)
     if correction == "holm":

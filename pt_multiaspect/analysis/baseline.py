@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._validation import proportion
 from ..errors import MultiAspectError, choices
-from ._frames import check_between, matrix
+from ._frames import matrix
 from ._significance import corrector, paired_test
 
 __all__ = ["compare_with_baseline"]
@@ -89,7 +90,7 @@ def compare_with_baseline(
     0      AP        a    b        0.00  1.0000  1.0000        False
     1      AP        a    c       -0.62  0.0001  0.0002         True
     """
-    alpha = check_between("alpha", alpha)
+    alpha = proportion("alpha")(alpha)
     correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
     values, names, _, measures = matrix(perquery)
     baselines = _baselines(baseline, names)

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from .._validation import choice, count, proportion, random_seed
 from ..errors import MultiAspectError, warn_once
-from ._frames import Floats, check_between, check_choice, check_count, check_seed, directions, matrix
+from ._frames import Floats, directions, matrix
 
 __all__ = ["correlation", "rank_correlation", "tau_ap"]
 
@@ -125,9 +126,9 @@ def correlation(
     1        RR      AP       0.6667  0.6667  0.6667
     """
     kernel = _kernel(method, p)
-    check_choice("by", by, ("mean", "query"))
-    level = None if confidence is None else check_between("confidence", confidence)
-    n_resamples, seed = check_count("n_resamples", n_resamples), check_seed(seed)
+    choice("by", "mean", "query")(by)
+    level = None if confidence is None else proportion("confidence")(confidence)
+    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     values, _, qids, measures = matrix(perquery)
     values = values * directions(perquery, values, measures)
     statistic = _over_queries(values, kernel) if by == "query" else _over_means(values, kernel)
@@ -252,8 +253,8 @@ def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
 
 def _kernel(method: str, p: float) -> _Kernel:
     """Return the function from scores (measures × systems) to the correlation matrix. Rows are references."""
-    check_choice("method", method, METHODS)
-    persistence = check_between("p", p)
+    choice("method", *METHODS)(method)
+    persistence = proportion("p")(p)
     kernels: dict[str, _Kernel] = {
         "kendall": _kendall,
         "tau_ap": _tau_ap,

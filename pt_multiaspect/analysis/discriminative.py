@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from .._validation import proportion
 from ..errors import renamed
-from ._frames import check_between, matrix
+from ._frames import matrix
 from ._significance import corrector, paired_test
 
 __all__ = ["DiscriminativePower", "discriminative_power"]
@@ -168,7 +169,7 @@ def discriminative_power(
     1      AP     2  a  c  0.0001
     2      AP     3  b  c  0.0000
     """
-    alpha = check_between("alpha", alpha)
+    alpha = proportion("alpha")(alpha)
     correct = corrector(test, correction, alpha)
     values, names, _, measures = matrix(perquery)
     levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats, Ints
+from .._validation import choice, count
 from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
 from ..collection.runs import join, named_runs
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, counted, warn_once
-from ._frames import check_choice, check_count, directions, matrix
+from ._frames import directions, matrix
 
 __all__ = ["document_quality", "zero_aspect_documents"]
 
@@ -108,7 +109,7 @@ def zero_aspect_documents(
     1    MM@2     2          2.0     1.0      0.25
     2    MM@2   1-2          4.0     2.0      0.50
     """
-    last = check_count("cutoff", cutoff)
+    last = count("cutoff")(cutoff)
     best = _Best(perquery, runs, qrels, ties)
     views = best.judgments.views(parse_aspects(aspects))
     _warn_if_inferred(views, "zero_aspect_documents", probabilities=False)
@@ -212,7 +213,7 @@ def document_quality(
     0    MM@3   1-3          4.0      1.0
     """
     parts = _check_ranges(ranges)
-    check_choice("labels", labels, LABELS)
+    choice("labels", *LABELS)(labels)
     best = _Best(perquery, runs, qrels, ties)
     views = best.judgments.views(parse_aspects(aspects))
     _warn_if_inferred(views, "document_quality", probabilities=labels == "probabilities")
@@ -239,7 +240,7 @@ class _Best:
     """The best run of each topic and measure, and the documents in it."""
 
     def __init__(self, perquery: pd.DataFrame, runs: object, qrels: object, ties: str) -> None:
-        check_choice("ties", ties, TIES)
+        choice("ties", *TIES)(ties)
         values, names, qids, self.measures = matrix(perquery, as_given=True)  # for ties='first'
         self.n_topics = len(qids)
         self._runs = _check_runs(runs, names)

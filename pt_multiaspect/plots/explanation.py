@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis._frames import check_count
+from .._validation import count
 from ..errors import MultiAspectError
 from ..measures.explanation import Explanation
 from .ranking import draw_cells, rank_ticks
@@ -58,7 +58,7 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     >>> [round(float(bar.get_height()), 3) for bar in ax.patches]
     [0.469, 0.444]
     """
-    n_ranks = check_count("cutoff", cutoff)
+    n_ranks = count("cutoff")(cutoff)
     if not isinstance(explained, Explanation):
         raise MultiAspectError(
             f"expected an Explanation, as from measure.explain(run, qrels, qid), got a {type(explained).__name__}"

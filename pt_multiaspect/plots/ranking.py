@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._numbers import spell
-from ..analysis._frames import Floats, check_count
+from .._validation import count
+from ..analysis._frames import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.inputs import run_frame
@@ -82,7 +83,7 @@ def ranking_grades(
     >>> ax.images[0].get_array().tolist()
     [[1.0, None, 0.5], [0.0, None, 1.0]]
     """
-    n_ranks = check_count("cutoff", cutoff)
+    n_ranks = count("cutoff")(cutoff)
     judgments, qid = Judgments.of(qrels), str(qid)
     views = judgments.views(parse_aspects(aspects))
     if qid not in judgments.qids:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._validation import count, proportion
 from ..analysis import DiscriminativePower
-from ..analysis._frames import check_between, check_count
 from ..errors import MultiAspectError, renamed
 from .style import MOST_INSIDE, add_legend, axes_or_new, distinct, line_style
 
@@ -70,8 +70,8 @@ def asl_curves(
         raise MultiAspectError(
             f"power: expected the result of analysis.discriminative_power, got a {type(power).__name__}"
         )
-    limit = None if n_pairs is None else check_count("n_pairs", n_pairs)
-    highest = None if top is None else check_between("top", top)
+    limit = None if n_pairs is None else count("n_pairs")(n_pairs)
+    highest = None if top is None else proportion("top")(top)
     levels = {measure: group["asl"].to_numpy(float) for measure, group in power.curve().groupby("measure")}
     shares = dict(zip(power.table["measure"], power.table["power"], strict=True))
     texts = distinct([str(measure) for measure in shares], 44)

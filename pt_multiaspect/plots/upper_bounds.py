@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
-from ..analysis._frames import Floats, check_choice
+from .._validation import choice
+from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
 from ..errors import MultiAspectError
 from .style import BLUE, ORANGE, SMALL, axes_or_new, check_columns, natural_key, some, unit_square, wrap
@@ -76,7 +77,7 @@ def upper_bounds(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['q1', 'q2']
     """
-    check_choice("sort", sort, ("name", "bound"))
+    choice("sort", "name", "bound")(sort)
     if isinstance(ideal, pd.DataFrame) and "bound" in ideal.columns:
         if bounds is not None:
             raise MultiAspectError("ideal has a column bound, as from analysis.upper_bound: pass it as bounds=")

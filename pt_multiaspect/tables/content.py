@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..analysis._frames import Floats, check_between, check_choice, directions, matrix
+from .._validation import choice, proportion
+from ..analysis._frames import Floats, directions, matrix
 from ..analysis._significance import TESTS, corrector
 from ..analysis.baseline import compare_with_baseline
 from ..errors import MultiAspectError, choices
@@ -87,9 +88,9 @@ def content(
     groups: Mapping[str, Sequence[str]] | None,
 ) -> Table:
     """Compute a table. The parameters are those of `to_latex`."""
-    check_choice("interval", interval, INTERVALS)
-    check_choice("test", test, TESTS)
-    check_between("alpha", alpha)
+    choice("interval", *INTERVALS)(interval)
+    choice("test", *TESTS)(test)
+    proportion("alpha")(alpha)
     # Refuses unknown ones, also where there is no baseline.
     corrector(test, None if test == "tukey" else correction, alpha)
     values, names, qids, columns = matrix(perquery, as_given=True, least=1)

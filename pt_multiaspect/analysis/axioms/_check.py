@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
+from ..._validation import count, random_seed
 from ...aspects.aspects import Aspects
 from ...aspects.parameter import parse_aspects
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
 from ...measures import Measure
-from .._frames import check_count, check_seed
 from ._asking import Bound, check_grades
 from ._report import AxiomCheck, CounterExample
 from ._search import Search
@@ -129,7 +129,7 @@ def check(
             f"aspects ({choices(Aspects.registry)}), got {aspects!r}"
         )
     check_grades(declared)
-    trials, seed, documents = check_count("trials", trials), check_seed(seed), check_count("documents", documents)
+    trials, seed, documents = count("trials")(trials), random_seed(seed), count("documents")(documents)
     if documents > MOST_DOCUMENTS:
         raise MultiAspectError(
             f"documents: expected at most {MOST_DOCUMENTS}, as all orders of a world are evaluated, got {documents}"

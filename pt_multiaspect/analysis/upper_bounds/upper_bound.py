@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 
 from ..._typing import Floats, Ints
+from ..._validation import choice, count
 from ...bases import Term
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices
 from ...measures import Measure
 from ...measures.best_rank import best_alone, best_rank
-from .._frames import check_choice, check_count
 from .beam_search import search
 from .frank_wolfe import Candidates, best_of_mean
 from .rankings import (
@@ -113,8 +113,8 @@ def upper_bound(
       qid strategy   value  bound     gap
     0       q1  squares  0.8801    1.0  0.1199
     """
-    check_choice("strategy", strategy, STRATEGIES)
-    width, rounds = check_count("width", width), check_count("rounds", rounds)
+    choice("strategy", *STRATEGIES)(strategy)
+    width, rounds = count("width")(width), count("rounds")(rounds)
     judgments, one = judgments_of(qrels), measure_of(measure)
     if strategy == "auto":
         is_searched = one.terms(judgments) and best_rank(one, judgments) is None
