@@ -32,7 +32,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "README.md"]
+exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
 html_title = "pt_multiaspect"
 html_static_path = ["_static"]

@@ -18,7 +18,7 @@ from ..errors import MultiAspectError, choices
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking, placed
 from ..kernels.hits import ratio
-from .doubts import check_units
+from .checks import check_units
 from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on

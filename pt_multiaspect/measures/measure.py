@@ -19,7 +19,7 @@ from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..orders.order import TupleOrder, weights_of
-from .doubts import warn_of_views
+from .checks import warn_of_views
 from .explainable import Explainable
 from .identity import hashable, sign
 from .parameters import Param

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..._rendering import WIDTH, crop, heading
+from ...errors import number_of
 from .view import PARTS, Column, Line, columns_of, decimals, lines_of, most_costly
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def comparison(of: Comparison) -> str:
         lines.append(f"{crop(note, 60)}: {decimals(difference)}")
     same = int((documents["docno"].notna() & (documents["difference"] == 0)).sum())
     if same:
-        lines.append(f"{same} document{'s' * (same > 1)} without a difference")
+        lines.append(f"{number_of(same, 'document')} without a difference")
     return "\n".join(line.rstrip() for line in lines)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..._numbers import spell
 from ..._typing import Floats
+from ...errors import number_of
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -76,7 +77,7 @@ def lines_of(ranks: pd.DataFrame, first: int, last: int) -> list[Line]:
     n_below = int(below.sum())
     if n_below:
         end = float(running[np.flatnonzero(below)[-1]])
-        lines.append(Line(None, f"{n_below} rank{'s' * (n_below > 1)} below the cutoff", 0.0, end))
+        lines.append(Line(None, f"{number_of(n_below, 'rank')} below the cutoff", 0.0, end))
     for place in np.flatnonzero(~single).tolist():
         lines.append(Line(None, str(ranks["note"].iloc[place]), float(contribution[place]), float(running[place])))
     return lines

@@ -1,4 +1,4 @@
-"""Doubts about what a measure is asked to evaluate, which are warnings."""
+"""Checks of what a measure is asked to evaluate, which warn."""
 
 from __future__ import annotations
 
