@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,10 @@ html_css_files = ["tables.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
+    # Other pages need the room for tables and for output of 90 columns.
+    "secondary_sidebar_items": dict.fromkeys(
+        ("api", "before_you_report", "changelog", "measures/*", "start", "which_measure"), ["page-toc"]
+    ),
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
@@ -52,6 +57,8 @@ html_sidebars = {
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
+# They need data of others, and are executed by notebooks/execute.py.
+nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
@@ -93,20 +100,20 @@ def write_measure_pages(app: Sphinx) -> None:
         families[type(measure).__module__].append(measure)
     folder = HERE / "measures"
     folder.mkdir(exist_ok=True)
-    pages = []
     for module_name, members in families.items():
         page = module_name.rpartition(".")[2]
-        pages.append(page)
         (folder / f"{page}.rst").write_text(_page(module_name, members), encoding="utf-8")
-    toctree = "\n".join(f"   {page}" for page in pages)
-    (folder / "index.rst").write_text(
-        "Measures\n========\n\n"
-        "A page for each family, from the docstrings: formula, parameters, source and an example.\n\n"
-        f".. toctree::\n   :maxdepth: 1\n\n{toctree}\n",
-        encoding="utf-8",
-    )
+
+
+def copy_notebooks(app: Sphinx) -> None:
+    """Copy the notebooks, which are shown with their saved outputs."""
+    folder = HERE / "notebooks"
+    folder.mkdir(exist_ok=True)
+    for notebook in sorted((HERE.parent / "notebooks").glob("*.ipynb")):
+        shutil.copy(notebook, folder)
 
 
 def setup(app: Sphinx) -> None:
-    """Connect the generator of the measure pages."""
+    """Connect what is generated before each build."""
     app.connect("builder-inited", write_measure_pages)
+    app.connect("builder-inited", copy_notebooks)
