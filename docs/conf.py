@@ -42,9 +42,10 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
     # Other pages need the room for tables and for output of 90 columns.
-    "secondary_sidebar_items": dict.fromkeys(
-        ("api", "before_you_report", "changelog", "measures/*", "start", "which_measure"), ["page-toc"]
-    ),
+    "secondary_sidebar_items": {
+        page: ["page-toc"]
+        for page in ("api", "before_you_report", "changelog", "measures/*", "start", "which_measure")
+    },
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],

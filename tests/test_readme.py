@@ -1,4 +1,4 @@
-"""What the README and the table of measures show is what the package does. Their Python examples run as doctests."""
+"""What the README and the table of measures show is what the package does. The README runs as a doctest."""
 
 from __future__ import annotations
 
