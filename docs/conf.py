@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import runpy
 import shutil
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 HERE = Path(__file__).resolve().parent
+FORMULAS: dict[str, str] = runpy.run_path(str(HERE / "formulas.py"))["FORMULAS"]
 
 project = "pt_multiaspect"
 author = "The pt_multiaspect developers"
@@ -89,7 +92,12 @@ def _page(module_name: str, members: list[object]) -> str:
             f"   ``{measure.NAME}{arguments}``",
             "",
         ]
-        lines += [f"   {line}".rstrip() for line in str(rendered).splitlines()]
+        body = str(rendered)
+        if measure.NAME in FORMULAS:
+            first, _, rest = body.strip().partition("\n\n")
+            formula = textwrap.indent(textwrap.dedent(FORMULAS[measure.NAME]).strip(), "   ")
+            body = f"{first}\n\n.. math::\n\n{formula}\n\n{rest}"
+        lines += [f"   {line}".rstrip() for line in body.splitlines()]
         lines.append("")
     return "\n".join(lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_every_function_of_a_room_is_on_the_api_page(room):
     }
     assert functions
     assert functions - NAMES == set()
+
+
+def test_formulas_are_those_of_measures():
+    formulas = runpy.run_path(str(DOCS / "formulas.py"))["FORMULAS"]
+    assert len(formulas) > 20
+    assert sorted(set(formulas) - MEASURES) == []
 
 
 def test_no_name_is_on_the_api_page_twice():
