@@ -226,7 +226,7 @@ def _is_importable(kind: type) -> bool:
 def _in_world(measure: Measure, world: World) -> Iterator[Failure]:
     rankings = world.rankings()
     judgments = rankings.judgments
-    values = measure.evaluate(rankings)
+    values = world.values(measure)
     low, high = measure.range
     outside = np.flatnonzero((values < low - TOLERANCE) | (values > high + TOLERANCE))
     if len(outside):
@@ -274,7 +274,7 @@ def _document_gain(measure: Measure, world: World, judgments: Judgments, values:
 def _direction(measure: Measure, world: World) -> int:
     """Whether documents from good to bad are better than the reverse (1), worse (-1), or neither (0)."""
     try:
-        values = measure.evaluate(world.rankings())
+        values = world.values(measure)
     except Exception:
         return 0  # reported by `_in_world`
     grades = _total_grades(measure, world)
@@ -327,7 +327,7 @@ def _bound(measure: Measure, world: World) -> Iterator[Failure]:
         table = upper_bound({"q": world.judged}, measure)
     except MultiAspectError:
         return  # no bound is known
-    values = measure.evaluate(world.rankings())[world.complete]
+    values = world.values(measure)[world.complete]
     best = int(world.complete[np.argmax(values)])
     value, bound = float(table["value"].iloc[0]), float(table["bound"].iloc[0])
     if bound < values.max() - TOLERANCE:

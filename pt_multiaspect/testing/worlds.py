@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..aspects import Aspect, Aspects
 from ..collection.columns import KNOWN
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..measures import Measure
 
 __all__ = ["TOLERANCE", "Failure", "World", "differences", "equal", "standard", "worlds"]
 
@@ -46,7 +48,16 @@ class World:
 
     def judgments(self) -> Judgments:
         """The judgments, once for every ranking."""
-        return Judgments({f"{index:03d}": self.judged for index in range(len(self.ranked))})
+        return Judgments(self._qrels)
+
+    @cached_property
+    def _qrels(self) -> pd.DataFrame:
+        rows = [
+            {"query_id": f"{index:03d}", "doc_id": docno, **labels}
+            for index in range(len(self.ranked))
+            for docno, labels in self.judged.items()
+        ]
+        return pd.DataFrame(rows)
 
     def run(self, depth: int | None = None) -> dict[str, dict[str, float]]:
         """The rankings, or their first ranks."""
@@ -59,6 +70,16 @@ class World:
     def rankings(self, depth: int | None = None) -> Rankings:
         """The rankings joined with new judgments."""
         return Rankings(self.run(depth), self.judgments())
+
+    def values(self, measure: Measure) -> Floats:
+        """The values of a measure, which are computed once."""
+        if measure not in self._values:
+            self._values[measure] = measure.evaluate(self.rankings())
+        return self._values[measure]
+
+    @cached_property
+    def _values(self) -> dict[Measure, Floats]:
+        return {}
 
     @cached_property
     def complete(self) -> Ints:
