@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from hypothesis import settings
 from hypothesis import strategies as st
 from reference import RefAspect, ref_aspect
 
@@ -26,6 +28,15 @@ SCORES = (
     1e300, -1e39, -1e300, float("inf"), -float("inf"),
 )  # fmt: skip
 NAN = float("nan")
+
+#: How many times as many examples as usual property tests draw: PT_MULTIASPECT_EXAMPLES=10 pytest
+TIMES = float(os.environ.get("PT_MULTIASPECT_EXAMPLES", "1"))
+
+
+def examples(number: int, **others: Any) -> settings:
+    """Settings with a number of examples that `TIMES` multiplies."""
+    return settings(max_examples=max(1, round(number * TIMES)), **others)
+
 
 Labels = dict[str, dict[str, dict[str, float | None]]]
 Run = dict[str, dict[str, float]]

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference as ref
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, nDCG
 from reference import ref_aspect
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, ESL, GAM, MM, NLRE, TOMA, WHAM, Aspect, Aspects, Judgments, MultiAspectError, On
@@ -165,7 +166,7 @@ def test_without_relevant_documents_no_rank_counts() -> None:
 
 
 @given(judged=pools(3, 7), data=st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_exact_cam_is_the_best_of_all_permutations(judged: Judged, data: st.DataObject) -> None:
     names = list(aspects_of(judged))
     weights = data.draw(weights_of(names))
@@ -178,7 +179,7 @@ def test_exact_cam_is_the_best_of_all_permutations(judged: Judged, data: st.Data
 
 
 @given(judged=pools(2, 4), base=st.sampled_from(["nDCG", "P", "R", "Rprec"]))
-@settings(max_examples=40)
+@examples(40)
 def test_exact_cam_against_the_reference(judged: Judged, base: str) -> None:
     aspects = {name: ref_aspect(range(GRADES + 1)) for name in aspects_of(judged)}
     params = {"cutoff": 2} if base in ("P", "R") else None
@@ -188,7 +189,7 @@ def test_exact_cam_against_the_reference(judged: Judged, base: str) -> None:
 
 
 @given(judged=pools(), data=st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
     base = {name: data.draw(st.sampled_from((*LINEAR, GAINED))) for name in aspects_of(judged)}
     measure = CAM(base=base, weights=data.draw(weights_of(list(base))), aspects=aspects_of(judged))
@@ -199,7 +200,7 @@ def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
 
 
 @given(judged=pools(), data=st.data())
-@settings(max_examples=150)
+@examples(80)
 def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObject) -> None:
     """Nothing is dropped, so the search is exact, whatever is combined, and how."""
     base = {name: data.draw(st.sampled_from((*LINEAR, *OTHERS, GAINED))) for name in aspects_of(judged)}
@@ -215,7 +216,7 @@ def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObj
 
 
 @given(judged=pools(), base=st.sampled_from(LINEAR + OTHERS), data=st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_measures_of_one_number_a_document(judged: Judged, base: str, data: st.DataObject) -> None:
     aspects = aspects_of(judged)
     measure = data.draw(
@@ -248,7 +249,7 @@ def test_measures_that_only_sorting_maximises(measure: ma.Measure) -> None:
 
 
 @given(judged=pools(2, 4), share=st.sampled_from([0.01, 0.2, 1]))
-@settings(max_examples=25)
+@examples(25)
 def test_crp_beside_a_linear_base_is_assigned(judged: Judged, share: float) -> None:
     """Sorting by the gains of the linear base alone would ignore CRP."""
     aspects = aspects_of(judged)
@@ -292,7 +293,7 @@ def test_each_topic_has_its_own_bound(measure: ma.Measure) -> None:
 
 
 @given(judged=pools(), data=st.data())
-@settings(max_examples=100)
+@examples(50)
 def test_never_below_the_strategies_of_the_paper(judged: Judged, data: st.DataObject) -> None:
     base = data.draw(st.sampled_from(LINEAR + OTHERS))
     measure = data.draw(st.sampled_from([CAM, MM, GAM]))(base=base, aspects=aspects_of(judged))

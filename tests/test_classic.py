@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, R, nDCG
 from scipy.stats import spearmanr
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import (
@@ -278,6 +279,7 @@ def test_orders_say_what_is_harmful():
 
 
 @given(labels, runs)
+@examples(40)
 def test_ranges(judged, scores):
     for measure in SINGLE:
         low, high = measure.RANGE

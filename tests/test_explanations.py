@@ -8,9 +8,9 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import BASES, FAIR, Collection, collections, orders
+from strategies import BASES, FAIR, Collection, collections, examples, orders
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
@@ -140,7 +140,7 @@ SOME = {"min_aspects": 2, "max_aspects": 2, "grades": (0, 1, 2, 3), "max_queries
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_contributions_of_every_measure(measure: ma.Measure) -> None:
-    @settings(max_examples=5)
+    @examples(5)
     @given(collections(**SOME), st.sampled_from([None, 1, 3]), st.sampled_from([1, 2, 100]))
     def of_worlds(collection: Collection, cutoff: int | None, depth: int) -> None:
         one = complete(measure)
@@ -165,7 +165,7 @@ OWN_BASES = (
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-@settings(max_examples=22)
+@examples(22)
 @given(collections(**SOME), st.sampled_from(FOR_BASES), st.sampled_from((*BASES, *OWN_BASES)), st.integers(1, 5))
 def test_contributions_of_every_base(collection: Collection, measure: ma.Measure, base: str, depth: int) -> None:
     try:
@@ -176,7 +176,7 @@ def test_contributions_of_every_base(collection: Collection, measure: ma.Measure
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-@settings(max_examples=18)
+@examples(18)
 @given(
     collections(**SOME),
     st.sampled_from(
@@ -198,7 +198,7 @@ def test_contributions_of_parameters_and_of_measures_of_users(
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-@settings(max_examples=8)
+@examples(8)
 @given(collections(**{**SOME, "grades": [(0, 1, 2), (0, 1)], "junk": False}), orders())
 def test_contributions_of_explicit_orders(collection: Collection, order: ma.Order) -> None:
     for measure in (TOMA(order=order), ma.HelpfulMinusHarmful(order=order)):
@@ -206,7 +206,7 @@ def test_contributions_of_explicit_orders(collection: Collection, order: ma.Orde
 
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
-@settings(max_examples=6)
+@examples(6)
 @given(collections(fractional=False, max_queries=3, min_aspects=2))
 def test_scales_are_inferred_from_all_topics(collection: Collection) -> None:
     """With the scale of the topic alone, TOMA of a topic without the top grade were another number."""

@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 import reference as ref
 from comparison import compare
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
-from strategies import DOCNOS, Collection, scaled_collections
+from strategies import DOCNOS, Collection, examples, scaled_collections
 
 import pt_multiaspect as ma
 from pt_multiaspect import AWRF, GF, GFR, Aspect, Aspects, Groups, MultiAspectError
@@ -186,7 +186,7 @@ TARGETS = st.sampled_from(
 
 
 @given(scaled_collections(max_aspects=1), st.sampled_from([None, 1, 3]), st.integers(1, 3), st.data())
-@settings(max_examples=40)
+@examples(40)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
@@ -219,7 +219,7 @@ def test_against_the_reference(
 
 
 @given(scaled_collections(max_aspects=1), st.sampled_from([None, 1, 3]))
-@settings(max_examples=10)
+@examples(10)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_the_track_s_product_against_the_reference(drawn: Any, cutoff: int | None) -> None:
     collection, _, _ = drawn

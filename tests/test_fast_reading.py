@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
@@ -90,7 +91,7 @@ def files(draw: st.DrawFn, n_fields: int) -> bytes:
     return (draw(st.sampled_from(["", "", "\ufeff"])) + "".join(lines)).encode()
 
 
-PROPERTY = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = examples(120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @PROPERTY

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from simple_join import Row, simple_hits, simple_rankings
+from strategies import examples
 
 from pt_multiaspect import MultiAspectError
 from pt_multiaspect.collection import Judgments, Rankings
@@ -117,7 +118,7 @@ def hashed_to(bits: int) -> Iterator[None]:
         yield
 
 
-PROPERTY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = examples(100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, nDCG
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, NLRE, TOMA, Aspect, MultiAspectError, On
@@ -236,7 +237,7 @@ WEIGHTS = st.none() | st.fixed_dictionaries(
 
 
 @given(world=WORLDS, base=BASES, weights=WEIGHTS, empty=st.sampled_from(["zero", "drop"]))
-@settings(max_examples=150)
+@examples(150)
 def test_a_ranking_by_the_linear_form_has_the_best_cam(world: World, base: str, weights: Any, empty: str) -> None:
     measure = CAM(base=base, weights=weights, empty=empty, normalized=True, aspects=world.aspects())
     labels = ma.aggregate_labels(world.qrels, measure)
@@ -264,7 +265,7 @@ def test_the_sum_of_raw_gains_is_not_the_linear_form() -> None:
 
 
 @given(world=WORLDS, base=BASES, weights=WEIGHTS, factor=st.sampled_from([0.1, 3, 10, 1000]))
-@settings(max_examples=100)
+@examples(100)
 def test_multiplying_the_gains_of_an_aspect_changes_no_order(
     world: World, base: str, weights: Any, factor: float
 ) -> None:

@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect.analysis import document_quality, zero_aspect_documents
@@ -96,7 +97,7 @@ collections = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(collections, st.sampled_from(["average", "first"]), st.integers(1, 6))
 def test_equal_a_plain_loop(collection, ties, cutoff):
     qrels, runs, perquery = collection["qrels"], collection["runs"], collection["perquery"]
@@ -128,7 +129,7 @@ def test_equal_a_plain_loop(collection, ties, cutoff):
                 assert row["quality"] == pytest.approx(expected, nan_ok=True)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(collections, st.randoms(use_true_random=False))
 def test_the_order_of_rows_makes_no_difference(collection, random):
     qrels, runs, perquery = collection["qrels"], collection["runs"], collection["perquery"]

@@ -11,10 +11,10 @@ import ir_measures
 import pytest
 import reference as ref
 from comparison import compare
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
-from strategies import Collection, scaled_collections, weights
+from strategies import Collection, examples, scaled_collections, weights
 
 import pt_multiaspect as ma
 from pt_multiaspect import RBU, Aspect, Aspects, MultiAspectError
@@ -88,7 +88,7 @@ def test_the_top_of_the_scale_counts_and_not_that_of_the_labels() -> None:
 
 
 @given(scaled_collections(), st.sampled_from([None, 1, 3]), st.data())
-@settings(max_examples=40)
+@examples(40)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]], cutoff: int | None, data: st.DataObject

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 from sklearn.base import BaseEstimator, RegressorMixin, clone
@@ -34,7 +34,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from strategies import NAMES, NAN, SCORES
+from strategies import NAMES, NAN, SCORES, examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, NLRE, TOMA, MultiAspectError, On, errors
@@ -114,7 +114,7 @@ def tables(draw: st.DrawFn, missing: bool) -> tuple[pd.DataFrame, list[int], lis
 
 @random_labels
 @given(table=tables(missing=True), measure=st.sampled_from(MULTI))
-@settings(max_examples=120)
+@examples(120)
 def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> None:
     Y, qid, scores = table
     X = np.array(scores)[:, None]
@@ -126,7 +126,7 @@ def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> No
 
 @random_labels
 @given(table=tables(missing=False), measure=st.sampled_from(STANDARD))
-@settings(max_examples=80)
+@examples(80)
 def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measure: Any) -> None:
     Y, qid, scores = table
     X = np.array(scores)[:, None]
@@ -150,7 +150,7 @@ def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measu
 
 @random_labels
 @given(table=tables(missing=True), measure=st.sampled_from(MULTI[:4]), seed=st.integers(0, 99))
-@settings(max_examples=30)
+@examples(30)
 def test_rows_of_a_query_need_not_stand_together(table: Any, measure: Any, seed: int) -> None:
     Y, qid, scores = table
     by_query = np.argsort(qid, kind="stable")
@@ -780,7 +780,7 @@ def test_predictions_are_compared_in_double_precision() -> None:
 
 @random_labels
 @given(table=tables(missing=True), seed=st.integers(0, 99))
-@settings(max_examples=40)
+@examples(40)
 def test_in_double_precision_only_the_order_of_the_predictions_counts(table: Any, seed: int) -> None:
     Y, qid, _ = table
     scores = 1 + 1e-12 * np.random.default_rng(seed).permutation(len(Y))

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 import reference as ref
 from comparison import compare
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
-from strategies import Collection, scaled_collections
+from strategies import Collection, examples, scaled_collections
 
 import pt_multiaspect as ma
 from pt_multiaspect import MDCU, Aspect, Aspects, MultiAspectError, nMDCU
@@ -98,7 +98,7 @@ def test_missing_labels_have_no_gain_and_make_a_document_unusable() -> None:
 
 
 @given(scaled_collections(min_aspects=2, zero=True), st.sampled_from([None, 1, 3]), st.data())
-@settings(max_examples=40)
+@examples(40)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]], cutoff: int | None, data: st.DataObject

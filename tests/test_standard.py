@@ -10,9 +10,9 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from ir_measures import AP, ERR, RR, Bpref, IPrec, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG
-from strategies import Collection, collections
+from strategies import Collection, collections, examples
 
 from pt_multiaspect import MultiAspectError, evaluate
 from pt_multiaspect.bases.delegated import IrMeasures
@@ -47,7 +47,7 @@ def originals(collection: Collection, measures: list) -> dict[tuple[str, str], f
     return values
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 @given(collections(max_aspects=1, max_queries=4, max_judged=8, max_retrieved=9))
 def test_values_are_those_of_ir_measures(collection: Collection) -> None:
     """Ties, negative and missing labels, missing and further queries, empty rankings."""

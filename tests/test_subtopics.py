@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 import reference as ref
 from comparison import compare
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import ERR_IA, P_IA, StRecall, alpha_DCG, alpha_nDCG, nDCG
 from shared_data import shared_path
-from strategies import Collection, scaled_collections
+from strategies import Collection, examples, scaled_collections
 
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError, Subtopics
@@ -191,7 +191,7 @@ def test_judged_nothing_and_junk_belong_to_no_subtopic() -> None:
     st.sampled_from([0, 0.3, 0.9]),
     st.sampled_from([None, 1, 2]),
 )
-@settings(max_examples=40)
+@examples(40)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
