@@ -5,8 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from html import escape
+from os import PathLike
+from pathlib import Path
 
-__all__ = ["MOST_ROWS", "WIDTH", "crop", "fragment", "heading", "page", "percent", "table", "wrapped"]
+__all__ = [
+    "MOST_ROWS", "WIDTH", "Rendered", "crop", "fragment", "heading", "page", "percent", "table", "wrapped",
+]  # fmt: skip
 
 WIDTH = 80
 #: Tables are shown up to this many rows.
@@ -39,6 +43,53 @@ _STYLE = """
 .ptma .note { color: #5b84b1; }
 .ptma .wide { overflow-x: auto; }
 """
+
+
+class Rendered:
+    """A result that prints as text, shows as HTML in notebooks, and is written as a page that needs no other file.
+
+    Subclasses define `_text`, `_fragment` and `_title`; a page with more than the fragment also `_page`.
+    """
+
+    def _text(self) -> str:
+        """The whole result as text of at most 80 columns."""
+        raise NotImplementedError
+
+    def _fragment(self) -> str:
+        """The result as an HTML element."""
+        raise NotImplementedError
+
+    def _title(self) -> str:
+        """The title of the page."""
+        raise NotImplementedError
+
+    def _page(self) -> str:
+        """The result as an HTML page."""
+        return page(self._title(), self._fragment())
+
+    def __str__(self) -> str:
+        return self._text()
+
+    def _repr_html_(self) -> str:
+        return self._fragment()
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return one HTML page that needs no other file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page too.
+
+        Returns
+        -------
+        str
+            The page, in light or dark colours as the reader's browser prefers.
+        """
+        text = self._page()
+        if path is not None:
+            Path(path).expanduser().write_text(text, encoding="utf-8")
+        return text
 
 
 def fragment(content: str) -> str:

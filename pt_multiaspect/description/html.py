@@ -31,11 +31,6 @@ def fragment(description: Description) -> str:
     return _rendering.fragment("".join(parts))
 
 
-def page(description: Description) -> str:
-    """The report as a page of its own."""
-    return _rendering.page("Judgments", fragment(description))
-
-
 def _bar(share: float, title: str) -> str:
     width = 0.0 if np.isnan(share) else 160 * share
     return (

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
+from .._rendering import Rendered
 from ..aspects.aspect import _KEYS
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
@@ -123,7 +122,7 @@ def _is_ranking(scores: object) -> bool:
     return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
 
 
-class Description:
+class Description(Rendered):
     """What `describe` has found; made by `describe` only.
 
     Printing gives a report of at most 80 columns; a notebook shows the same as HTML.
@@ -254,11 +253,6 @@ class Description:
             )
         return view
 
-    def __str__(self) -> str:
-        from .text import report
-
-        return report(self)
-
     def __repr__(self) -> str:
         counts = {
             "judged document": self.n_documents,
@@ -268,30 +262,18 @@ class Description:
         }
         return f"<Description: {choices(number_of(number, noun) for noun, number in counts.items())}>"
 
-    def _repr_html_(self) -> str:
+    def _text(self) -> str:
+        from .text import report
+
+        return report(self)
+
+    def _fragment(self) -> str:
         from .html import fragment
 
         return fragment(self)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the report as one HTML page that needs no other file.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            Where to write the page too.
-
-        Returns
-        -------
-        str
-            The page, in light or dark colours as the reader's browser prefers.
-        """
-        from .html import page
-
-        text = page(self)
-        if path is not None:
-            Path(path).expanduser().write_text(text, encoding="utf-8")
-        return text
+    def _title(self) -> str:
+        return "Judgments"
 
 
 def _shares(figures: Figures) -> pd.DataFrame:

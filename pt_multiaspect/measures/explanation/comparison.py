@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ..._rendering import Rendered
 from ...errors import MultiAspectError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison"]
 
 
-class Comparison:
+class Comparison(Rendered):
     """The difference between the values of two runs on one topic, document by document.
 
     Returned by `Explanation.compare`. It prints as text of at most 80 columns and shows as HTML in a notebook.
@@ -70,32 +70,18 @@ class Comparison:
     def __repr__(self) -> str:
         return f"<Comparison: {self.a.label} differs by {self.difference:.4f} for topic {self.a.qid}>"
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         from .text import comparison
 
         return comparison(self)
 
-    def _repr_html_(self) -> str:
+    def _fragment(self) -> str:
         from .html import comparison
 
         return comparison(self)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the comparison as one HTML page that needs no other file.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            Where to write the page too.
-
-        Returns
-        -------
-        str
-            The page, in light or dark colours as the reader's browser prefers.
-        """
-        from .html import to_page
-
-        return to_page(self, f"{self.a.label}, topic {self.a.qid}", path)
+    def _title(self) -> str:
+        return f"{self.a.label}, topic {self.a.qid}"
 
 
 def _check(a: Explanation, b: Explanation) -> None:

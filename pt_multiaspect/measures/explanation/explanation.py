@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ..._rendering import Rendered
 from ...errors import silenced
 from .comparison import Comparison
 from .frames import aspects_frame, at_ranks, label_columns, position, ranks_frame, swaps_frame
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Explanation"]
 
 
-class Explanation:
+class Explanation(Rendered):
     """The value of a measure for one topic of a run, as a sum over ranks.
 
     Returned by ``measure.explain(run, qrels, qid)`` and by `pt_multiaspect.explain`. It prints as text of at most
@@ -190,32 +190,18 @@ class Explanation:
         """
         return Comparison(self, other)
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         from .text import explanation
 
         return explanation(self)
 
-    def _repr_html_(self) -> str:
+    def _fragment(self) -> str:
         from .html import explanation
 
         return explanation(self)
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return the explanation as one HTML page that needs no other file.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            Where to write the page too.
-
-        Returns
-        -------
-        str
-            The page, in light or dark colours as the reader's browser prefers.
-        """
-        from .html import to_page
-
-        return to_page(self, f"{self.label}, topic {self.qid}", path)
+    def _title(self) -> str:
+        return f"{self.label}, topic {self.qid}"
 
     def __repr__(self) -> str:
         return f"<Explanation: {self.label} is {self.value:.4f} for topic {self.qid}>"

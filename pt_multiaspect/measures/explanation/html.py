@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,21 +17,13 @@ if TYPE_CHECKING:
     from .comparison import Comparison
     from .explanation import Explanation
 
-__all__ = ["comparison", "explanation", "to_page"]
+__all__ = ["comparison", "explanation"]
 
 #: Numbers of first and last ranks that are shown.
 _FIRST, _LAST = 30, 5
 _BAR = 120
 #: The text of a line without a bar, as it has no part in what documents contribute.
 _OFFSET = "offset"
-
-
-def to_page(of: Explanation | Comparison, title: str, path: str | PathLike[str] | None) -> str:
-    """A page of its own, written to a file if a path is given."""
-    text = _rendering.page(title, of._repr_html_())
-    if path is not None:
-        Path(path).expanduser().write_text(text, encoding="utf-8")
-    return text
 
 
 def explanation(of: Explanation) -> str:
