@@ -16,6 +16,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.measures import ALL, DirectMeasure
+from pt_multiaspect.measures.explanation.of_run import Prefixes, contributions
 
 BOTH = {"relevance": 3, "credibility": 3}
 
@@ -102,10 +103,19 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
     if not set(run["query_id"]) & set(qrels["query_id"]):
         return  # refused, as by an evaluation
     judgments = ma.Judgments(qrels)
-    values = dict(zip(judgments.qids, measure.evaluate(Rankings(run, judgments)).tolist(), strict=True))
-    for qid, value in values.items():
+    rankings = Rankings(run, judgments)
+    values = dict(zip(judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
+    at_once = contributions(measure, Prefixes(rankings, 4))
+    for place, (qid, value) in enumerate(values.items()):
         explanation = measure.explain(run, judgments, qid, depth=depth)
         ranks = explanation.ranks
+        singles = ranks[ranks["rank"].notna()].head(4)
+        assert at_once.value[place] == value
+        of_ranks = at_once.ranks[place]
+        np.testing.assert_allclose(of_ranks[: len(singles)], singles["contribution"], rtol=1e-9, atol=1e-12)
+        assert not of_ranks[len(collection.run.get(qid, {})) :].any()
+        assert at_once.offset[place] == pytest.approx(explanation.offset, abs=1e-12, rel=1e-12)
+        assert at_once.marginal[place] == (explanation.ranks["how"] == "marginal").any() or ranks.empty
         assert explanation.value == value
         total = explanation.offset + ranks["contribution"].sum()
         assert total == pytest.approx(value, abs=1e-12, rel=1e-12)

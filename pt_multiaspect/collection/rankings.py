@@ -156,6 +156,16 @@ class Rankings:
             order, query, rank = order[kept], query[kept], rank[kept]
         return query, rank, self._rows[2].take(order).decode()
 
+    def cut(self, cutoff: int) -> Rankings:
+        """The run without what is below the cutoff, as a run of its own."""
+        order = self._order
+        query, scores, docnos = self._rows
+        rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query[order]]
+        kept = order[rank <= cutoff]
+        columns = {"query_id": self.judgments.qids[query[kept]], "doc_id": docnos.take(kept).decode()}
+        run = pd.DataFrame({**columns, "score": scores[kept]})
+        return Rankings(run, self.judgments, dtype=np.float64 if scores.dtype == np.float64 else np.float32)
+
     @property
     def levels(self) -> Ints:
         """A number per retrieved document, the same for documents of a query with tied scores."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..measure import Measure
     from .topic import Topic
 
-__all__ = ["Part", "parts_of", "tolerance"]
+__all__ = ["Part", "gradient", "parts_of", "tolerance"]
 
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9
@@ -84,34 +84,34 @@ def parts_of(topic: Topic) -> list[Part]:
         return [_whole(topic) if stated is None else _checked(topic, _stated(topic, stated), str(measure))]
     values = [float(term.base.values(topic.rankings, term.target)[topic.query]) for term in terms]
     weights = [float(term.weight[topic.query]) for term in terms]
-    slopes = _slopes(measure, values, weights, topic.value)
-    if slopes is None:
+    slopes = gradient(measure, np.array(values)[:, None], np.array(weights)[:, None], np.array([topic.value]))
+    if np.isnan(slopes).any():
         return [_whole(topic)]
     parts = _of_terms(topic, terms, values)
     return [
         replace(part.scaled(slope), weight=weight)
-        for part, weight, slope in zip(parts, weights, slopes, strict=True)
+        for part, weight, slope in zip(parts, weights, slopes[:, 0].tolist(), strict=True)
     ]
 
 
-def _slopes(
-    measure: Measure, values: Sequence[float], weights: Sequence[float], value: float
-) -> list[float] | None:
+def gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Floats) -> Floats:
     """The gradient at the values of the terms, whose product with the values is the value of the measure.
 
-    None if it is unknown, or the measure is not homogeneous there.
+    Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The gradient is NaN where it
+    is unknown, or the measure is not homogeneous.
     """
-    at, by = np.array(values)[:, None], np.array(weights)[:, None]
     with np.errstate(all="ignore"):
-        slope = measure.slope(at, by)
+        slope = measure.slope(values, weights)
         if slope is None:
-            return None
+            return np.full(values.shape, np.nan)
         # A term of value 0 may have an infinite slope; it adds nothing.
-        slope = np.where(np.isfinite(slope), slope, 0.0)[:, 0]
-        combined = float(measure.combine(at, by)[0])
-    if measure.params.get("normalized") and combined:
-        slope = slope * (value / combined)
-    return slope.tolist() if abs(float(slope @ at[:, 0]) - value) <= tolerance(value) else None
+        slope = np.where(np.isfinite(slope), slope, 0.0)
+        combined = measure.combine(values, weights)
+        if measure.params.get("normalized"):
+            slope = slope * np.where(combined != 0, of_measure / combined, 1.0)
+    tolerated = _TOLERANCE * np.maximum(1.0, np.abs(of_measure))
+    known = np.abs((slope * values).sum(axis=0) - of_measure) <= tolerated
+    return np.where(known, slope, np.nan)
 
 
 def _of_terms(topic: Topic, terms: list[Term], values: list[float]) -> list[Part]:
