@@ -5,20 +5,19 @@ from __future__ import annotations
 import glob
 import os
 import sys
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import ir_measures
 import pandas as pd
 
-from ..aspects import Aspect, Aspects
+from ..aspects import Aspects
 from ..collection.trec_files import read_qrels, read_run
-from ..errors import MultiAspectError, MultiAspectWarning, choices
+from ..errors import MultiAspectError, choices
+from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
-from ..integration.provider import supports
 
-__all__ = ["STDIN", "pick_run", "read_all_qrels", "read_aspects", "read_measures", "read_runs"]
+__all__ = ["STDIN", "judged_aspects", "pick_run", "read_all_qrels", "read_aspects", "read_measures", "read_runs"]
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
@@ -199,53 +198,9 @@ def read_measures(
         raise MultiAspectError(
             f"the label {taken[0]!r} of a measure is also a column of the table; use another label"
         )
-    if aspects is None:
-        return measures
-    check_aspects(aspects, qrels)
-    bound = {label: _with(aspects, measure) for label, measure in measures.items()}
-    plain = [label for label, measure in bound.items() if not supports(measure) or measure.SINGLE_ASPECT]
-    relevance = aspects.get("relevance")
-    if plain and relevance is not None and relevance != Aspect(grades=relevance.grades):
-        _warn(
-            f"{choices(plain)}: computed on the labels of relevance as they are, without the gains, threshold or "
-            "codes that --aspects declares; use On(base=...), or rel= of GMAP and HMAP, where these matter"
-        )
-    return bound
+    return with_aspects(measures, aspects, judged_aspects(qrels), "--aspects")
 
 
-def check_aspects(aspects: Aspects, qrels: pd.DataFrame) -> None:
-    """Check that the declared aspects are those of the qrels."""
-    judged = ["relevance" if column == "label" else column for column in qrels.columns[2:]]
-    unknown = [name for name in aspects if name not in judged]
-    if unknown:
-        raise MultiAspectError(
-            f"--aspects declares {choices(unknown)}, but the qrels have {choices(judged)}; use the same names"
-        )
-    ignored = [name for name in judged if name not in aspects]
-    if ignored:
-        _warn(
-            f"--aspects does not declare {choices(ignored)}, which measures therefore ignore; declare all aspects"
-        )
-
-
-def _with(aspects: Aspects, measure: ir_measures.Measure) -> ir_measures.Measure:
-    """Return the measure with declared scales, unless it declares its own."""
-    if not supports(measure) or measure.params.get("order") is not None:
-        return measure
-    if measure.SINGLE_ASPECT:
-        return measure.on("relevance", aspects) if "relevance" in aspects else measure
-    if "aspects" not in measure.SUPPORTED_PARAMS or isinstance(measure["aspects"], Mapping):
-        return measure
-    names = measure["aspects"]
-    if names is None:
-        return measure(aspects=aspects)
-    unknown = [name for name in names if name not in aspects]
-    if unknown:
-        raise MultiAspectError(
-            f"{measure}: --aspects does not declare {choices(unknown)}; it declares {choices(aspects)}"
-        )
-    return measure(aspects={name: aspects[name] for name in names})
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, MultiAspectWarning, stacklevel=2)
+def judged_aspects(qrels: pd.DataFrame) -> list[str]:
+    """Return the aspects of the qrels that `read_all_qrels` returns."""
+    return ["relevance" if column == "label" else column for column in qrels.columns[2:]]

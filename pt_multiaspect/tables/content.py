@@ -20,20 +20,20 @@ from ..integration.labels import record, recorded
 from ..kernels.intervals import half_width
 from .heads import Head, heads_of
 
-__all__ = ["INTERVALS", "Cell", "Table", "content"]
+__all__ = ["CORRECTION_NAMES", "INTERVALS", "TEST_NAMES", "Cell", "Table", "content", "places"]
 
 INTERVALS = ("half-width", "ends")
 
 #: Values that differ by at most this, relative to the maximum, are tied (rounding errors of means).
 _TOLERANCE = 1e-12
 
-_TESTS = {
+TEST_NAMES = {
     "t": "paired t-test",
     "bootstrap": "paired bootstrap test",
     "permutation": "paired permutation test",
     "tukey": "randomised Tukey HSD test",
 }
-_CORRECTIONS = {
+CORRECTION_NAMES = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "fdr_bh": "Benjamini–Hochberg",
@@ -110,7 +110,7 @@ def content(
     cells: dict[str, list[Cell]] = {name: [] for name in names}
     for number, head in enumerate(heads):
         aggregates = table[head.label].to_numpy(dtype=np.float64)
-        places = _places(-aggregates if head.lower_is_better else aggregates)
+        of_rows = places(-aggregates if head.lower_is_better else aggregates)
         for row, name in enumerate(names):
             shown: tuple[float, ...] = ()
             if ci is not None and interval == "ends":
@@ -121,7 +121,7 @@ def content(
             cells[name].append(
                 Cell(
                     number=_rounded(aggregates[row], digits[head.label]),
-                    place=places[row],
+                    place=of_rows[row],
                     interval=tuple(_rounded(end, digits[head.label]) for end in shown),
                     marks="".join(differs.get((head.label, name), ())),
                 )
@@ -130,7 +130,7 @@ def content(
     return Table(heads, _grouped(groups, names), cells, marks, notes)
 
 
-def _places(gains: Floats) -> list[int]:
+def places(gains: Floats) -> list[int]:
     """Return 1 for the highest values and 2 for the next lower ones, by unrounded values; 0 if all are equal."""
     near = _TOLERANCE * float(np.abs(gains).max())
     best = gains >= gains.max() - near
@@ -241,9 +241,9 @@ def _notes(
         corrected = (
             ""
             if correction is None or test == "tukey"
-            else f", {_CORRECTIONS.get(correction, correction)} correction"
+            else f", {CORRECTION_NAMES.get(correction, correction)} correction"
         )
         notes.append(
-            f"Significantly different from {against} ({_TESTS[test]}{corrected}, p < {alpha:g}, {n_topics} topics)."
+            f"Significantly different from {against} ({TEST_NAMES[test]}{corrected}, p < {alpha:g}, {n_topics} topics)."
         )
     return notes

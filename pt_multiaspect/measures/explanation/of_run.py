@@ -84,7 +84,7 @@ def contributions(measure: Measure, prefixes: Prefixes) -> Contributions:
         return _whole(measure, prefixes, value) if stated is None else _stated(stated, prefixes, value)
     values = np.stack([term.base.values(rankings, term.target) for term in terms])
     slopes = gradient(measure, values, np.stack([term.weight for term in terms]), value)
-    unknown = np.isnan(slopes).any(axis=0)
+    unknown: Bools = np.asarray(np.isnan(slopes).any(axis=0))
     whole = _whole(measure, prefixes, value) if unknown.any() else None
     if whole is not None and unknown.all():
         return whole
@@ -120,5 +120,3 @@ def _stated(breakdown: Breakdown, prefixes: Prefixes, value: Floats) -> Contribu
     ranks[hits.query[inside], hits.rank[inside] - 1] = breakdown.contribution[inside]
     offset = np.zeros(len(value)) if breakdown.offset is None else breakdown.offset
     return Contributions(value, ranks, offset, np.full(len(value), breakdown.how == MARGINAL))
-
-

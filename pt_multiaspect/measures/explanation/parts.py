@@ -97,8 +97,8 @@ def parts_of(topic: Topic) -> list[Part]:
 def gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Floats) -> Floats:
     """The gradient at the values of the terms, whose product with the values is the value of the measure.
 
-    Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The gradient is NaN where it
-    is unknown, or the measure is not homogeneous.
+    Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The gradient is NaN where
+    it is unknown, or the measure is not homogeneous.
     """
     with np.errstate(all="ignore"):
         slope = measure.slope(values, weights)

@@ -1,0 +1,123 @@
+"""Scales declared once for all measures that declare none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import ir_measures
+
+from ..aspects import Aspect, Aspects
+from ..aspects.parameter import AspectSpec
+from ..errors import MultiAspectError, choices, warn_once
+from .provider import supports
+
+__all__ = ["check_aspects", "with_aspects"]
+
+
+def with_aspects(
+    measures: Mapping[str, ir_measures.Measure], aspects: AspectSpec, judged: Sequence[str], option: str = "aspects"
+) -> dict[str, ir_measures.Measure]:
+    """Let the measures that declare no scales use `aspects`.
+
+    Parameters
+    ----------
+    measures : mapping of str to Measure
+        The measures by label.
+    aspects : Aspects, tuple of str or None
+        The scales, or names of columns. Single-aspect measures of this package use that of relevance.
+    judged : sequence of str
+        The aspects of the judgments.
+    option : str, default 'aspects'
+        What `aspects` is called in messages.
+
+    Returns
+    -------
+    dict of str to Measure
+
+    Raises
+    ------
+    MultiAspectError
+        If the judgments lack a declared aspect, or a measure names one that is not declared.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If an aspect of the judgments is not declared, or a measure of ir-measures cannot use what is declared.
+    """
+    if aspects is None:
+        return dict(measures)
+    check_aspects(aspects, judged, option)
+    if isinstance(aspects, tuple):
+        return {label: _of_columns(aspects, measure) for label, measure in measures.items()}
+    bound = {label: _with(aspects, measure, option) for label, measure in measures.items()}
+    plain = [label for label, measure in bound.items() if not supports(measure) or measure.SINGLE_ASPECT]
+    relevance = aspects.get("relevance")
+    if plain and relevance is not None and relevance != Aspect(grades=relevance.grades):
+        warn_once(
+            f"{choices(plain)}: computed on the labels of relevance as they are, without the gains, threshold or "
+            f"codes that {option} declares; use On(base=...), or rel= of GMAP and HMAP, where these matter"
+        )
+    return bound
+
+
+def check_aspects(aspects: Aspects | tuple[str, ...], judged: Sequence[str], option: str = "aspects") -> None:
+    """Check that the declared aspects are those of the judgments.
+
+    Parameters
+    ----------
+    aspects : Aspects or tuple of str
+        The scales, or names of columns, which may be some of them.
+    judged : sequence of str
+        The aspects of the judgments.
+    option : str, default 'aspects'
+        What `aspects` is called in messages.
+
+    Raises
+    ------
+    MultiAspectError
+        If the judgments lack an aspect.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If an aspect of the judgments has no scale while others have.
+    """
+    unknown = [name for name in aspects if name not in judged]
+    if unknown:
+        raise MultiAspectError(
+            f"{option} declares {choices(unknown)}, but the qrels have {choices(judged)}; use the same names"
+        )
+    ignored = [name for name in judged if name not in aspects]
+    if ignored and isinstance(aspects, Aspects):
+        warn_once(
+            f"{option} does not declare {choices(ignored)}, which measures therefore ignore; declare all aspects",
+            key=f"not declared: {choices(ignored)}",
+        )
+
+
+def _of_columns(names: tuple[str, ...], measure: ir_measures.Measure) -> ir_measures.Measure:
+    """Return the measure of these columns, unless it names its own."""
+    takes = supports(measure) and not measure.SINGLE_ASPECT and "aspects" in measure.SUPPORTED_PARAMS
+    single = takes and "aspect" in measure.SUPPORTED_PARAMS
+    if not takes or single or measure["aspects"] is not None or measure.params.get("order") is not None:
+        return measure
+    return measure(aspects=names)
+
+
+def _with(aspects: Aspects, measure: ir_measures.Measure, option: str) -> ir_measures.Measure:
+    """Return the measure with declared scales, unless it declares its own."""
+    if not supports(measure) or measure.params.get("order") is not None:
+        return measure
+    if measure.SINGLE_ASPECT:
+        return measure.on("relevance", aspects) if "relevance" in aspects else measure
+    if "aspects" not in measure.SUPPORTED_PARAMS or isinstance(measure["aspects"], Mapping):
+        return measure
+    names = measure["aspects"]
+    if names is None:
+        return measure(aspects=aspects)
+    unknown = [name for name in names if name not in aspects]
+    if unknown:
+        raise MultiAspectError(
+            f"{measure}: {option} does not declare {choices(unknown)}; it declares {choices(aspects)}"
+        )
+    return measure(aspects={name: aspects[name] for name in names})
