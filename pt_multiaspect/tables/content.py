@@ -20,20 +20,20 @@ from ..integration.labels import record, recorded
 from ..kernels.intervals import half_width
 from .heads import Head, heads_of
 
-__all__ = ["CORRECTION_NAMES", "INTERVALS", "TEST_NAMES", "Cell", "Table", "content", "places"]
+__all__ = ["INTERVALS", "Cell", "Table", "content", "places", "test_name"]
 
 INTERVALS = ("half-width", "ends")
 
 #: Values that differ by at most this, relative to the maximum, are tied (rounding errors of means).
 _TOLERANCE = 1e-12
 
-TEST_NAMES = {
+_TESTS = {
     "t": "paired t-test",
     "bootstrap": "paired bootstrap test",
     "permutation": "paired permutation test",
     "tukey": "randomised Tukey HSD test",
 }
-CORRECTION_NAMES = {
+_CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "fdr_bh": "Benjamini–Hochberg",
@@ -140,6 +140,14 @@ def places(gains: Floats) -> list[int]:
     return [int(place) for place in best + 2 * second]
 
 
+def test_name(test: str, correction: str | None) -> str:
+    """Return a test and its correction in words."""
+    corrected = (
+        "" if correction is None or test == "tukey" else f", {_CORRECTIONS.get(correction, correction)} correction"
+    )
+    return f"{_TESTS[test]}{corrected}"
+
+
 def _rounded(value: float, digits: int) -> str:
     """Return a value with a minus sign (U+2212), and without one if it is rounded to 0."""
     text = f"{value:.{digits}f}"
@@ -238,12 +246,6 @@ def _notes(
         notes.append(f"{what} of the {100 * ci:g} % confidence interval (Student’s t, {n_topics} topics).")
     if marks:
         against = ", ".join(f"{name} ({mark})" for name, mark in marks.items())
-        corrected = (
-            ""
-            if correction is None or test == "tukey"
-            else f", {CORRECTION_NAMES.get(correction, correction)} correction"
-        )
-        notes.append(
-            f"Significantly different from {against} ({TEST_NAMES[test]}{corrected}, p < {alpha:g}, {n_topics} topics)."
-        )
+        tested = f"{test_name(test, correction)}, p < {alpha:g}, {n_topics} topics"
+        notes.append(f"Significantly different from {against} ({tested}).")
     return notes

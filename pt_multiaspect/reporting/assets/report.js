@@ -1,0 +1,359 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const find = (id) => document.getElementById(id);
+  const range = (n) => Array.from({ length: n }, (_, place) => place);
+
+  // -- texts: names come from files, so they are only ever set as text ------------------------------------
+
+  const make = (tag, text, className) => {
+    const element = document.createElement(tag);
+    if (text !== undefined) element.textContent = text;
+    if (className) element.className = className;
+    return element;
+  };
+
+  // Four decimals, or two digits of numbers that these would not show; as the tables of the package.
+  const show = (value, decimals = 4) => {
+    if (value === 0) value = 0; // no -0
+    const size = Math.abs(value);
+    if (value !== 0 && (size < 0.5 * 10 ** -decimals || size >= 1e6)) return value.toPrecision(2);
+    return value.toFixed(decimals);
+  };
+  const signed = (value) => (value > 0 ? "+" : "") + show(value);
+  const showP = (p) => (p < 0.0001 ? "p < 0.0001" : `p = ${p.toPrecision(3)}`);
+
+  // -- the table of systems -------------------------------------------------------------------------------
+
+  const table = find("table");
+  const rows = Array.from(table.tBodies[0].rows);
+  const chosenBaseline = () => {
+    const select = find("baseline");
+    return select && select.value !== "" ? Number(select.value) : null;
+  };
+
+  const sortBy = (button) => {
+    const column = Number(button.dataset.column);
+    const head = button.closest("th");
+    const lower = column < 0 || data.measures[column].lowerMean;
+    const before = head.getAttribute("aria-sort");
+    const first = lower ? "ascending" : "descending"; // the best first
+    const direction = before === first ? (lower ? "descending" : "ascending") : first;
+    table.querySelectorAll("th[aria-sort]").forEach((each) => each.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", direction);
+    const sign = direction === "ascending" ? 1 : -1;
+    const names = new Intl.Collator("en", { numeric: true });
+    const compare = (a, b) =>
+      column < 0 ? names.compare(data.runs[a], data.runs[b]) : data.means[column][a] - data.means[column][b];
+    rows.sort((a, b) => sign * compare(Number(a.dataset.row), Number(b.dataset.row)) || a.dataset.row - b.dataset.row);
+    table.tBodies[0].append(...rows);
+  };
+
+  const filter = () => {
+    const wanted = find("filter").value.trim().toLowerCase();
+    rows.forEach((row) => { row.hidden = !data.runs[row.dataset.row].toLowerCase().includes(wanted); });
+    const left = rows.filter((row) => !row.hidden).length;
+    find("found").textContent = wanted ? `${left} of ${rows.length} systems` : "";
+  };
+
+  const mark = () => {
+    const against = chosenBaseline();
+    const below = find("below").value;
+    for (const row of rows) {
+      const system = Number(row.dataset.row);
+      row.classList.toggle("baseline", system === against);
+      data.measures.forEach((_, measure) => {
+        const cell = row.cells[measure + 1];
+        const verdict = against === null ? "." : data.tests.verdicts[measure][against][system];
+        const sign = cell.querySelector(".mark");
+        sign.textContent = { "+": "▲", "-": "▼", ".": "" }[verdict];
+        sign.className = `mark ${{ "+": "better", "-": "worse", ".": "" }[verdict]}`;
+        const said = { "+": "significantly better", "-": "significantly worse", ".": "" }[verdict];
+        if (said) { sign.setAttribute("role", "img"); sign.setAttribute("aria-label", said); }
+        else { sign.removeAttribute("role"); sign.removeAttribute("aria-label"); }
+        const p = against === null || against === system ? "" : showP(data.tests.p[measure][against][system]);
+        cell.title = p;
+        const ends = data.ends[measure];
+        const interval = ends === null ? "" : `[${show(ends[0][system])}, ${show(ends[1][system])}]`;
+        cell.querySelector("small").textContent = { ends: interval, p, "": "" }[below];
+      });
+    }
+  };
+
+  table.querySelectorAll(".sort").forEach((button) => button.addEventListener("click", () => sortBy(button)));
+  find("filter").addEventListener("input", filter);
+  find("below").addEventListener("change", mark);
+  if (find("baseline")) {
+    find("baseline").addEventListener("change", mark);
+  }
+  mark();
+
+  // -- charts ---------------------------------------------------------------------------------------------
+
+  const text = "currentColor";
+  const axis = (orient, scale, more) => ({
+    orient, scale, grid: true, gridColor: "currentColor", gridOpacity: 0.13, domainColor: text, tickColor: text,
+    labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 13, tickCount: 6, labelLimit: 160, ...more,
+  });
+  // The width of the page; in print, that of the sheet follows by CSS.
+  const width = { name: "width", init: "containerSize()[0]", on: [{ events: "window:resize", update: "containerSize()[0]" }] };
+  const frame = (height) => ({
+    $schema: "https://vega.github.io/schema/vega/v5.json", height, padding: 4, background: "transparent",
+    autosize: { type: "fit", contains: "padding", resize: true },
+  });
+  const chart = (id, spec) => {
+    const view = new vega.View(vega.parse(spec), { renderer: "svg", hover: true, logLevel: vega.Error });
+    view.initialize(find(id)).run();
+    return view;
+  };
+  const named = (place) => {
+    const measure = data.measures[place];
+    const name = measure.aspect === null ? measure.short : `${measure.aspect} (${measure.label})`;
+    return measure.lowerMean ? `${name}, lower is better` : name;
+  };
+
+  const scatter = find("scatter") && chart("scatter", {
+    ...frame(380),
+    description: "Systems by their means on two measures.",
+    signals: [width, { name: "xTitle", value: "" }, { name: "yTitle", value: "" }, { name: "xFlip", value: false },
+      { name: "yFlip", value: false }],
+    data: [{ name: "systems", values: [] },
+      { name: "front", source: "systems", transform: [{ type: "filter", expr: "datum.front" },
+        { type: "collect", sort: { field: "x" } }] }],
+    scales: [
+      { name: "x", type: "linear", domain: { data: "systems", field: "x" }, range: "width", zero: false, nice: true,
+        padding: 14, reverse: { signal: "xFlip" } },
+      { name: "y", type: "linear", domain: { data: "systems", field: "y" }, range: "height", zero: false, nice: true,
+        padding: 14, reverse: { signal: "yFlip" } }],
+    axes: [axis("bottom", "x", { title: { signal: "xTitle" }, titleLimit: { signal: "width" } }),
+      axis("left", "y", { title: { signal: "yTitle" }, titleLimit: 360 })],
+    marks: [
+      { type: "line", from: { data: "front" }, encode: { update: { x: { scale: "x", field: "x" },
+        y: { scale: "y", field: "y" }, stroke: { value: "var(--blue)" }, strokeWidth: { value: 1.5 },
+        strokeDash: { value: [5, 4] } } }, aria: false },
+      { type: "symbol", name: "points", from: { data: "systems" }, encode: { update: {
+        x: { scale: "x", field: "x" }, y: { scale: "y", field: "y" },
+        shape: { signal: "datum.front ? 'diamond' : 'circle'" },
+        size: { signal: "datum.baseline ? 190 : datum.front ? 130 : 70" },
+        fill: { signal: "datum.front ? 'var(--blue)' : 'transparent'" },
+        stroke: { signal: "datum.front ? 'var(--blue)' : 'currentColor'" }, strokeWidth: { value: 1.5 },
+        opacity: { value: 0.9 }, tooltip: { field: "said" }, description: { field: "said" },
+        cursor: { value: "pointer" } }, hover: { opacity: { value: 0.5 } } } },
+      { type: "text", from: { data: "points" }, interactive: false, aria: false, encode: { enter: {
+        text: { field: "datum.label" }, fill: { value: text }, fontSize: { value: 12 } } },
+        transform: [{ type: "label", size: { signal: "[width, height]" }, avoidMarks: ["points"],
+          anchor: ["right", "top", "bottom", "left", "top-right", "bottom-right", "top-left", "bottom-left"],
+          offset: [4] }] },
+    ],
+  });
+
+  const drawScatter = () => {
+    const [x, y] = ["x", "y"].map((id) => Number(find(id).value));
+    const front = x === y ? [] : data.fronts[x < y ? `${x},${y}` : `${y},${x}`];
+    const on = new Set(front);
+    const shorten = (name) => (name.length > 24 ? `${name.slice(0, 23)}…` : name);
+    const points = data.runs.map((name, row) => ({
+      row, x: data.means[x][row], y: data.means[y][row], front: on.has(row), baseline: row === chosenBaseline(),
+      label: on.has(row) || row === chosenBaseline() || data.runs.length <= 12 ? shorten(name) : "",
+      said: `${name}: ${show(data.means[x][row])}, ${show(data.means[y][row])}` + (on.has(row) ? ", not dominated" : ""),
+    }));
+    scatter.data("systems", points).signal("xTitle", named(x)).signal("yTitle", named(y))
+      .signal("xFlip", data.measures[x].lowerMean).signal("yFlip", data.measures[y].lowerMean).run();
+    find("front").textContent = x === y ? "Choose two different measures."
+      : `Not dominated: ${front.map((row) => data.runs[row]).join(", ")}.`;
+  };
+  if (scatter) {
+    ["x", "y"].forEach((id) => find(id).addEventListener("change", drawScatter));
+    if (find("baseline")) find("baseline").addEventListener("change", drawScatter);
+    drawScatter();
+  }
+
+  // -- topics ---------------------------------------------------------------------------------------------
+
+  const pair = () => {
+    const b = find("b").value;
+    return { measure: Number(find("measure").value), a: Number(find("a").value), b: b === "" ? null : Number(b) };
+  };
+  const included = new Map(data.topics.map((query, place) => [query, place]));
+  let chosen = null;
+
+  const bars = chart("differences", {
+    ...frame(260),
+    description: "The difference between two systems for each topic.",
+    signals: [width, { name: "yTitle", value: "" }],
+    data: [{ name: "topics", values: [] }],
+    scales: [
+      { name: "x", type: "band", domain: { data: "topics", field: "place" }, range: "width", paddingInner: 0.15,
+        paddingOuter: 0.1 },
+      { name: "y", type: "linear", domain: { data: "topics", field: "difference" }, range: "height", zero: true, nice: true }],
+    axes: [axis("left", "y", { title: { signal: "yTitle" }, titleLimit: 240 })],
+    marks: [
+      { type: "rect", from: { data: "topics" }, encode: { update: {
+        x: { scale: "x", field: "place" }, width: { scale: "x", band: 1 }, y: { scale: "y", field: "difference" },
+        y2: { scale: "y", value: 0 }, fill: { signal: "datum.difference < 0 ? 'var(--orange)' : 'var(--blue)'" },
+        opacity: { value: 0.9 }, tooltip: { field: "said" }, description: { field: "said" },
+        cursor: { value: "pointer" } }, hover: { opacity: { value: 0.5 } } } },
+      { type: "rule", interactive: false, aria: false, encode: { update: { x: { value: 0 }, x2: { signal: "width" },
+        y: { scale: "y", value: 0 }, stroke: { value: text } } } },
+    ],
+  });
+  bars.addEventListener("click", (_, item) => { if (item && item.datum && "query" in item.datum) choose(item.datum.query, true); });
+
+  const headCell = (name, className) => {
+    const cell = make("th", name, className);
+    cell.scope = "col";
+    return cell;
+  };
+
+  const drawTopics = () => {
+    const { measure, a, b } = pair();
+    const lower = data.measures[measure].lower;
+    const of = (run, query) => data.values[measure][run][query];
+    const all = range(data.queries.length).map((query) => ({
+      query, a: of(a, query), b: b === null ? null : of(b, query),
+      difference: b === null ? of(a, query) : of(a, query) - of(b, query),
+    }));
+    // Rounding errors are no differences.
+    const most = Math.max(...all.map((each) => Math.max(Math.abs(each.a), Math.abs(each.b ?? 0))));
+    const differs = (each) => (Math.abs(each.difference) <= 1e-12 * most ? 0 : Math.sign(each.difference));
+    all.sort((one, other) => other.difference - one.difference || one.query - other.query);
+    const values = all.map((each, place) => ({
+      ...each, place, said: `${data.queries[each.query]}: ${b === null ? show(each.a) : signed(each.difference)}`,
+    }));
+    bars.data("topics", values).signal("yTitle", b === null ? `${data.measures[measure].short} of A` : "A minus B").run();
+    const better = all.filter((each) => differs(each) === (lower ? -1 : 1)).length;
+    const worse = all.filter((each) => differs(each) === (lower ? 1 : -1)).length;
+    find("counts").textContent = b === null ? ""
+      : `A is better on ${better}, worse on ${worse} and equal to B on ${all.length - better - worse} topics`
+        + ` (${data.measures[measure].short}${lower ? ", lower is better" : ""}).`;
+    all.sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference) || one.query - other.query);
+    const head = make("tr");
+    head.append(headCell("Topic"), headCell("A"), ...(b === null ? [] : [headCell("B"), headCell("A − B")]));
+    const body = all.map((each) => {
+      const row = make("tr");
+      row.dataset.query = each.query;
+      const name = make("td", undefined, "text");
+      if (included.has(each.query)) {
+        const button = make("button", data.queries[each.query]);
+        button.type = "button";
+        button.addEventListener("click", () => choose(each.query, true));
+        name.append(button);
+      } else name.textContent = data.queries[each.query];
+      row.append(name, make("td", show(each.a)));
+      if (b !== null) row.append(make("td", show(each.b)), make("td", signed(each.difference)));
+      return row;
+    });
+    const topics = find("topics");
+    const [thead, tbody] = [make("thead"), make("tbody")];
+    thead.append(head);
+    tbody.append(...body);
+    topics.replaceChildren(thead, tbody);
+    if (chosen !== null) choose(chosen, false);
+  };
+
+  const choose = (query, move) => {
+    if (!included.has(query)) return;
+    chosen = query;
+    document.querySelectorAll("#topics tr").forEach((row) => {
+      row.classList.toggle("chosen", row.dataset.query === String(query));
+    });
+    explain(query);
+    if (move) { find("explanation").focus({ preventScroll: true }); find("explanation").scrollIntoView({ block: "start" }); }
+  };
+
+  // What is known of the contributions to a measure in a run, or the reason why there are none.
+  const partsOf = (measure, run, topic) => {
+    const found = data.contributions[measure];
+    if (typeof found === "string") return { reason: found };
+    const unit = 10 ** -found.decimals;
+    const at = (values) => (values === undefined ? 0 : values === true ? 1 : values[run][topic]);
+    const other = (found.explained ?? []).find((each) => each[0] === run && each[1] === topic);
+    return { decimals: found.decimals, ranks: found.ranks[run][topic].map((each) => each * unit), offset: at(found.offset),
+      marginal: Boolean(at(found.marginal)), explained: other ? other[2] : null };
+  };
+
+  const side = (letter, run, rival, measure, query) => {
+    const topic = included.get(query);
+    const value = data.values[measure][run][query];
+    const parts = partsOf(measure, run, topic);
+    const ranked = data.ranks[run][topic];
+    const rivals = new Map(rival === null ? [] : data.ranks[rival][topic].map((document, place) => [document, place + 1]));
+    const box = make("div");
+    box.append(make("h4", `${letter}: ${data.runs[run]}, ${show(value)}`));
+    const [around, content] = [make("div", undefined, "wide"), make("table")];
+    around.tabIndex = 0;
+    around.setAttribute("role", "region");
+    around.setAttribute("aria-label", `Ranking of ${letter}`);
+    const head = make("tr");
+    head.append(headCell("Rank"), headCell("Document", "text"), ...data.aspects.map((name) => headCell(name)));
+    if (!parts.reason) head.append(headCell("Contribution"));
+    const body = make("tbody");
+    const amounts = parts.reason ? [] : ranked.map((_, place) => parts.ranks[place] ?? 0);
+    const most = Math.max(1e-300, ...amounts.map(Math.abs));
+    ranked.forEach((document, place) => {
+      const row = make("tr");
+      const name = make("td", data.documents[topic][document], "text");
+      if (rival !== null) {
+        const there = rivals.has(document) ? `${letter === "A" ? "B" : "A"}: ${rivals.get(document)}` : "";
+        if (there) name.append(" ", make("span", `(${there})`, "moved"));
+      }
+      row.append(make("td", place + 1), name);
+      data.labels.forEach((labels) => {
+        const label = labels[topic][document];
+        row.append(make("td", label === null ? "–" : label));
+      });
+      if (!parts.reason) {
+        const cell = make("td", undefined, "amount");
+        const bar = make("i", undefined, amounts[place] < 0 ? "negative" : "");
+        bar.style.width = `${(100 * Math.abs(amounts[place])) / most}%`;
+        cell.append(bar, make("span", show(amounts[place], parts.decimals)));
+        row.append(cell);
+      }
+      body.append(row);
+    });
+    const total = parts.explained ?? value;
+    const line = (said, amount) => {
+      const row = make("tr");
+      const cell = make("td", said, "text");
+      cell.colSpan = 2 + data.aspects.length;
+      row.append(cell, make("td", show(amount, parts.decimals)));
+      body.append(row);
+    };
+    if (!parts.reason) {
+      if (parts.offset) line("Independent of the documents", parts.offset);
+      const rest = total - parts.offset - amounts.reduce((sum, each) => sum + each, 0);
+      // Each amount is rounded by at most half a unit.
+      if (Math.abs(rest) > 0.5 * (amounts.length + 1) * 10 ** -parts.decimals) line("Further ranks, and what belongs to no rank", rest);
+    }
+    const thead = make("thead");
+    thead.append(head);
+    content.append(thead, body);
+    around.append(content);
+    box.append(around);
+    if (!ranked.length) box.append(make("p", "The run retrieves nothing for this topic.", "small"));
+    if (parts.marginal) box.append(make("p", "Contributions are marginal: the value of the first k ranks minus that of the first k − 1.", "small"));
+    if (parts.explained !== null && parts.explained !== undefined) {
+      box.append(make("p", `ir-measures breaks ties of scores differently here, or rounds: the contributions sum to ${show(parts.explained)}.`, "note"));
+    }
+    if (parts.reason) box.append(make("p", `No contributions: ${parts.reason}`, "small"));
+    return box;
+  };
+
+  const explain = (query) => {
+    const { measure, a, b } = pair();
+    const sides = make("div", undefined, "sides");
+    sides.append(side("A", a, b, measure, query));
+    if (b !== null) sides.append(side("B", b, a, measure, query));
+    const title = make("h3", `Topic ${data.queries[query]}, ${data.measures[measure].short}`);
+    const legend = make("p", "– is an unjudged document. In brackets, the rank of the document in the other system, if it is in this page.", "small");
+    find("explanation").replaceChildren(title, sides, legend);
+  };
+
+  ["measure", "a", "b"].forEach((id) => find(id).addEventListener("change", drawTopics));
+  drawTopics();
+
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details").forEach((each) => { each.open = true; });
+  });
+  document.documentElement.dataset.ready = "true";
+})();

@@ -1,0 +1,116 @@
+"""What a report evaluates: the measures given, or sensible ones, and one measure per aspect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from ..aspects.parameter import AspectSpec
+from ..errors import MultiAspectError
+from ..integration.declared import with_aspects
+from ..integration.labels import record, recorded
+from ..integration.parsing import parse_all
+from ..measures import CAM, MM, TOMA, On
+
+__all__ = ["evaluated", "with_aspect_columns", "without_copies"]
+
+
+def evaluated(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str, ir_measures.Measure]:
+    """Return the measures by label, on the scales declared.
+
+    Parameters
+    ----------
+    measures : measure, str, sequence of these, mapping or None
+        As in `pt_multiaspect.evaluate`. By default TOMA, CAM and MM at 10, or AP and RR if there is one aspect.
+    aspects : Aspects, tuple of str or None
+        The scales of measures that declare none, or the columns of measures that name none.
+    names : list of str
+        The aspects of the judgments.
+
+    Returns
+    -------
+    dict of str to Measure
+    """
+    chosen = [name for name in names if aspects is None or name in aspects]
+    if measures is not None:
+        return with_aspects(parse_all(measures), aspects, names)
+    if len(chosen) == 1:
+        return with_aspects({base: On(aspect=chosen[0], base=base) for base in ("AP", "RR")}, aspects, names)
+    return with_aspects({str(measure): measure for measure in (TOMA @ 10, CAM @ 10, MM @ 10)}, aspects, names)
+
+
+def with_aspect_columns(
+    measures: Mapping[str, ir_measures.Measure], base: Any, aspects: AspectSpec, names: list[str]
+) -> tuple[dict[str, ir_measures.Measure], dict[str, str]]:
+    """Add the base on each aspect, unless it is given.
+
+    Parameters
+    ----------
+    measures : mapping of str to Measure
+        The measures by label.
+    base : measure or str
+        The measure of single aspects.
+    aspects : Aspects, tuple of str or None
+        The scales declared.
+    names : list of str
+        The aspects.
+
+    Returns
+    -------
+    measures, labels
+        The measures with those of aspects before them, and the label of each aspect.
+    """
+    added: dict[str, ir_measures.Measure] = {}
+    labels: dict[str, str] = {}
+    for name in names:
+        try:
+            of_aspect = with_aspects({name: On(aspect=name, base=base)}, aspects, names)[name]
+        except MultiAspectError as error:
+            raise MultiAspectError(f"base: {error}") from None
+        given = [label for label, measure in measures.items() if measure == of_aspect]
+        label = given[0] if given else f"{base} {name}"
+        while label in measures and not given:
+            label += " (aspect)"
+        if not given:
+            added[label] = of_aspect
+        labels[name] = label
+    return {**added, **measures}, labels
+
+
+def without_copies(
+    perquery: pd.DataFrame, labels: Mapping[str, str], base: Any, given: Mapping[str, ir_measures.Measure]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Drop the base on relevance if the same measure of ir-measures is given, with the same values.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The result of `evaluate`.
+    labels : mapping of str to str
+        The label of each aspect.
+    base : measure or str
+        The measure of single aspects.
+    given : mapping of str to Measure
+        The measures that were given.
+
+    Returns
+    -------
+    perquery, labels
+        Without the copy.
+    """
+    (measure,) = parse_all(base).values()
+    twin = next((label for label, of in given.items() if of == measure), None)
+    own = labels.get("relevance")
+    if twin is None or own is None or own in given:
+        return perquery, dict(labels)
+    one, other = (perquery.loc[perquery["measure"] == label, "value"].to_numpy() for label in (own, twin))
+    if not np.array_equal(one, other):
+        return perquery, dict(labels)
+    known = {label: of for label, of in recorded(perquery).items() if label != own and of is not None}
+    kept = perquery[perquery["measure"] != own].reset_index(drop=True)
+    record(kept, known)
+    return kept, {**labels, "relevance": twin}

@@ -1,0 +1,176 @@
+"""Everything a report shows, computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats
+from ..analysis import DiscriminativePower, correlation, discriminative_power
+from ..analysis._significance import corrector
+from ..errors import MultiAspectError, silenced
+from ..evaluation import aggregate, interval_columns
+from ..integration.labels import lower_aggregate_is_better, recorded
+from ..model_selection.front import pareto_front
+
+__all__ = ["Options", "Tests", "ends", "fronts", "non_dominated", "systems_table", "tests_of", "wide"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How systems are compared; see `report`."""
+
+    ci: float
+    test: str
+    correction: str | None
+    alpha: float
+    n_resamples: int
+    seed: int
+
+    @property
+    def family_correction(self) -> str | None:
+        """The correction of the comparisons with one baseline; 'tukey' corrects for all pairs itself."""
+        return None if self.test == "tukey" and self.correction == "holm" else self.correction
+
+
+@dataclass(frozen=True, eq=False)
+class Tests:
+    """The comparisons of all pairs of systems."""
+
+    power: DiscriminativePower
+    #: As `compare_with_baseline` returns, with each system as the baseline.
+    comparisons: pd.DataFrame
+    correlations: pd.DataFrame
+
+
+def wide(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Floats]:
+    """Return systems, topics and measures in the order of the frame, and the values by measure, system, topic."""
+    axes = [list(map(str, perquery[column].unique())) for column in ("name", "qid", "measure")]
+    names, qids, labels = axes
+    # evaluate: measures within systems, topics within measures
+    values = perquery["value"].to_numpy(dtype=np.float64).reshape(len(names), len(labels), len(qids))
+    return names, qids, labels, values.transpose(1, 0, 2)
+
+
+def systems_table(perquery: pd.DataFrame, ci: float) -> tuple[pd.DataFrame, list[str]]:
+    """Return the aggregates with intervals where there are any, and why there are none elsewhere.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The result of `evaluate`.
+    ci : float in (0, 1)
+        Confidence level.
+
+    Returns
+    -------
+    table, notes
+        As `aggregate` returns; measures without an interval have no columns of ends.
+    """
+    known = recorded(perquery)
+    parts, notes = [], []
+    for label, of_measure in perquery.groupby("measure", sort=False):
+        measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
+        try:
+            part = aggregate(of_measure, measures, ci=ci)
+        except MultiAspectError as error:
+            part = aggregate(of_measure, measures)
+            notes.append(str(error))
+        parts.append(part.set_index("name"))
+    table = pd.concat(parts, axis=1).reset_index()
+    return table, notes
+
+
+def tests_of(perquery: pd.DataFrame, options: Options) -> Tests:
+    """Compare all pairs of systems, and the measures on them.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The result of `evaluate`, with at least two systems and topics.
+    options : Options
+        How systems are compared.
+
+    Returns
+    -------
+    Tests
+    """
+    power = discriminative_power(
+        perquery, options.test, n_resamples=options.n_resamples, alpha=options.alpha, seed=options.seed
+    )
+    with silenced():  # undefined correlations are shown as such
+        correlations = correlation(perquery)
+    names = list(map(str, perquery["name"].unique()))
+    return Tests(power, _with_each_baseline(power.pairs, names, options), correlations)
+
+
+def _with_each_baseline(pairs: pd.DataFrame, names: list[str], options: Options) -> pd.DataFrame:
+    """Return the comparisons with each system as the only baseline, whose levels are those of the pairs."""
+    correct = corrector(options.test, options.family_correction, options.alpha)
+    place = {name: row for row, name in enumerate(names)}
+    parts = []
+    for measure, of_measure in pairs.groupby("measure", sort=False):
+        one, other = (of_measure[side].map(str).map(place).to_numpy() for side in "ab")
+        difference, level = np.zeros((len(names), len(names))), np.ones((len(names), len(names)))
+        difference[other, one] = of_measure["difference"] + 0.0  # a minus b, where b is the baseline
+        difference[one, other] = -of_measure["difference"] + 0.0
+        level[one, other] = level[other, one] = of_measure["asl"]
+        for against, baseline in enumerate(names):
+            others = np.flatnonzero(np.arange(len(names)) != against)
+            asl = level[against, others]
+            p = correct(asl)
+            rows: dict[str, Any] = {
+                "measure": measure,
+                "baseline": baseline,
+                "name": [names[row] for row in others],
+                "difference": difference[against, others],
+                "asl": asl,
+                "p": p,
+                "significant": p < options.alpha,
+            }
+            parts.append(pd.DataFrame(rows))
+    return pd.concat(parts, ignore_index=True)
+
+
+def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> dict[tuple[int, int], list[int]]:
+    """Return the systems that no other dominates on two measures, by the positions of the measures.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The result of `evaluate`.
+    table : DataFrame
+        The aggregates.
+    labels : list of str
+        The measures.
+
+    Returns
+    -------
+    dict of (int, int) to list of int
+        Rows of the table, for each pair of measures.
+    """
+    return {
+        pair: non_dominated(perquery, table, [labels[place] for place in pair])
+        for pair in combinations(range(len(labels)), 2)
+    }
+
+
+def non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
+    """Return the rows of the systems that no other dominates on several measures, each in its direction."""
+    known = recorded(perquery)
+    gains = {
+        str(place): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
+        for place, label in enumerate(labels)
+    }
+    on_front = pareto_front(pd.DataFrame(gains), list(gains))["on_front"]
+    return np.flatnonzero(on_front).tolist()
+
+
+def ends(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:
+    """Return the lower and upper ends of the intervals of a measure, if it has any."""
+    low, high = interval_columns(label, ci)
+    return (table[low].tolist(), table[high].tolist()) if low in table else None

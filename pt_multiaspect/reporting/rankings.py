@@ -1,0 +1,234 @@
+"""The first ranks of all runs, with labels and contributions, in a compact form.
+
+Documents of a topic are listed once, ranks refer to them by position, and contributions are integers: multiples of
+a power of ten per measure, such that the largest has four digits. Trailing zeros are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ir_measures
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Bools, Floats, Ints
+from ..aspects.parameter import AspectSpec
+from ..collection.judgments import Judgments
+from ..collection.runs import join
+from ..errors import MultiAspectError, silenced
+from ..integration.parsing import as_measure
+from ..measures.explanation.of_run import Contributions, Prefixes, contributions
+
+__all__ = ["Extent", "ranked"]
+
+#: Maximum number of contributions in a report, about 1 MB; they are what grows fastest.
+MOST_CONTRIBUTIONS = 400_000
+
+#: Ranks are left out before topics, down to this many.
+_FEWEST_RANKS = 5
+
+#: Contributions have this many significant digits, relative to the largest of their measure.
+_DIGITS = 4
+
+#: Values that differ by at most this, relatively, are equal but for rounding.
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """Which rankings are in the report."""
+
+    depth: int
+    #: The topics, by position.
+    topics: Ints
+
+    @classmethod
+    def of(cls, values: Floats, depth: int) -> Extent:
+        """Choose ranks and topics so that the contributions are at most `MOST_CONTRIBUTIONS`.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (n_measures, n_runs, n_topics)
+            The values.
+        depth : int
+            Maximum number of ranks.
+
+        Returns
+        -------
+        Extent
+            If not all topics have room, those on which the runs differ most, relative to the range of the measure.
+        """
+        n_measures, n_runs, n_topics = values.shape
+        per_rank = n_measures * n_runs
+        depth = max(min(depth, _FEWEST_RANKS), min(depth, MOST_CONTRIBUTIONS // (per_rank * n_topics)))
+        n_kept = max(1, min(n_topics, MOST_CONTRIBUTIONS // (per_rank * depth)))
+        spread = values.max(axis=1) - values.min(axis=1)
+        most = spread.max(axis=1, keepdims=True)
+        relative = np.divide(spread, most, out=np.zeros_like(spread), where=most > 0).mean(axis=0)
+        topics = np.sort(np.argsort(-relative, kind="stable")[:n_kept])
+        return cls(depth, topics)
+
+
+def ranked(
+    runs: Mapping[str, object],
+    judgments: Judgments,
+    spec: AspectSpec,
+    measures: Mapping[str, ir_measures.Measure],
+    values: Floats,
+    depth: int,
+) -> dict[str, Any]:
+    """Return the first ranks of the runs, their labels and contributions, as JSON.
+
+    Parameters
+    ----------
+    runs : mapping of str to run
+        The runs that were evaluated.
+    judgments : Judgments
+        The judged documents.
+    spec : Aspects, tuple of str or None
+        The aspects whose labels are shown.
+    measures : mapping of str to Measure
+        The measures by label.
+    values : ndarray of float, shape (n_measures, n_runs, n_topics)
+        Their values, as evaluated.
+    depth : int
+        Maximum number of ranks.
+
+    Returns
+    -------
+    dict
+        ``depth``; ``topics``, the positions of those included; ``documents`` by topic; ``labels`` by aspect and
+        topic, None where unjudged; ``ranks`` by run and topic, positions of documents; and ``contributions``, per
+        measure a dict or why there are none.
+    """
+    extent = Extent.of(values, depth)
+    with silenced():
+        explained, reasons = _explained(measures)
+        documents = _Documents(len(extent.topics))
+        found: dict[str, list[Contributions]] = {label: [] for label in explained}
+        ranks, positions = [], {int(topic): place for place, topic in enumerate(extent.topics)}
+        for name, run in runs.items():
+            _, rankings = join(name, run, judgments)
+            query, _, docnos = rankings.documents(extent.depth)
+            of_run: list[list[int]] = [[] for _ in extent.topics]
+            for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
+                if topic in positions:
+                    of_run[positions[topic]].append(documents.position(positions[topic], docno))
+            ranks.append(of_run)
+            prefixes = Prefixes(rankings, extent.depth)
+            for label in list(explained):
+                try:
+                    found[label].append(contributions(explained[label], prefixes))
+                except MultiAspectError as error:
+                    reasons[label] = str(error)
+                    del explained[label]
+        labels = [
+            documents.labels(judgments, extent.topics, np.where(view.known, view.label, np.nan))
+            for view in judgments.views(spec)
+        ]
+    return {
+        "depth": extent.depth,
+        "topics": extent.topics.tolist(),
+        "documents": documents.names,
+        "labels": labels,
+        "ranks": ranks,
+        "contributions": [
+            _compact(found[label], values[place], extent.topics) if label in explained else reasons[label]
+            for place, label in enumerate(measures)
+        ],
+    }
+
+
+def _explained(measures: Mapping[str, ir_measures.Measure]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the measures whose values can be explained, and why the others cannot."""
+    explained, reasons = {}, {}
+    for label, measure in measures.items():
+        try:
+            explained[label] = as_measure(measure)
+        except MultiAspectError as error:
+            reasons[label] = str(error)
+    return explained, reasons
+
+
+class _Documents:
+    """The documents of each topic, numbered in the order of their first occurrence."""
+
+    def __init__(self, n_topics: int) -> None:
+        self._numbers: list[dict[str, int]] = [{} for _ in range(n_topics)]
+
+    @property
+    def names(self) -> list[list[str]]:
+        """The documents of each topic."""
+        return [list(numbers) for numbers in self._numbers]
+
+    def position(self, topic: int, docno: str) -> int:
+        """Return the number of a document."""
+        numbers = self._numbers[topic]
+        return numbers.setdefault(docno, len(numbers))
+
+    def labels(self, judgments: Judgments, topics: Ints, label: Floats) -> list[list[float | int | None]]:
+        """Return the labels of one aspect for each topic, None where a document is unjudged."""
+        begins = np.searchsorted(judgments.pool_query, [topics, topics + 1])
+        result = []
+        for numbers, begin, end in zip(self._numbers, *begins.tolist(), strict=True):
+            known = dict(zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True))
+            result.append([_plain(known.get(docno, math.nan)) for docno in numbers])
+        return result
+
+
+def _plain(label: float) -> float | int | None:
+    """Return a label as JSON writes it."""
+    if math.isnan(label):
+        return None
+    return int(label) if label == int(label) else label
+
+
+def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict[str, Any]:
+    """Return the contributions to one measure.
+
+    Returns
+    -------
+    dict
+        ``decimals``; ``ranks`` by run and topic, in units of 10^-decimals; ``offset`` and ``marginal`` by run and
+        topic if there are any; ``explained``, the values [run, topic, value] that differ from those evaluated, as
+        ir-measures breaks ties differently or rounds.
+    """
+    ranks = np.stack([each.ranks[topics] for each in of_runs])
+    offset = np.stack([each.offset[topics] for each in of_runs])
+    marginal = np.stack([each.marginal[topics] for each in of_runs])
+    value = np.stack([each.value[topics] for each in of_runs])
+    evaluated = values[:, topics]
+    decimals = _decimals(ranks)
+    units = np.rint(ranks * 10.0**decimals).astype(np.int64)
+    result: dict[str, Any] = {"decimals": decimals, "ranks": [list(map(_without_zeros, rows)) for rows in units]}
+    if offset.any():
+        result["offset"] = offset.tolist()
+    if marginal.any():
+        result["marginal"] = True if marginal.all() else marginal.astype(int).tolist()
+    differs = _differs(value, evaluated)
+    if differs.any():
+        result["explained"] = [
+            [run, topic, float(value[run, topic])] for run, topic in np.argwhere(differs).tolist()
+        ]
+    return result
+
+
+def _differs(one: Floats, other: Floats) -> Bools:
+    return np.asarray(np.abs(one - other) > _TOLERANCE * np.maximum(1.0, np.abs(other)), dtype=np.bool_)
+
+
+def _decimals(ranks: Floats) -> int:
+    """Return the number of decimals with which the largest contribution has four digits, or is 1.0000."""
+    most = float(np.abs(ranks).max(initial=0.0))
+    return _DIGITS if most == 0 else min(max(_DIGITS - math.ceil(math.log10(most)), 0), 15)
+
+
+def _without_zeros(row: NDArray[np.int64]) -> list[int]:
+    """Return numbers without trailing zeros."""
+    used = np.flatnonzero(row)
+    result: list[int] = row[: used[-1] + 1].tolist() if len(used) else []
+    return result

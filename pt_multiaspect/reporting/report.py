@@ -1,0 +1,304 @@
+"""`report`: an experiment as one page that needs no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from os import PathLike
+from typing import Any
+
+import ir_measures
+import pandas as pd
+
+from .._rendering import WIDTH, Rendered, fragment, table, wrapped
+from .._validation import count, real
+from ..analysis import DiscriminativePower
+from ..analysis._frames import check_between, check_choice, check_count, check_seed
+from ..analysis._significance import TESTS, corrector
+from ..aspects.parameter import parse_aspects
+from ..collection.frames import to_pandas
+from ..collection.judgments import Judgments
+from ..collection.runs import named_runs, read_if_file
+from ..description import Description, describe
+from ..errors import MultiAspectError, choices, did_you_mean, number_of
+from ..evaluation import evaluate
+from ..integration.labels import recorded
+from ..measures.explanation.view import decimals
+from .columns import evaluated, with_aspect_columns, without_copies
+from .figures import Options, non_dominated, systems_table, tests_of, wide
+from .payload import payload
+from .rankings import ranked
+
+__all__ = ["Report", "report"]
+
+
+def report(
+    runs: object,
+    qrels: object,
+    measures: ir_measures.Measure
+    | str
+    | Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
+    *,
+    aspects: object = None,
+    base: ir_measures.Measure | str = "nDCG@10",
+    baseline: str | None = None,
+    test: str = "t",
+    correction: str | None = "holm",
+    alpha: float = 0.05,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    ci: float = 0.95,
+    depth: int = 10,
+    title: str = "Multi-aspect evaluation",
+    n_jobs: int = 1,
+    progress: bool = True,
+    path: str | PathLike[str] | None = None,
+) -> Report:
+    """Evaluate runs, and report everything about them on one page to look at and to send.
+
+    Parameters
+    ----------
+    runs : mapping of str to run, sequence of runs, or run
+        As in `evaluate`.
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels with one numeric column per aspect; see `Judgments`.
+    measures : measure, str, sequence of these or mapping, optional
+        As in `evaluate`. By default TOMA@10, CAM@10 and MM@10, or AP and RR if there is one aspect.
+    aspects : Aspects, mapping, path, str or sequence of str, optional
+        Which aspects, and their label scales, also for measures that declare none; by default all label columns
+        on inferred scales.
+    base : measure or str, default 'nDCG@10'
+        The measure that is added for each aspect alone.
+    baseline : str, optional
+        The run that others are tested against when the page opens. A reader can choose another.
+    test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
+        The paired two-sided test of means over topics; see `analysis.discriminative_power`.
+    correction : str or None, default 'holm'
+        Correction for multiple testing; the comparisons of one measure with one baseline are a family. See
+        `analysis.compare_with_baseline`. Discriminative power is not corrected.
+    alpha : float in (0, 1), default 0.05
+        The significance level.
+    n_resamples : int, default 10_000
+        Number of resamples. Not used by the test 't'.
+    seed : int, default 0
+        Random seed.
+    ci : float in (0, 1), default 0.95
+        Confidence level of intervals, as for `aggregate`.
+    depth : int, default 10
+        Number of ranks that are shown of each ranking. With many runs, topics and measures, the page has fewer
+        ranks, at least 5, then only the topics on which the runs differ most; it says so.
+    title : str, default 'Multi-aspect evaluation'
+        The title of the page.
+    n_jobs : int, default 1
+        Number of processes that evaluate runs in parallel, as in joblib.
+    progress : bool, default True
+        Whether to show a progress bar over the runs.
+    path : str or path, optional
+        Where to write the page.
+
+    Returns
+    -------
+    Report
+        ``report.to_html(path)`` writes the page.
+
+    Raises
+    ------
+    MultiAspectError
+        As `evaluate`, and if the baseline is not a run or a parameter is out of range.
+    ImportError
+        If the page is written and vl-convert-python is not installed.
+
+    Warns
+    -----
+    MultiAspectWarning
+        As `evaluate`.
+
+    See Also
+    --------
+    describe : The judgments only.
+    explain : A single topic in more detail.
+    to_latex : The table of systems for a paper.
+
+    Notes
+    -----
+    The page is one file of about 0.7 MB plus the data, which are embedded, and opens no connection. Tests against
+    each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
+    looking at the results invalidates them.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> labels = {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}
+    >>> qrels = {"q1": labels, "q2": labels}
+    >>> runs = {"one": {q: {"d1": 2.0, "d2": 1.0} for q in qrels}, "other": {q: {"d2": 1.0} for q in qrels}}
+    >>> scales = {"relevance": 1, "credibility": 1}
+    >>> found = ma.report(runs, qrels, "CAM@10", aspects=scales, baseline="one", progress=False)
+    >>> found
+    <Report: 2 systems, 2 topics, 3 measures>
+    >>> found.systems[["name", "CAM@10"]].round(4)
+        name  CAM@10
+    0    one  0.8155
+    1  other  0.5000
+    """
+    options = _options(test, correction, alpha, n_resamples, seed, ci)
+    depth = count("depth")(depth)
+    if not isinstance(title, str):
+        raise MultiAspectError(f"title: expected a text, got {title!r}")
+    spec = parse_aspects(aspects)
+    named = {name: list(run) if isinstance(run, Iterator) else run for name, run in named_runs(runs).items()}
+    if baseline is not None and baseline not in named:
+        raise MultiAspectError(
+            f"baseline: expected one of the runs ({choices(named)}), got {baseline!r}"
+            + did_you_mean([str(baseline)], named)
+        )
+    judgments = Judgments.of(qrels)
+    names = list(judgments.label_names)
+    chosen = names if spec is None else list(spec)
+    given = evaluated(measures, spec, names)
+    columns, labels = with_aspect_columns(given, base, spec, [name for name in chosen if name in names])
+    perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
+    perquery, labels = without_copies(perquery, labels, base, given)
+    named = {name: read_if_file(run) for name, run in named.items()}
+    result = Report(
+        title,
+        describe(qrels if to_pandas(qrels) is not None else judgments, spec, runs=named),
+        perquery,
+        labels,
+        baseline,
+        options,
+    )
+    names_of_runs, _, _, values = wide(perquery)
+    measures_of = {label: measure for label, measure in recorded(perquery).items() if measure is not None}
+    shown = {name: named[name] for name in names_of_runs}
+    result._data = payload(result, options, ranked(shown, judgments, spec, measures_of, values, depth))
+    if path is not None:
+        result.to_html(path)
+    return result
+
+
+def _options(test: str, correction: str | None, alpha: float, n_resamples: int, seed: int, ci: float) -> Options:
+    """Check how systems are compared, before runs are evaluated."""
+    check_choice("test", test, TESTS)
+    options = Options(
+        ci=real("ci", low=0, high=1, open_low=True)(ci),
+        test=test,
+        correction=correction,
+        alpha=check_between("alpha", alpha),
+        n_resamples=check_count("n_resamples", n_resamples),
+        seed=check_seed(seed),
+    )
+    corrector(test, options.family_correction, options.alpha)  # refuses unknown ones
+    return options
+
+
+class Report(Rendered):
+    """An experiment as one page; made by `report` only.
+
+    ``to_html(path)`` writes the page. In a notebook, the table of systems is shown.
+
+    Parameters
+    ----------
+    title : str
+        The title of the page.
+    description : Description
+        The judgments and runs.
+    perquery : DataFrame
+        The values.
+    aspects : dict of str to str
+        The label of the measure of each aspect.
+    baseline : str or None
+        The first baseline.
+    options : Options
+        How systems are compared.
+
+    Attributes
+    ----------
+    title : str
+        The title of the page.
+    description : Description
+        The judgments and runs, as `describe` returns it.
+    perquery : DataFrame
+        The values, as `evaluate` returns them.
+    systems : DataFrame
+        The aggregates with intervals, as `aggregate` returns them.
+    aspects : dict of str to str
+        The label of the measure of each aspect alone.
+    baseline : str or None
+        The first baseline.
+    comparisons : DataFrame or None
+        The tests against each system as the baseline, as `analysis.compare_with_baseline` returns them for one
+        baseline. None if there are fewer than two systems or topics, also for the next two.
+    correlations : DataFrame or None
+        Kendall's τ-b between the system rankings of the measures, as `analysis.correlation` returns it.
+    power : DiscriminativePower or None
+        The discriminative power of the measures.
+    not_dominated : list of str
+        The systems that no other dominates on the aspects: none is at least as good on all and better on one.
+    notes : list of str
+        What the page leaves out, and why.
+
+    Examples
+    --------
+    See `report`.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        description: Description,
+        perquery: pd.DataFrame,
+        aspects: dict[str, str],
+        baseline: str | None,
+        options: Options,
+    ) -> None:
+        self.title, self.description, self.perquery = title, description, perquery
+        self.aspects, self.baseline, self._options = aspects, baseline, options
+        self.systems, self.notes = systems_table(perquery, options.ci)
+        n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
+        self.comparisons: pd.DataFrame | None = None
+        self.correlations: pd.DataFrame | None = None
+        self.power: DiscriminativePower | None = None
+        if min(n_systems, n_topics) >= 2:
+            tests = tests_of(perquery, options)
+            self.comparisons, self.correlations, self.power = tests.comparisons, tests.correlations, tests.power
+        else:
+            few = "systems" if n_systems < 2 else "topics"
+            self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
+        several = list(aspects.values())
+        rows = non_dominated(perquery, self.systems, several) if len(several) > 1 else []
+        self.not_dominated: list[str] = self.systems["name"].iloc[rows].tolist()
+        self._data: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        counts = {"system": "name", "topic": "qid", "measure": "measure"}
+        numbers = [number_of(self.perquery[column].nunique(), noun) for noun, column in counts.items()]
+        return f"<Report: {choices(numbers)}>"
+
+    def _title(self) -> str:
+        return self.title
+
+    def _text(self) -> str:
+        means = self.systems[["name", *(label for label in self.labels)]]
+        lines = [self.title, "", *means.round(4).to_string(index=False, line_width=WIDTH).splitlines()]
+        return "\n".join([*lines, *(line for note in self.notes for line in wrapped(note, ""))])
+
+    def _fragment(self) -> str:
+        rows = [
+            [escape(row[0]), *(decimals(value) for value in row[1:])]
+            for row in self.systems[["name", *self.labels]].itertuples(index=False, name=None)
+        ]
+        head = ["", *(escape(label) for label in self.labels)]
+        more = "<p>Write the page with <code>to_html(path)</code> to sort, test and explain these values.</p>"
+        return fragment(f"<h3>{escape(self.title)}</h3>{table(head, rows)}{more}")
+
+    def _page(self) -> str:
+        from .page import page
+
+        return page(self, self._data, self._options)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the measures."""
+        return [str(label) for label in self.perquery["measure"].unique()]
