@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from .model_selection.score import ranking_score
     from .model_selection.scorer import ranking_scorer
     from .readability import with_readability
+    from .reporting import Report, report
     from .tables import cite, to_latex, to_styler
 
 __version__ = "0.1.0"
@@ -138,6 +139,7 @@ __all__ = [
     "RecallEffort",
     "RelativeRecall",
     "RepeatedQueryKFold",
+    "Report",
     "Satisfaction",
     "SingleAspectMeasure",
     "Subtopics",
@@ -171,6 +173,7 @@ __all__ = [
     "read_run",
     "register",
     "register_distance",
+    "report",
     "testing",
     "to_latex",
     "to_styler",
@@ -197,12 +200,14 @@ __getattr__ = lazy_attributes(
     {
         "Description": "description",
         "Explanation": "measures.explanation",
+        "Report": "reporting",
         "analysis": "analysis",
         "cite": "tables",
         "describe": "description",
         "explain": "explaining",
         "largest_differences": "explaining",
         "plots": "plots",
+        "report": "reporting",
         "testing": "testing",
         "to_latex": "tables",
         "to_styler": "tables",

@@ -27,6 +27,7 @@ MODULES = (
     "pt_multiaspect.orders",
     "pt_multiaspect.plots",
     "pt_multiaspect.readability",
+    "pt_multiaspect.reporting",
     "pt_multiaspect.tables",
     "pt_multiaspect.testing",
 )

@@ -28,10 +28,12 @@ HEAVY = (
     "xgboost",
     "click",
     "rich",
+    "vl_convert",
     "pt_multiaspect.analysis",
     "pt_multiaspect.description",
     "pt_multiaspect.plots",
     "pt_multiaspect.readability",
+    "pt_multiaspect.reporting",
     "pt_multiaspect.tables",
     "pt_multiaspect.testing",
 )
@@ -69,6 +71,7 @@ def test_optional_dependencies_of_users_are_tested():
     tested = requirements("test")
     assert requirements("plots").items() <= tested.items()
     assert requirements("readability").items() <= tested.items()
+    assert requirements("report").items() <= tested.items()
     users = requirements("ltr")
     assert parts(users["lightgbm"]) == parts(tested["lightgbm"])
     assert parts(users["xgboost"]) == parts(tested["xgboost-cpu"])

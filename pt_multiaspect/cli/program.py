@@ -12,7 +12,7 @@ import click
 
 from .. import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
-from . import analyses, catalogue, compare, describe, evaluate, explain
+from . import analyses, catalogue, compare, describe, evaluate, explain, report
 from .options import Group
 
 __all__ = ["main", "program"]
@@ -49,6 +49,7 @@ for each in (
     describe.command,
     explain.command,
     compare.command,
+    report.command,
     analyses.correlate,
     analyses.bounds,
     analyses.axioms,

@@ -13,7 +13,7 @@ from ..tables.heads import heads_of
 from .figures import Options, ends, fronts, wide
 
 if TYPE_CHECKING:
-    from .report import Report
+    from .build import Report
 
 __all__ = ["as_script", "payload"]
 

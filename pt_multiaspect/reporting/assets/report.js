@@ -96,15 +96,25 @@
     labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 13, tickCount: 6, labelLimit: 160, ...more,
   });
   // The width of the page; in print, that of the sheet follows by CSS.
-  const width = { name: "width", init: "containerSize()[0]", on: [{ events: "window:resize", update: "containerSize()[0]" }] };
+  const room = "isFinite(containerSize()[0]) ? max(200, containerSize()[0]) : 600";
+  const width = { name: "width", init: room, on: [{ events: "window:resize", update: room }] };
   const frame = (height) => ({
-    $schema: "https://vega.github.io/schema/vega/v5.json", height, padding: 4, background: "transparent",
+    height, padding: 4, background: "transparent",
     autosize: { type: "fit", contains: "padding", resize: true },
   });
-  const chart = (id, spec) => {
-    const view = new vega.View(vega.parse(spec), { renderer: "svg", hover: true, logLevel: vega.Error });
-    view.initialize(find(id)).run();
-    return view;
+  // ast: expressions are interpreted, as the policy of the page allows no eval.
+  const chart = async (id, spec, values, signals) => {
+    spec.data[0].values = values;
+    spec.signals.push(...Object.entries(signals).map(([name, value]) => ({ name, value })));
+    const options = { mode: "vega", renderer: "svg", actions: false, ast: true, logLevel: 1, // errors only
+      tooltip: { theme: "custom", disableDefaultStyle: true } };
+    return (await vegaEmbed(find(id), spec, options)).view;
+  };
+  const views = {};
+  const draw = async (id, spec, values, signals) => {
+    if (!(id in views)) { views[id] = await chart(id, spec, values, signals); return views[id]; }
+    Object.entries(signals).forEach(([name, value]) => views[id].signal(name, value));
+    return views[id].data("table", values).runAsync();
   };
   const named = (place) => {
     const measure = data.measures[place];
@@ -112,18 +122,17 @@
     return measure.lowerMean ? `${name}, lower is better` : name;
   };
 
-  const scatter = find("scatter") && chart("scatter", {
+  const scatterSpec = {
     ...frame(380),
     description: "Systems by their means on two measures.",
-    signals: [width, { name: "xTitle", value: "" }, { name: "yTitle", value: "" }, { name: "xFlip", value: false },
-      { name: "yFlip", value: false }],
-    data: [{ name: "systems", values: [] },
-      { name: "front", source: "systems", transform: [{ type: "filter", expr: "datum.front" },
+    signals: [width],
+    data: [{ name: "table" },
+      { name: "front", source: "table", transform: [{ type: "filter", expr: "datum.front" },
         { type: "collect", sort: { field: "x" } }] }],
     scales: [
-      { name: "x", type: "linear", domain: { data: "systems", field: "x" }, range: "width", zero: false, nice: true,
+      { name: "x", type: "linear", domain: { data: "table", field: "x" }, range: "width", zero: false, nice: true,
         padding: 14, reverse: { signal: "xFlip" } },
-      { name: "y", type: "linear", domain: { data: "systems", field: "y" }, range: "height", zero: false, nice: true,
+      { name: "y", type: "linear", domain: { data: "table", field: "y" }, range: "height", zero: false, nice: true,
         padding: 14, reverse: { signal: "yFlip" } }],
     axes: [axis("bottom", "x", { title: { signal: "xTitle" }, titleLimit: { signal: "width" } }),
       axis("left", "y", { title: { signal: "yTitle" }, titleLimit: 360 })],
@@ -131,7 +140,7 @@
       { type: "line", from: { data: "front" }, encode: { update: { x: { scale: "x", field: "x" },
         y: { scale: "y", field: "y" }, stroke: { value: "var(--blue)" }, strokeWidth: { value: 1.5 },
         strokeDash: { value: [5, 4] } } }, aria: false },
-      { type: "symbol", name: "points", from: { data: "systems" }, encode: { update: {
+      { type: "symbol", name: "points", from: { data: "table" }, encode: { update: {
         x: { scale: "x", field: "x" }, y: { scale: "y", field: "y" },
         shape: { signal: "datum.front ? 'diamond' : 'circle'" },
         size: { signal: "datum.baseline ? 190 : datum.front ? 130 : 70" },
@@ -145,7 +154,7 @@
           anchor: ["right", "top", "bottom", "left", "top-right", "bottom-right", "top-left", "bottom-left"],
           offset: [4] }] },
     ],
-  });
+  };
 
   const drawScatter = () => {
     const [x, y] = ["x", "y"].map((id) => Number(find(id).value));
@@ -157,16 +166,11 @@
       label: on.has(row) || row === chosenBaseline() || data.runs.length <= 12 ? shorten(name) : "",
       said: `${name}: ${show(data.means[x][row])}, ${show(data.means[y][row])}` + (on.has(row) ? ", not dominated" : ""),
     }));
-    scatter.data("systems", points).signal("xTitle", named(x)).signal("yTitle", named(y))
-      .signal("xFlip", data.measures[x].lowerMean).signal("yFlip", data.measures[y].lowerMean).run();
     find("front").textContent = x === y ? "Choose two different measures."
       : `Not dominated: ${front.map((row) => data.runs[row]).join(", ")}.`;
+    return draw("scatter", scatterSpec, points, { xTitle: named(x), yTitle: named(y),
+      xFlip: data.measures[x].lowerMean, yFlip: data.measures[y].lowerMean });
   };
-  if (scatter) {
-    ["x", "y"].forEach((id) => find(id).addEventListener("change", drawScatter));
-    if (find("baseline")) find("baseline").addEventListener("change", drawScatter);
-    drawScatter();
-  }
 
   // -- topics ---------------------------------------------------------------------------------------------
 
@@ -177,18 +181,18 @@
   const included = new Map(data.topics.map((query, place) => [query, place]));
   let chosen = null;
 
-  const bars = chart("differences", {
+  const barsSpec = {
     ...frame(260),
     description: "The difference between two systems for each topic.",
-    signals: [width, { name: "yTitle", value: "" }],
-    data: [{ name: "topics", values: [] }],
+    signals: [width],
+    data: [{ name: "table" }],
     scales: [
-      { name: "x", type: "band", domain: { data: "topics", field: "place" }, range: "width", paddingInner: 0.15,
+      { name: "x", type: "band", domain: { data: "table", field: "place" }, range: "width", paddingInner: 0.15,
         paddingOuter: 0.1 },
-      { name: "y", type: "linear", domain: { data: "topics", field: "difference" }, range: "height", zero: true, nice: true }],
+      { name: "y", type: "linear", domain: { data: "table", field: "difference" }, range: "height", zero: true, nice: true }],
     axes: [axis("left", "y", { title: { signal: "yTitle" }, titleLimit: 240 })],
     marks: [
-      { type: "rect", from: { data: "topics" }, encode: { update: {
+      { type: "rect", from: { data: "table" }, encode: { update: {
         x: { scale: "x", field: "place" }, width: { scale: "x", band: 1 }, y: { scale: "y", field: "difference" },
         y2: { scale: "y", value: 0 }, fill: { signal: "datum.difference < 0 ? 'var(--orange)' : 'var(--blue)'" },
         opacity: { value: 0.9 }, tooltip: { field: "said" }, description: { field: "said" },
@@ -196,8 +200,7 @@
       { type: "rule", interactive: false, aria: false, encode: { update: { x: { value: 0 }, x2: { signal: "width" },
         y: { scale: "y", value: 0 }, stroke: { value: text } } } },
     ],
-  });
-  bars.addEventListener("click", (_, item) => { if (item && item.datum && "query" in item.datum) choose(item.datum.query, true); });
+  };
 
   const headCell = (name, className) => {
     const cell = make("th", name, className);
@@ -220,7 +223,6 @@
     const values = all.map((each, place) => ({
       ...each, place, said: `${data.queries[each.query]}: ${b === null ? show(each.a) : signed(each.difference)}`,
     }));
-    bars.data("topics", values).signal("yTitle", b === null ? `${data.measures[measure].short} of A` : "A minus B").run();
     const better = all.filter((each) => differs(each) === (lower ? -1 : 1)).length;
     const worse = all.filter((each) => differs(each) === (lower ? 1 : -1)).length;
     find("counts").textContent = b === null ? ""
@@ -249,6 +251,8 @@
     tbody.append(...body);
     topics.replaceChildren(thead, tbody);
     if (chosen !== null) choose(chosen, false);
+    return draw("differences", barsSpec, values,
+      { yTitle: b === null ? `${data.measures[measure].short} of A` : "A minus B" });
   };
 
   const choose = (query, move) => {
@@ -349,11 +353,23 @@
     find("explanation").replaceChildren(title, sides, legend);
   };
 
-  ["measure", "a", "b"].forEach((id) => find(id).addEventListener("change", drawTopics));
-  drawTopics();
+  // -- start ----------------------------------------------------------------------------------------------
+
+  const start = async () => {
+    if (find("scatter")) {
+      await drawScatter();
+      ["x", "y", "baseline"].forEach((id) => find(id)?.addEventListener("change", drawScatter));
+    }
+    const bars = await drawTopics();
+    bars.addEventListener("click", (_, item) => {
+      if (item && item.datum && "query" in item.datum) choose(item.datum.query, true);
+    });
+    ["measure", "a", "b"].forEach((id) => find(id).addEventListener("change", drawTopics));
+    document.documentElement.dataset.ready = "true";
+  };
 
   window.addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach((each) => { each.open = true; });
   });
-  document.documentElement.dataset.ready = "true";
+  start();
 })();

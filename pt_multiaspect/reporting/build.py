@@ -123,7 +123,7 @@ def report(
 
     Notes
     -----
-    The page is one file of about 0.7 MB plus the data, which are embedded, and opens no connection. Tests against
+    The page is one file of about 1 MB plus the data, which are embedded, and opens no connection. Tests against
     each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
     looking at the results invalidates them.
 
