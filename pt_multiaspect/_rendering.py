@@ -86,7 +86,8 @@ class Rendered:
         str
             The page, in light or dark colours as the reader's browser prefers.
         """
-        text = self._page()
+        # Names of files that are no UTF-8 contain surrogates, which cannot be written.
+        text = self._page().encode("utf-8", "replace").decode("utf-8")
         if path is not None:
             Path(path).expanduser().write_text(text, encoding="utf-8")
         return text

@@ -24,7 +24,6 @@ from .options import (
     test_option,
 )
 from .significance import CORRECTIONS, TESTS
-from .tables import write_text
 
 __all__ = ["command"]
 
@@ -86,7 +85,7 @@ def command(
     if scales is not None:
         check_aspects(scales, judged_aspects(judgments), "--aspects")
     named = read_runs(runs, qrels)
-    found = report(
+    report(
         named,
         judgments,
         parse_list(measures) if measures else None,
@@ -100,5 +99,5 @@ def command(
         title=title,
         n_jobs=jobs,
         progress=sys.stderr.isatty(),
+        path=output,
     )
-    write_text(found.to_html(), output)

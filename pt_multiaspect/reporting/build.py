@@ -26,6 +26,7 @@ from ..integration.labels import recorded
 from ..measures.explanation.view import decimals
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Options, non_dominated, systems_table, tests_of, wide
+from .page import page, vega
 from .payload import payload
 from .rankings import ranked
 
@@ -142,6 +143,8 @@ def report(
     0    one  0.8155
     1  other  0.5000
     """
+    if path is not None:
+        vega()  # missing? Tell before the evaluation, which may take long
     options = _options(test, correction, alpha, n_resamples, seed, ci)
     depth = count("depth")(depth)
     if not isinstance(title, str):
@@ -294,8 +297,6 @@ class Report(Rendered):
         return fragment(f"<h3>{escape(self.title)}</h3>{table(head, rows)}{more}")
 
     def _page(self) -> str:
-        from .page import page
-
         return page(self, self._data, self._options)
 
     @property

@@ -32,7 +32,7 @@ from .payload import as_script
 if TYPE_CHECKING:
     from .build import Report
 
-__all__ = ["page"]
+__all__ = ["page", "vega"]
 
 
 @cache
@@ -41,12 +41,14 @@ def _asset(name: str) -> str:
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
     """The script of Vega-Embed."""
     try:
         from vl_convert import javascript_bundle
     except ImportError as error:
-        raise ImportError('reports require vl-convert-python: pip install "pt-multiaspect[report]"') from error
+        raise ImportError(
+            'pages of reports require vl-convert-python: pip install "pt-multiaspect[report]"'
+        ) from error
     # A script must not contain the end of its element.
     return str(javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
 
@@ -68,7 +70,7 @@ def page(report: Report, data: dict[str, Any], options: Options) -> str:
     str
         HTML.
     """
-    scripts = [_vega(), _asset("report.js")]
+    scripts = [vega(), _asset("report.js")]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     policy = (
         f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}; "

@@ -12,7 +12,7 @@ import numpy as np
 from ..._typing import Bools, Floats
 from ...collection.rankings import Rankings
 from ...kernels.breakdown import MARGINAL, Breakdown
-from .parts import gradient
+from .parts import gradient, tolerance, wrong_sum
 
 if TYPE_CHECKING:
     from ..measure import Measure
@@ -74,6 +74,11 @@ def contributions(measure: Measure, prefixes: Prefixes) -> Contributions:
     Contributions
         The contributions of further ranks, and of what belongs to no single rank, are what the others leave of the
         value.
+
+    Raises
+    ------
+    MultiAspectError
+        If the contributions that the measure or its base states do not sum to its value.
     """
     rankings = prefixes.rankings
     judgments = rankings.judgments
@@ -81,7 +86,9 @@ def contributions(measure: Measure, prefixes: Prefixes) -> Contributions:
     terms = measure.terms(judgments)
     if not terms:
         stated = measure._breakdown(rankings, measure.views(judgments))
-        return _whole(measure, prefixes, value) if stated is None else _stated(stated, prefixes, value)
+        return (
+            _whole(measure, prefixes, value) if stated is None else _stated(stated, prefixes, value, str(measure))
+        )
     values = np.stack([term.base.values(rankings, term.target) for term in terms])
     slopes = gradient(measure, values, np.stack([term.weight for term in terms]), value)
     unknown: Bools = np.asarray(np.isnan(slopes).any(axis=0))
@@ -90,13 +97,13 @@ def contributions(measure: Measure, prefixes: Prefixes) -> Contributions:
         return whole
     ranks, offset = np.zeros((len(value), prefixes.depth)), np.zeros(len(value))
     marginal = unknown.copy()
-    for term, slope in zip(terms, slopes, strict=True):
+    for term, slope, of_term in zip(terms, slopes, values, strict=True):
         stated = term.base.breakdown(rankings.top(term.base.depth), term.target)
         if stated is None:
             of_ranks, of_none = prefixes.steps(lambda run, term=term: term.base.values(run, term.target))  # type: ignore[misc]
             marginal[:] = True
         else:
-            part = _stated(stated, prefixes, value)
+            part = _stated(stated, prefixes, of_term, f"the base {term.base.text}")
             of_ranks, of_none = part.ranks, part.offset
             marginal |= part.marginal
         ranks += slope[:, None] * of_ranks
@@ -112,8 +119,11 @@ def _whole(measure: Measure, prefixes: Prefixes, value: Floats) -> Contributions
     return Contributions(value, ranks, offset, np.ones(len(value), dtype=np.bool_))
 
 
-def _stated(breakdown: Breakdown, prefixes: Prefixes, value: Floats) -> Contributions:
-    """The contributions that a measure or base states."""
+def _stated(breakdown: Breakdown, prefixes: Prefixes, value: Floats, what: str) -> Contributions:
+    """The contributions that a measure or base states, after checking that they sum to its values."""
+    total = breakdown.values()
+    for query in np.flatnonzero(np.abs(total - value) > tolerance(value)).tolist():
+        raise wrong_sum(what, float(total[query]), float(value[query]), prefixes.rankings.judgments.qids[query])
     hits = breakdown.hits
     ranks = np.zeros((len(value), prefixes.depth))
     inside = hits.rank <= prefixes.depth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..measure import Measure
     from .topic import Topic
 
-__all__ = ["Part", "gradient", "parts_of", "tolerance"]
+__all__ = ["Part", "gradient", "parts_of", "tolerance", "wrong_sum"]
 
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9
@@ -67,9 +67,21 @@ class Part:
         return float(self.contribution.sum()) + self.offset + sum(self.rest.values())
 
 
-def tolerance(value: float, relative: float = _TOLERANCE) -> float:
+@overload
+def tolerance(value: float, relative: float = _TOLERANCE) -> float: ...
+@overload
+def tolerance(value: Floats, relative: float = _TOLERANCE) -> Floats: ...
+def tolerance(value: float | Floats, relative: float = _TOLERANCE) -> float | Floats:
     """The tolerance for sums that should be `value`."""
-    return relative * max(1.0, abs(value))
+    return relative * np.maximum(1.0, np.abs(value))
+
+
+def wrong_sum(what: str, total: float, value: float, qid: str) -> MultiAspectError:
+    """The error about contributions that do not sum to a value."""
+    return MultiAspectError(
+        f"the contributions of {what} sum to {total:.6g} for topic {qid}, expected its value, {value:.6g}. Correct "
+        "its contributions; pt_multiaspect.testing.check_measure checks them"
+    )
 
 
 def parts_of(topic: Topic) -> list[Part]:
@@ -109,8 +121,7 @@ def gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Floa
         combined = measure.combine(values, weights)
         if measure.params.get("normalized"):
             slope = slope * np.where(combined != 0, of_measure / combined, 1.0)
-    tolerated = _TOLERANCE * np.maximum(1.0, np.abs(of_measure))
-    known = np.abs((slope * values).sum(axis=0) - of_measure) <= tolerated
+    known = np.abs((slope * values).sum(axis=0) - of_measure) <= tolerance(of_measure)
     return np.where(known, slope, np.nan)
 
 
@@ -222,8 +233,5 @@ def _stated(topic: Topic, breakdown: Breakdown) -> Part:
 def _checked(topic: Topic, part: Part, what: str) -> Part:
     """Return the part after checking that its contributions sum to its value."""
     if abs(part.total - part.value) > tolerance(part.value):
-        raise MultiAspectError(
-            f"the contributions of {what} sum to {part.total:.6g} for topic {topic.qid}, expected its value, "
-            f"{part.value:.6g}. Correct its contributions; pt_multiaspect.testing.check_measure checks them"
-        )
+        raise wrong_sum(what, part.total, part.value, topic.qid)
     return part

@@ -1,0 +1,424 @@
+"""Reports: what the page contains equals what the package computes, and nothing in it is run or fetched."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import sys
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from report_world import MEASURES, NASTY, SCALES, SYSTEMS, Page, world
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError, MultiAspectWarning
+from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
+from pt_multiaspect.reporting import page as pages
+from pt_multiaspect.reporting import rankings
+from pt_multiaspect.reporting.rankings import Extent, ranked
+
+BASELINE = NASTY[0]
+
+
+@pytest.fixture(scope="module")
+def found() -> ma.Report:
+    runs, qrels = world()
+    return ma.report(
+        runs, qrels, MEASURES, aspects=SCALES, baseline=BASELINE, depth=4, title="<u>R</u> & co", progress=False
+    )
+
+
+@pytest.fixture(scope="module")
+def text(found) -> str:
+    pytest.importorskip("vl_convert")
+    return found.to_html()
+
+
+@pytest.fixture(scope="module")
+def page(text) -> Page:
+    return Page(text)
+
+
+@pytest.fixture(scope="module")
+def perquery() -> pd.DataFrame:
+    """The same values, computed without a report."""
+    runs, qrels = world()
+    base = {f"nDCG@10 {name}": ma.On(aspect=name, base="nDCG@10", aspects=SCALES) for name in SCALES}
+    return ma.evaluate(runs, qrels, {**base, **MEASURES}, progress=False)
+
+
+# -- numbers -------------------------------------------------------------------------------------------------
+
+
+def test_values_and_means_are_those_of_an_evaluation(page, perquery):
+    data = page.data
+    labels = [measure["label"] for measure in data["measures"]]
+    assert labels == perquery["measure"].unique().tolist()
+    table = perquery.pivot(index=["measure", "name"], columns="qid", values="value")
+    expected = ma.aggregate(perquery, ci=0.95)
+    assert tuple(data["runs"]) == SYSTEMS == tuple(expected["name"])
+    for place, label in enumerate(labels):
+        for row, name in enumerate(SYSTEMS):
+            assert data["values"][place][row] == table.loc[(label, name), data["queries"]].tolist()
+        assert data["means"][place] == expected[label].tolist()
+        low, high = (expected[f"{label} 95% {end}"].tolist() for end in ("low", "high"))
+        assert data["ends"][place] == [low, high]
+    assert [measure["lower"] for measure in data["measures"]] == [label == "ESL" for label in labels]
+
+
+def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
+    expected = ma.aggregate(perquery, ci=0.95)
+    head, *rows = page.tables["table"]
+    assert [cell.strip() for cell in head][1:3] == ["nDCG@10 relevance", "nDCG@10 <b>cred"]
+    assert "ESL  ↓" in head
+    labels = perquery["measure"].unique().tolist()
+    for row, (_, values) in zip(rows, expected.iterrows(), strict=True):
+        assert row[0] == values["name"]
+        shown = [
+            f"{values[label]:.4f} [{values[f'{label} 95% low']:.4f}, {values[f'{label} 95% high']:.4f}]"
+            for label in labels
+        ]
+        assert [re.sub(" +", " ", cell).strip() for cell in row[1:]] == shown
+
+
+def test_the_best_values_are_those_of_each_direction(page, perquery):
+    expected = ma.aggregate(perquery).set_index("name")
+    begin = next(place for place, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table")
+    spans = [attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs]
+    marked = [attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")]
+    n = len(perquery["measure"].unique())
+    of_cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
+    for place, label in enumerate(expected):
+        best = expected[label].min() if label == "ESL" else expected[label].max()
+        assert (of_cells[:, place] == "best").tolist() == (expected[label] == best).tolist()
+
+
+@pytest.mark.parametrize("baseline", SYSTEMS)
+def test_p_values_and_verdicts_are_those_of_each_baseline(page, perquery, baseline):
+    tests = page.data["tests"]
+    against = SYSTEMS.index(baseline)
+    labels = [measure["label"] for measure in page.data["measures"]]
+    verdicts = []
+    for row in compare_with_baseline(perquery, baseline).itertuples():
+        place, name = labels.index(row.measure), SYSTEMS.index(row.name)
+        assert tests["p"][place][against][name] == pytest.approx(row.p, rel=1e-5)
+        gain = -row.difference if row.measure == "ESL" else row.difference
+        expected = "." if not row.significant else "+" if gain > 0 else "-"
+        verdicts.append(expected)
+        assert tests["verdicts"][place][against][name] == expected
+    assert baseline != "bm25" or "+" in verdicts
+    assert baseline != "dense" or "-" in verdicts
+
+
+@pytest.mark.parametrize(
+    ("test", "correction"), [("t", None), ("bootstrap", "holm"), ("permutation", "bonferroni"), ("tukey", "holm")]
+)
+def test_comparisons_with_every_baseline_at_once(perquery, test, correction):
+    runs, qrels = world()
+    options = {"test": test, "correction": correction, "n_resamples": 300, "alpha": 0.1, "seed": 5}
+    found = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, **options)
+    each = [compare_with_baseline(found.perquery, name, **options) for name in SYSTEMS]
+    keys = ["measure", "baseline", "name"]
+    expected = pd.concat(each).sort_values(keys, ignore_index=True)
+    pd.testing.assert_frame_equal(found.comparisons.sort_values(keys, ignore_index=True), expected)
+    power = discriminative_power(found.perquery, test, n_resamples=300, alpha=0.1, seed=5)
+    pd.testing.assert_frame_equal(found.power.table, power.table)
+
+
+def test_correlations_and_power(page, found, perquery):
+    expected = correlation(perquery)
+    pd.testing.assert_frame_equal(found.correlations, expected)
+    _, *rows = page.tables["matrix"]
+    shown = [[float(cell.replace("−", "-")) for cell in row[1:]] for row in rows]
+    np.testing.assert_allclose(shown, expected, atol=0.0051)
+    power = discriminative_power(perquery, "t", alpha=0.05).table
+    rows = page.tables[""]
+    begin = next(place for place, row in enumerate(rows) if "required difference" in row) + 1
+    rows = rows[begin : begin + len(power)]
+    assert [row[2].strip() for row in rows] == [f"{value:.4f}" for value in power["power"]]
+
+
+def test_fronts_are_the_systems_that_no_other_dominates(page, found, perquery):
+    means = ma.aggregate(perquery).drop(columns="name")
+    gains = means.assign(ESL=-means["ESL"]).to_numpy()
+
+    def front(columns: list[int]) -> list[int]:
+        some = gains[:, columns]
+        beaten = [any((other >= one).all() and (other > one).any() for other in some) for one in some]
+        return [row for row, is_beaten in enumerate(beaten) if not is_beaten]
+
+    fronts = page.data["fronts"]
+    n = gains.shape[1]
+    assert fronts == {f"{x},{y}": front([x, y]) for x in range(n) for y in range(x + 1, n)}
+    assert found.not_dominated == [SYSTEMS[row] for row in front([0, 1])]
+    assert any(len(rows) > 1 for rows in fronts.values())
+
+
+# -- rankings ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", [label for label in MEASURES if label != "GMAP"])
+def test_contributions_and_labels_are_those_of_explanations(page, label):
+    data, (runs, qrels) = page.data, world()
+    place = [measure["label"] for measure in data["measures"]].index(label)
+    parts = data["contributions"][place]
+    unit = 10.0 ** -parts["decimals"]
+    assert data["depth"] == 4
+    for run, name in enumerate(SYSTEMS[:3]):
+        for topic, query in enumerate(data["topics"][:3]):
+            qid = data["queries"][query]
+            expected = ma.explain(MEASURES[label], {name: runs[name]}, qrels, qid)
+            top = expected.ranks.head(4)
+            documents = data["ranks"][run][topic]
+            assert [data["documents"][topic][at] for at in documents] == top["docno"].tolist()
+            found = parts["ranks"][run][topic] + [0] * 4
+            np.testing.assert_allclose(np.array(found[:4]) * unit, top["contribution"], atol=0.5001 * unit)
+            for aspect, column in enumerate(expected.labels):
+                labels = [data["labels"][aspect][topic][at] for at in documents]
+                np.testing.assert_array_equal(np.array(labels, dtype=float), top[column])
+            offset = parts.get("offset")
+            assert (0 if offset is None else offset[run][topic]) == pytest.approx(expected.offset)
+    assert "explained" not in parts
+
+
+def test_ties_that_ir_measures_breaks_differently_are_said():
+    qrels = {"q": {"a": {"relevance": 1}, "b": {"relevance": 0}}}
+    runs = {"tied": {"q": {"a": 1.0, "b": 1.0}}}
+    judgments = ma.Judgments(qrels)
+    measures = {"RR@1": ir_measures.RR @ 1, "ERR@5": ir_measures.ERR @ 5}
+    values = np.array([[[1.0]], [[0.25]]])
+    data = ranked(runs, judgments, None, measures, values, 10)
+    assert data["contributions"][0]["explained"] == [[0, 0, 0.0]]
+    assert "uses 4 as the highest grade" in data["contributions"][1]
+    assert data["ranks"] == [[[0, 1]]]
+    assert data["documents"] == [["b", "a"]]
+
+
+def test_wrong_contributions_of_a_measure_are_said_and_not_shown():
+    class _Wrong(ma.LinearMeasure):
+        """Its range limits a sum, which its contributions exceed."""
+
+        SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
+
+        def linear(self, target):
+            return ma.forms.Linear(target, target.gain, ma.forms.Flat(), depth=self.cutoff)
+
+        def breakdown(self, ranking, target):
+            from dataclasses import replace
+
+            stated = super().breakdown(ranking, target)
+            return replace(stated, contribution=2 * stated.contribution)
+
+    runs, qrels = {"run": {"q": {"a": 1.0}}}, {"q": {"a": {"relevance": 1}}}
+    measure = ma.register(_Wrong)
+    try:
+        data = ranked(runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10)
+    finally:
+        ir_measures.measures.registry.pop(measure.NAME)
+    assert "sum to 2 for topic q, expected its value, 1" in data["contributions"][0]
+
+
+def test_the_extent_is_bounded():
+    rng = np.random.default_rng(0)
+    for shape in ((10, 50, 50), (20, 100, 250), (3, 5, 10), (400, 1000, 1)):
+        values = rng.random(shape)
+        values[:, :, 0] = 0.5  # the systems do not differ on the first topic
+        extent = Extent.of(values, 10)
+        numbers = shape[0] * shape[1] * len(extent.topics) * extent.depth
+        assert numbers <= max(rankings.MOST_CONTRIBUTIONS, 5 * shape[0] * shape[1])
+        assert 5 <= extent.depth <= 10
+        if len(extent.topics) < shape[2]:
+            assert extent.depth == 5
+            assert 0 not in extent.topics
+    assert Extent.of(rng.random((10, 50, 50)), 10).depth == 10
+    assert len(Extent.of(rng.random((20, 100, 250)), 10).topics) == 40
+    assert Extent.of(rng.random((2, 2, 2)), 3).depth == 3
+
+
+def test_topics_that_are_left_out_are_said(monkeypatch):
+    pytest.importorskip("vl_convert")
+    monkeypatch.setattr(rankings, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
+    runs, qrels = world()
+    text = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False).to_html()
+    page = Page(text)
+    assert len(page.data["topics"]) == 4
+    assert len(page.data["ranks"][0]) == 4
+    assert "The first 5 ranks of each ranking are in this page, for the 4 of 6 topics" in page.text
+
+
+# -- names and networks --------------------------------------------------------------------------------------
+
+
+def test_names_are_texts_everywhere(page, text):
+    assert [tag for tag, _ in page.elements].count("script") == 3
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"img", "i", "u", "b", "iframe", "object", "link", "base", "form"}
+    assert not [name for _, attrs in page.elements for name in attrs if name.startswith("on")]
+    assert page.data["runs"] == list(SYSTEMS)
+    assert "<" not in page.scripts[0]
+    assert text.isascii() or "\u2028" not in page.scripts[0]
+    for name in (*SYSTEMS, "q0<i>", "d0-0</td>", "<u>R</u> & co"):
+        assert name in page.text or name in str(page.data)
+    heads = [row[0] for row in page.tables["table"][1:]]
+    assert heads == list(SYSTEMS)
+
+
+def test_nothing_is_fetched_and_only_two_scripts_may_run(page):
+    links = [attrs[name] for _, attrs in page.elements for name in ("src", "href", "action") if name in attrs]
+    assert links
+    assert all(link.startswith("#") for link in links)
+    policy = next(attrs["content"] for tag, attrs in page.elements if tag == "meta" and "http-equiv" in attrs)
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe-eval" not in policy
+    (allowed,) = re.findall(r"script-src ([^;]*)", policy)
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in page.scripts[1:]]
+    assert allowed == " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+def test_a_name_that_is_no_unicode_can_be_written(tmp_path):
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(("\udcff.run", "other"), n_topics=2)
+    ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, path=tmp_path / "report.html")
+    assert Page((tmp_path / "report.html").read_text(encoding="utf-8")).tables["table"][1][0] == "?.run"
+
+
+# -- other worlds --------------------------------------------------------------------------------------------
+
+
+def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(("one", "other"), n_topics=2)
+    several = ma.report(runs, qrels, aspects=SCALES, progress=False)
+    assert several.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "TOMA@10", "CAM@10", "MM@10"]
+    with pytest.warns(MultiAspectWarning, match="aspects does not declare <b>cred"):
+        single = ma.report(runs, qrels, aspects={"relevance": 2}, base="P@1", progress=False)
+    assert single.labels == ["P@1 relevance", "AP", "RR"]
+    assert "Not dominated on" not in Page(single.to_html()).text
+    alone = ma.report({"one": runs["one"]}, qrels, aspects=SCALES, progress=False, path=tmp_path / "alone.html")
+    assert (alone.comparisons, alone.correlations, alone.power) == (None, None, None)
+    page = Page((tmp_path / "alone.html").read_text(encoding="utf-8"))
+    assert page.data["tests"] is None
+    assert "require at least two systems" in page.text
+    topic = ma.report(runs, qrels[qrels["qid"] == "q0<i>"], aspects=SCALES, progress=False)
+    assert topic.comparisons is None
+    page = Page(topic.to_html())
+    assert page.data["ends"] == [None] * 5
+    assert "no interval for TOMA@10 of one: expected at least two topics" in page.text
+
+
+def test_the_same_measure_of_relevance_is_listed_once():
+    runs, qrels = world(("one", "other"), n_topics=2)
+    found = ma.report(runs, qrels, ["nDCG@10", "TOMA@5"], aspects=SCALES, progress=False)
+    assert found.labels == ["nDCG@10 <b>cred", "nDCG@10", "TOMA@5"]
+    assert found.aspects == {"relevance": "nDCG@10", "<b>cred": "nDCG@10 <b>cred"}
+    given = {"mine": ma.On(aspect="<b>cred", base="nDCG@10", aspects=SCALES)}
+    found = ma.report(runs, qrels, given, aspects=SCALES, progress=False)
+    assert found.labels == ["nDCG@10 relevance", "mine"]
+    gains = ma.Aspects({"relevance": ma.Aspect(2, gains=[0, 1, 9]), "<b>cred": 3})
+    with pytest.warns(MultiAspectWarning, match="computed on the labels of relevance as they are"):
+        found = ma.report(runs, qrels, ["nDCG@10"], aspects=gains, progress=False)
+    assert found.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "nDCG@10"]
+
+
+def test_aspects_may_be_names_and_runs_iterators():
+    runs, qrels = world(("one", "other"), n_topics=2)
+    columns = ["query_id", "doc_id", "score"]
+    with pytest.warns(MultiAspectWarning, match="depends on the label scales"):
+        found = ma.report(
+            {name: run.set_axis(columns, axis=1).itertuples(index=False) for name, run in runs.items()},
+            qrels, ["TOMA@5", "AP"], aspects=["<b>cred"], progress=False,
+        )  # fmt: skip
+    assert list(found.aspects) == ["<b>cred"]
+    expected = ma.aggregate(ma.evaluate(runs, qrels, ma.TOMA(aspects=["<b>cred"]) @ 5, progress=False))
+    assert found.systems["TOMA@5"].tolist() == expected.iloc[:, 1].tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": "bm26"}, r"baseline: expected one of the runs .* got 'bm26'. Did you mean bm25\?"),
+        ({"test": "z"}, "test"),
+        ({"correction": "none"}, "correction"),
+        ({"alpha": 1.5}, "alpha"),
+        ({"ci": 95}, "ci"),
+        ({"depth": 0}, "depth"),
+        ({"n_resamples": 0}, "n_resamples"),
+        ({"seed": -1}, "seed"),
+        ({"title": None}, "title: expected a text"),
+        ({"base": "nothing"}, "base: .*nothing"),
+        ({"base": "TOMA"}, "base"),
+        ({"measures": "nothing"}, "nothing"),
+        ({"aspects": {"relevance": 2, "crd": 1}}, "aspects declares crd, but the qrels have relevance, <b>cred"),
+    ],
+)
+def test_errors_come_before_the_evaluation(options, message, monkeypatch):
+    monkeypatch.setattr("pt_multiaspect.reporting.build.evaluate", lambda *_, **__: pytest.fail("evaluated"))
+    runs, qrels = world(("bm25", "dense"), n_topics=2)
+    options = {"aspects": SCALES, "progress": False, **options}
+    with pytest.raises(MultiAspectError, match=message):
+        ma.report(runs, qrels, **options)
+
+
+def test_runs_and_qrels_swapped():
+    runs, qrels = world(("bm25",), n_topics=2)
+    with pytest.raises(MultiAspectError, match="swapped"):
+        ma.report(qrels, runs, progress=False)
+
+
+def test_a_missing_extra_is_named_before_the_evaluation(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    pages.vega.cache_clear()
+    runs, qrels = world(("bm25", "dense"), n_topics=2)
+    with pytest.raises(ImportError, match=r"pt-multiaspect\[report\]"):
+        ma.report(runs, qrels, aspects=SCALES, path=tmp_path / "report.html")
+    found = ma.report(runs, qrels, aspects=SCALES, progress=False)
+    with pytest.raises(ImportError, match=r"pt-multiaspect\[report\]"):
+        found.to_html()
+
+
+def test_what_is_printed_and_shown(found):
+    assert repr(found) == "<Report: 5 systems, 6 topics, 7 measures>"
+    assert max(map(len, str(found).splitlines())) <= 80
+    shown = found._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;alert(1)" in shown
+
+
+# -- the command ---------------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_the_page(cli, trec_files):
+    pytest.importorskip("vl_convert")
+    options = ["-m", "TOMA@5 ESL=ESL(wanted=1)", "--aspects", "scales.json", "--baseline", "runs/beta.run"]
+    code, out, err = cli("report", *options, "--depth", "3", "--title", "Ours", "-o", "ours.html", "runs")
+    assert (code, out, err) == (0, "", "")
+    page = Page((trec_files / "ours.html").read_text(encoding="utf-8"))
+    scales = ma.Aspects.from_file(trec_files / "scales.json")
+    runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
+    qrels = ma.read_qrels({name: trec_files / f"{name}.txt" for name in scales})
+    measures = {"TOMA@5": "TOMA@5", "ESL": "ESL(wanted=1)"}
+    found = ma.report(
+        runs, qrels, measures, aspects=scales, baseline="beta.run", depth=3, title="Ours", progress=False
+    )
+    assert page.data == Page(found.to_html()).data
+    assert page.data["runs"][page.data["baseline"]] == "beta.run"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-o", "report.pdf"], "expected a file that ends in .html, got report.pdf"),
+        ([], "Missing option '-o'"),
+        (["-o", "r.html", "--baseline", "none"], "--baseline: expected one of the runs"),
+        (["-o", "r.html", "--aspects", '{"relevance": 2, "x": 1}'], "--aspects declares x, but the qrels have"),
+        (["-o", "r.html", "--base", "nothing"], "base: "),
+    ],
+)
+def test_errors_of_the_command(cli, options, message):
+    code, out, err = cli("report", *options, "runs")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1

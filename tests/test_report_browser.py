@@ -1,0 +1,244 @@
+"""Reports in a browser: sorted, filtered, with other baselines, and drilled down, by mouse and keyboard."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from browser import Browser, browser  # noqa: F401
+from report_world import MEASURES, SCALES, SYSTEMS, world
+
+import pt_multiaspect as ma
+
+#: The rows of the table of systems that are not filtered, the names in them, and the marks.
+ROWS = "[...document.querySelectorAll('#table tbody tr')].filter((row) => !row.hidden)"
+NAMES = f"{ROWS}.map((row) => row.cells[0].textContent)"
+MARKS = f"{ROWS}.map((row) => [...row.querySelectorAll('.mark')].map((mark) => mark.textContent))"
+#: The cells of the table of topics.
+TOPICS = (
+    "[...document.querySelectorAll('#topics tbody tr')]"
+    ".map((row) => [...row.cells].map((cell) => cell.textContent))"
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> ma.Report:
+    pytest.importorskip("vl_convert")
+    runs, qrels = world()
+    return ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", depth=4, progress=False)
+
+
+@pytest.fixture(scope="module")
+def path(found, tmp_path_factory):
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    found.to_html(file)
+    return file
+
+
+@pytest.fixture
+def page(browser: Browser, path) -> Browser:  # noqa: F811
+    browser.size(1280, 800)
+    browser.open(path)
+    yield browser
+    assert browser.errors == []
+    assert [url for url in browser.requests if not url.startswith(("file:", "data:"))] == []
+
+
+def choose(page: Browser, select: str, value: object) -> None:
+    page(
+        f"(() => {{ const select = document.getElementById('{select}'); select.value = '{value}';"
+        "select.dispatchEvent(new Event('change', {bubbles: true})); })()"
+    )
+
+
+def until(page: Browser, expression: str) -> None:
+    """Wait for what happens after an event."""
+    end = time.monotonic() + 10
+    while not page(expression):
+        assert time.monotonic() < end, expression
+        time.sleep(0.02)
+
+
+def test_no_name_runs_as_a_script(page):
+    assert page("document.scripts.length") == 3
+    assert page("document.querySelectorAll('img').length") == 0
+    assert page(NAMES) == list(SYSTEMS)
+    # A script that got in would be refused by the policy of the page.
+    page("""(() => {
+        const script = document.createElement("script");
+        script.textContent = "window.ran = 1";
+        document.body.append(script);
+    })()""")
+    assert page("window.ran ?? null") is None
+    page.call("Page.getLayoutMetrics")  # the refusal arrives
+    assert any("Content Security Policy" in error for error in page.errors)
+    page.errors.clear()
+
+
+def test_sorting(page, found):
+    labels = found.labels
+    for label, direction in (("TOMA", "descending"), ("ESL", "ascending")):
+        button = f"document.querySelectorAll('#table .sort')[{labels.index(label) + 1}]"
+        page(f"{button}.click()")
+        expected = found.systems.sort_values(label, ascending=direction == "ascending", kind="stable")["name"]
+        assert page(NAMES) == expected.tolist()
+        assert page(f"{button}.closest('th').getAttribute('aria-sort')") == direction
+        assert page("document.querySelectorAll('#table th[aria-sort]').length") == 1
+    page(f"{button}.click()")
+    assert page(f"{button}.closest('th').getAttribute('aria-sort')") == "descending"
+    page("document.querySelector('#table .sort').click()")
+    assert sorted(page(NAMES)) == sorted(SYSTEMS)
+    assert page(NAMES).index("bm25") < page(NAMES).index("dense")
+
+
+def test_sorting_by_keyboard(page, found):
+    column = found.labels.index("TOMA") + 1
+    page(f"document.querySelectorAll('#table .sort')[{column}].focus()")
+    page.press("Enter", 13)
+    assert page(NAMES) == found.systems.sort_values("TOMA", ascending=False)["name"].tolist()
+    page.press("Tab", 9)
+    assert page("document.activeElement.className") == "sort"
+
+
+def test_filtering(page):
+    page("""(() => {
+        const box = document.getElementById("filter");
+        box.value = "SCRIPT";
+        box.dispatchEvent(new Event("input"));
+    })()""")
+    assert page(NAMES) == [name for name in SYSTEMS if "script" in name]
+    assert page("document.getElementById('found').textContent") == "2 of 5 systems"
+
+
+def test_another_baseline(page, found):
+    for baseline in ("bm25", "dense"):
+        choose(page, "baseline", SYSTEMS.index(baseline))
+        rows = found.comparisons[found.comparisons["baseline"] == baseline].set_index(["name", "measure"])
+        shown = page(MARKS)
+        for name, of_row in zip(SYSTEMS, shown, strict=True):
+            for label, mark in zip(found.labels, of_row, strict=True):
+                if name == baseline:
+                    assert mark == ""
+                    continue
+                row = rows.loc[(name, label)]
+                better = (row["difference"] < 0) == (label == "ESL")
+                assert mark == ("" if not row["significant"] else "▲" if better else "▼")
+    choose(page, "below", "p")
+    place, column = SYSTEMS.index("bm25"), found.labels.index("TOMA") + 1
+    cell = (
+        f"document.querySelectorAll('#table tbody tr')[{place}].cells[{column}].querySelector('small').textContent"
+    )
+    p = rows.loc[("bm25", "TOMA"), "p"]
+    assert page(cell) == ("p < 0.0001" if p < 0.0001 else f"p = {page(f'({float(p)!r}).toPrecision(3)')}")
+    choose(page, "baseline", "")
+    assert {mark for row in page(MARKS) for mark in row} == {""}
+
+
+def test_the_scatter_of_systems(page, found):
+    points = "document.querySelectorAll('#scatter .mark-symbol path').length"
+    assert page(points) == len(SYSTEMS)
+    choose(page, "x", found.labels.index("ESL"))
+    until(page, "document.querySelector('#scatter').textContent.includes('ESL, lower is better')")
+    text = page("document.getElementById('front').textContent")
+    data = found._data["fronts"][f"1,{found.labels.index('ESL')}"]
+    assert text == f"Not dominated: {', '.join(SYSTEMS[row] for row in data)}."
+    choose(page, "y", found.labels.index("ESL"))
+    assert page("document.getElementById('front').textContent") == "Choose two different measures."
+
+
+def test_drilling_down(page, found):
+    measure, a, b = found.labels.index("TOMA"), SYSTEMS.index("dense"), SYSTEMS.index("bm25")
+    for select, value in (("measure", measure), ("a", a), ("b", b)):
+        choose(page, select, value)
+    expected = ma.largest_differences(found.perquery, "dense", "bm25", "TOMA", n=100)
+    assert [row[0] for row in page(TOPICS)] == expected["qid"].tolist()
+    for row, value in zip(page(TOPICS), expected.itertuples(), strict=True):
+        assert row[1:] == [f"{value.value_a:.4f}", f"{value.value_b:.4f}", f"{value.difference:+.4f}"]
+    better = int((expected["difference"] > 0).sum())
+    assert page("document.getElementById('counts').textContent").startswith(f"A is better on {better}, worse on")
+    # By keyboard, to the first topic.
+    page("document.querySelector('#topics button').focus()")
+    page.press("Enter", 13)
+    assert page("document.activeElement.id") == "explanation"
+    qid = expected["qid"].iloc[0]
+    assert page("document.querySelector('#explanation h3').textContent") == f"Topic {qid}, TOMA"
+    runs, qrels = world()
+    for place, name in enumerate(("dense", "bm25")):
+        of_run = ma.explain(MEASURES["TOMA"], {name: runs[name]}, qrels, qid)
+        assert page(f"document.querySelectorAll('#explanation h4')[{place}].textContent").endswith(
+            f"{name}, {of_run.value:.4f}"
+        )
+        shown = page(
+            f"[...document.querySelectorAll('#explanation table')[{place}].querySelectorAll('tbody tr')]"
+            ".map((row) => [...row.cells].map((cell) => cell.firstChild.textContent))"
+        )
+        top = of_run.ranks.head(4)
+        assert [row[1] for row in shown[:4]] == top["docno"].tolist()
+        for row, label in zip(shown, top["relevance"], strict=False):
+            assert row[2] == ("–" if label != label else f"{label:g}")
+        amounts = page(
+            f"[...document.querySelectorAll('#explanation table')[{place}].querySelectorAll('.amount')]"
+            ".map((cell) => Number(cell.textContent))"
+        )
+        assert amounts == pytest.approx(top["contribution"].tolist(), abs=6e-5)
+        rest = of_run.value - top["contribution"].sum()
+        if rest > 1e-3:
+            assert shown[-1][0] == "Further ranks, and what belongs to no rank"
+            assert float(shown[-1][1]) == pytest.approx(rest, abs=5e-4)
+    # Another measure keeps the topic.
+    choose(page, "measure", found.labels.index("ESL"))
+    assert page("document.querySelector('#explanation h3').textContent") == f"Topic {qid}, ESL"
+    choose(page, "b", "")
+    assert page("document.querySelectorAll('#explanation table').length") == 1
+
+
+def test_selecting_a_bar(page):
+    bar = "document.querySelectorAll('#differences .mark-rect path')"
+    assert page(f"{bar}.length") == 6
+    page(f"{bar}[2].scrollIntoView({{block: 'center'}})")
+    box = page(f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({bar}[2].getBoundingClientRect())")
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+    until(page, "document.querySelector('#explanation h3') !== null")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_follow_the_reader(page, path, dark):
+    page.size(1280, 800, dark)
+    background = page("getComputedStyle(document.body).backgroundColor")
+    text = page("getComputedStyle(document.querySelector('#scatter .role-axis-label text')).fill")
+    lightness = {"rgb(255, 255, 255)": 1, "rgb(22, 24, 28)": 0}
+    assert lightness[background] == (not dark)
+    assert text == page("getComputedStyle(document.body).color")
+
+
+def test_a_phone_scrolls_down_only(browser, path):  # noqa: F811
+    browser.size(390, 800)
+    browser.open(path)
+    browser("document.querySelector('#topics button').click()")
+    browser("document.querySelector('details').open = true")
+    assert browser("document.documentElement.scrollWidth") <= 390
+    assert browser.errors == []
+
+
+def test_print_shows_everything(page):
+    page("window.dispatchEvent(new Event('beforeprint'))")
+    assert page("document.querySelector('details').open")
+    page.call(
+        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+    )
+    assert page("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert page("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page("getComputedStyle(document.body).color") == "rgb(26, 26, 26)"
+    assert len(page.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]) > 10_000
+    page.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def test_a_single_system(browser, tmp_path):  # noqa: F811
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(("one",), n_topics=2)
+    ma.report(runs, qrels, aspects=SCALES, progress=False, path=tmp_path / "one.html")
+    browser.open(tmp_path / "one.html")
+    browser("document.querySelector('#topics button').click()")
+    assert browser("document.querySelectorAll('#explanation table').length") == 1
+    assert browser.errors == []
