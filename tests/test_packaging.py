@@ -22,6 +22,7 @@ HEAVY = (
     "scipy",
     "bs4",
     "polars",
+    "pooch",
     "joblib",
     "textstat",
     "lightgbm",
@@ -72,6 +73,7 @@ def test_optional_dependencies_of_users_are_tested():
     assert requirements("plots").items() <= tested.items()
     assert requirements("readability").items() <= tested.items()
     assert requirements("report").items() <= tested.items()
+    assert requirements("data").items() <= tested.items()
     users = requirements("ltr")
     assert parts(users["lightgbm"]) == parts(tested["lightgbm"])
     assert parts(users["xgboost"]) == parts(tested["xgboost-cpu"])

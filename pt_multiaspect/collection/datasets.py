@@ -1,4 +1,4 @@
-"""Collections judged on several aspects: a small one, shipped with the package, and those of ir_datasets."""
+"""Collections judged on several aspects: one in the package, published ones by name, those of ir_datasets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from importlib.resources import files
 import pandas as pd
 
 from .irds import WideQrels, from_irds
+from .published import CollectionInfo, info, load, names
 
-__all__ = ["Collection", "WideQrels", "from_irds", "load_health"]
+__all__ = ["Collection", "CollectionInfo", "WideQrels", "from_irds", "info", "load", "load_health", "names"]
 
 
 @dataclass(frozen=True, eq=False)

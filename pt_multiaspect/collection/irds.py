@@ -53,12 +53,12 @@ _NOTES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WideQrels:
-    """Result of `from_irds`.
+    """Result of `load` and `from_irds`: judgments and their scales.
 
     Attributes
     ----------
     name : str
-        The identifier in ir_datasets.
+        The name of the collection, for `from_irds` the identifier in ir_datasets.
     qrels : DataFrame
         One row per judgment: ``qid docno label``, one column per further aspect, and ``iteration`` and text
         columns if there are any.
@@ -66,16 +66,20 @@ class WideQrels:
         The scales, for ``aspects=`` of measures. Aspects without grades are inferred from the qrels.
     notes : tuple of str
         What is not known of the labels, and what was left out.
+    run : DataFrame or None
+        The rankings ``qid docno score`` whose results were judged, if the judgments are those of one ranking per
+        query.
 
     Examples
     --------
-    See `from_irds`.
+    See `load` and `from_irds`.
     """
 
     name: str
     qrels: pd.DataFrame
     aspects: Aspects
     notes: tuple[str, ...]
+    run: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         lines = [f"<WideQrels {self.name}: {len(self.qrels)} judgments>", repr(self.aspects)]

@@ -1,0 +1,153 @@
+"""Files of published collections: found in the data directory, or downloaded to it, and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from ..errors import MultiAspectError
+from .trec_lines import Text, load
+
+__all__ = ["DATA_VARIABLE", "DataFile", "Repository", "first_fields", "trec_fields"]
+
+#: The environment variable that names the data directory.
+DATA_VARIABLE = "PT_MULTIASPECT_DATA"
+
+_SERVER = "https://raw.githubusercontent.com"
+_TIMEOUT = 30  # seconds without an answer
+
+Rows = Iterator[list[bytes]]
+
+
+def trec_fields(text: Text) -> Rows:
+    """Yield the fields of each line of a TREC file."""
+    return (fields for _, _, fields in text.lines())
+
+
+def first_fields(header: bytes, number: int) -> Callable[[Text], Rows]:
+    """Return a reader of the first fields of a file separated by commas, without its header if there is one."""
+
+    def rows(text: Text) -> Rows:
+        for _, line, _ in text.lines():
+            fields = line.rstrip(b"\r").split(b",")[:number]
+            if fields[0] != header:
+                yield fields
+
+    return rows
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A commit of a public repository."""
+
+    name: str
+    commit: str
+
+    @property
+    def url(self) -> str:
+        """The page of the commit."""
+        return f"https://github.com/{self.name}/tree/{self.commit}"
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a repository.
+
+    The checksum is that of the fields that are read, not of the bytes: copies may separate fields by blanks or
+    tabs, end lines as on Windows, or be compressed.
+    """
+
+    #: Where the file is in the data directory, with or without the ending .gz.
+    name: str
+    repository: Repository
+    path: str
+    sha256: str
+    rows: Callable[[Text], Rows] = trec_fields
+
+    @property
+    def url(self) -> str:
+        return f"{_SERVER}/{self.repository.name}/{self.repository.commit}/{quote(self.path)}"
+
+    def read(self) -> Text:
+        """Return the content, downloaded if it is not in the data directory.
+
+        Raises
+        ------
+        MultiAspectError
+            If the file cannot be downloaded, or does not contain what is published.
+        """
+        folder = _data_directory()
+        path = folder / self.name
+        for copy in (path, path.with_name(f"{path.name}.gz")):
+            if copy.is_file():
+                return self._checked(copy, "Delete the file, and it will be downloaded again")
+        self._download(path)
+        try:
+            return self._checked(path, "The server, or a proxy, sent something else; the file was deleted")
+        except MultiAspectError:
+            path.unlink(missing_ok=True)
+            raise
+
+    def _checked(self, path: Path, remedy: str) -> Text:
+        try:
+            text = load(path)
+        except MultiAspectError as error:
+            raise MultiAspectError(f"{error}. {remedy}") from error
+        digest = hashlib.sha256()
+        for fields in self.rows(text):
+            digest.update(b"\t".join(fields) + b"\n")
+        if digest.hexdigest() != self.sha256:
+            raise MultiAspectError(
+                f"{path}: expected the judgments of {self.path} in {self.repository.url} (SHA-256 of their fields "
+                f"{self.sha256[:12]}…), got others ({digest.hexdigest()[:12]}…). {remedy}"
+            )
+        return text
+
+    def _download(self, path: Path) -> None:
+        pooch = _pooch()
+        logger = pooch.get_logger()
+        level = logger.level
+        logger.setLevel(logging.WARNING)  # it would print the checksum of the bytes, to be copied into code
+        try:
+            pooch.retrieve(
+                self.url,
+                known_hash=None,
+                fname=path.name,
+                path=path.parent,
+                downloader=pooch.HTTPDownloader(timeout=_TIMEOUT),
+            )
+        except (OSError, ValueError) as error:  # those of requests are OSErrors
+            raise MultiAspectError(
+                f"{self.url} cannot be downloaded: {error}. Without a network, save the file as {path} (or set "
+                f"{DATA_VARIABLE} to a directory that contains {self.name})"
+            ) from error
+        finally:
+            logger.setLevel(level)
+
+
+def _data_directory() -> Path:
+    """Return the directory of data files: that of the environment variable, or the user's cache."""
+    given = os.environ.get(DATA_VARIABLE)
+    if not given:
+        return Path(_pooch().os_cache("pt_multiaspect"))
+    folder = Path(given).expanduser()
+    if not folder.is_dir():
+        raise MultiAspectError(f"{DATA_VARIABLE}: expected an existing directory, got {given!r}")
+    return folder
+
+
+def _pooch() -> Any:
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError(
+            "downloading collections requires pooch, which is part of the extra data: pip install "
+            f"'pt-multiaspect[data]'; or set {DATA_VARIABLE} to a directory that contains the files"
+        ) from error
+    return pooch
