@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
+import re
 from typing import Any, NamedTuple
 
 import ir_datasets
@@ -53,13 +55,18 @@ def test_ehealth(capsys) -> None:
     assert list(judged.qrels.columns) == columns
     assert judged.qrels.iloc[1].tolist() == ["q1", "d2", 1, 20, 50, "1"]
     assert judged.aspects == ma.Aspects(
-        {"relevance": 2, "trustworthiness": 100, "understandability": ma.Aspect(100, threshold=50)}
+        {
+            "relevance": ma.Aspect(2, probabilities=[0, 1, 1]),
+            "trustworthiness": 100,
+            "understandability": ma.Aspect(100, threshold=50),
+        }
     )
     two = ma.Aspects({key: judged.aspects[key] for key in ("relevance", "understandability")})
     value = ma.uRBP(p=0.8, aspects=two).calc_aggregate(judged.qrels, RUN)
     assert value == pytest.approx(0.2 * 0.8)  # only d2 is relevant and understandable
-    unequal = ma.uRBPgr(p=0.5, aspects={**two, "relevance": ma.Aspect(2, probabilities=[0, 1, 1])})
-    assert unequal.calc_aggregate(judged.qrels, RUN) == pytest.approx(0.5 * (0.49 + 0.5 * 0.5))
+    # As the task's program: d1 and d2 are relevant, however much.
+    graded = ma.uRBPgr(p=0.5, aspects=two)
+    assert graded.calc_aggregate(judged.qrels, RUN) == pytest.approx(0.5 * (0.49 + 0.5 * 0.5))
     assert "0 for pairs judged in 2016" in repr(judged)
 
 
@@ -217,14 +224,26 @@ def test_scales_can_be_replaced() -> None:
     assert len(judged.aspects) == 3
 
 
+def expanded(name: str) -> list[str]:
+    """The identifiers that a name with {alternatives} and wildcards stands for."""
+    alternatives = re.search(r"\{(.*?)\}", name)
+    if alternatives:
+        return [
+            each
+            for one in alternatives[1].split(",")
+            for each in expanded(name[: alternatives.start()] + one + name[alternatives.end() :])
+        ]
+    return fnmatch.filter(list(ir_datasets.registry), name) if "*" in name else [name]
+
+
 def test_every_dataset_with_several_columns_is_known() -> None:
-    """The record types that ir_datasets states, for the datasets known to have several judged columns."""
+    """Record types and grades as ir_datasets states them, for the datasets known to have several judged columns."""
     listed = json.loads(shared_path("collections", "ir_datasets.json").read_text(encoding="utf-8"))
     seen = set()
     for entry in listed["ids"]:
-        for name in entry["ids"]:
-            if any(sign in name for sign in "*{"):
-                continue
+        names = [name for pattern in entry["ids"] for name in expanded(pattern)]
+        assert len(names) >= len(entry["ids"])
+        for name in names:
             dataset = ir_datasets.load(name)
             if not hasattr(dataset, "qrels_cls"):
                 assert not entry["fields"]
@@ -235,6 +254,25 @@ def test_every_dataset_with_several_columns_is_known() -> None:
             if "redibility" in kind._fields:
                 known["redibility"] = known.pop("credibility")
             numeric = {field for field, type_ in kind.__annotations__.items() if type_ in (int, float)}
-            assert numeric - {"relevance"} == set(known), name
+            assert numeric - {"relevance"} == set(known) - {"relevance"}, name
+            relevance, *others = entry["fields"]
+            scale = datasets.from_irds(Dataset([first_record(kind)], dataset.qrels_defs()))
+            stated = {int(code) for code in re.findall(r"-?\b\d\b", relevance)}
+            if stated:
+                grades = {code for code in stated if code >= 0} | ({0} if stated == {1} else set())
+                assert set(scale.aspects["relevance"].grades) == grades, name
+            for field in others:
+                codes = re.match(r"(\w+) int (\d+)\D+\.\.(\d+)|(\w+) int (\d+)\.\.(\d+)", field)
+                if codes:
+                    field, low, high = (part for part in codes.groups() if part is not None)
+                    assert scale.aspects[field].grades == tuple(range(int(low), int(high) + 1)), name
             seen.add(kind.__name__)
     assert set(_ASPECTS) <= seen
+
+
+def first_record(kind: Any) -> Any:
+    """A judgment of the type; those of subtopics are read as the plain type, whose definitions are the same."""
+    if kind is TrecSubQrel:
+        return TrecQrel("q1", "d1", 1, "0")
+    kinds = {int: 1, float: 0.5, str: "0", formats.ToucheComparativeStance: formats.ToucheComparativeStance.NO}
+    return kind(*[kinds[type_] for type_ in kind.__annotations__.values()])

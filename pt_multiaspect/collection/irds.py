@@ -24,10 +24,16 @@ _KEYS = ("qid", "docno", "iteration", "label")
 
 _UNSTATED = "ir_datasets does not state the codes of {}: their scale is inferred unless you declare it"
 
-#: The further aspects by record type. None is a scale that is not known and therefore inferred.
+#: The aspects by record type, relevance only if the track says more of it than its grades. None is a scale that is
+#: not known and therefore inferred.
 _ASPECTS: dict[str, dict[str, Aspect | None]] = {
-    # understandability: 0 very hard to 100 very easy; the task's program counts it as positive from 50.
-    "EhealthQrel": {"trustworthiness": Aspect(100), "understandability": Aspect(100, threshold=50)},
+    # understandability: 0 very hard to 100 very easy. The task's program counts it as positive from 50, and weighs
+    # it by the label, where a document is relevant at all.
+    "EhealthQrel": {
+        "relevance": Aspect(2, probabilities=[0, 1, 1]),
+        "trustworthiness": Aspect(100),
+        "understandability": Aspect(100, threshold=50),
+    },
     "MisinfoQrel": {"credibility": None},
     "ToucheQualityQrel": {"quality": None},
     "ToucheQualityCoherenceQrel": {"quality": None, "coherence": None},
