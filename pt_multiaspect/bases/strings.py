@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import SequenceMatcher
 from typing import Any
@@ -124,10 +125,12 @@ def _literal(prefix: str, node: ast.expr) -> Any:
     """Evaluate a literal; the error for a string without quotes shows it with quotes."""
     for part in ast.walk(node):
         if isinstance(part, ast.Dict):
-            keys = [ast.unparse(key) for key in part.keys if key is not None]
-            twice = next((key for key in keys if keys.count(key) > 1), None)
+            keys = Counter(ast.unparse(key) for key in part.keys if key is not None)
+            twice = next((key for key, number in keys.items() if number > 1), None)
             if twice is not None:
-                raise MultiAspectError(f"{_short(prefix + ast.unparse(node))}: the key {twice} is given twice")
+                raise MultiAspectError(
+                    f"{_short(prefix + ast.unparse(node))}: the key {_short(twice)} is given twice"
+                )
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
@@ -216,8 +219,10 @@ def _is_number(node: ast.expr) -> bool:
 def nearest(name: str) -> str:
     """The three names of registered measures most similar to `name`, ignoring case."""
 
+    start = name[:_LONGEST].lower()  # the comparison takes quadratic time
+
     def unlike(known: str) -> tuple[float, str]:
-        return -SequenceMatcher(None, name.lower(), known.lower()).ratio(), known
+        return -SequenceMatcher(None, start, known.lower()).ratio(), known
 
     return choices(sorted(ir_measures.measures.registry, key=unlike)[:3])
 

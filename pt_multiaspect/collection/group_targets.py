@@ -102,7 +102,7 @@ class Target:
                 for group, share in given[name].items()
             }
             self._mention({name: shares})
-            _check_shares(f"target: {name}", np.array(list(shares.values())))
+            _check_shares(f"target: {name}", np.array(list(shares.values()), dtype=np.float64))
             product = {
                 (*key, group): before * share for key, before in product.items() for group, share in shares.items()
             }

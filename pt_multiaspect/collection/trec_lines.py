@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,13 +76,16 @@ class Text:
             start = end
 
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
 def load(source: Source) -> Text:
     name, data = _read_bytes(source)
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
             data = _decompressed(name, data, form, decompress)
             break
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = data.removeprefix(_BYTE_ORDER_MARK)
     try:
         if not data.isascii():
             data.decode("utf-8")
@@ -97,41 +101,77 @@ def load(source: Source) -> Text:
             f"{name}:{line}: binary data (a NUL byte); expected a TREC file in UTF-8, plain or compressed by gzip, "
             "bzip2 or Zstandard"
         )
+    if _BYTE_ORDER_MARK in data:
+        line = data.count(b"\n", 0, data.index(_BYTE_ORDER_MARK)) + 1
+        raise MultiAspectError(
+            f"{name}:{line}: a byte order mark (U+FEFF) within the text, which would be part of an id; remove it "
+            "(files that are joined may each start with one)"
+        )
     return Text(name, data if data.endswith(b"\n") else data + b"\n")
 
 
-def _decompressed(name: str, data: bytes, form: str, decompress: Callable[[bytes], bytes]) -> bytes:
+#: A compressed file may expand to this many bytes, or to this many times its size. TREC files expand 5 to 50 times.
+_EXPANSION_BYTES, _EXPANSION_FACTOR = 1 << 28, 200
+
+
+def _decompressed(name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]) -> bytes:
+    most = max(_EXPANSION_BYTES, _EXPANSION_FACTOR * len(data))
+    pieces, size = [], 0
     try:
-        return decompress(data)
+        for piece in parts(data):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise MultiAspectError(
+                    f"{name}: expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size, "
+                    "as no TREC file does; to read it anyway, decompress it"
+                )
     except ImportError as error:
         raise MultiAspectError(
             f"{name}: reading {form} files requires the package zstandard, which is part of the extra fast: "
             "pip install 'pt-multiaspect[fast]', or decompress the file"
         ) from error
+    except MultiAspectError:
+        raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
+    return b"".join(pieces)
 
 
-def _unzstd(data: bytes) -> bytes:
+def _gunzip(data: bytes) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+        yield from iter(lambda: file.read(_BLOCK), b"")
+
+
+def _bunzip(data: bytes) -> Iterator[bytes]:
+    with bz2.BZ2File(io.BytesIO(data)) as file:
+        yield from iter(lambda: file.read(_BLOCK), b"")
+
+
+def _unzstd(data: bytes) -> Iterator[bytes]:
     import zstandard
 
-    parts = []
     while data:  # a file may have several frames
         frame = zstandard.ZstdDecompressor().decompressobj()
+        start = 0
         try:
-            parts.append(frame.decompress(data))
+            # A block of 128 kB takes four bytes at least, so that what a piece expands to is bounded.
+            while not frame.eof and start < len(data):
+                yield frame.decompress(data[start : start + _ZSTD_PIECE])
+                start += _ZSTD_PIECE
         except zstandard.ZstdError as error:
             raise ValueError(error) from error
         if not frame.eof:
             raise EOFError("the file ends within a frame")
-        data = frame.unused_data
-    return b"".join(parts)
+        data = frame.unused_data + data[start:]
 
 
-#: Forms of compression: how their files begin, and how they are decompressed.
-_COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], bytes]]] = {
-    "gzip": (b"\x1f\x8b", gzip.decompress),
-    "bzip2": (b"BZh", bz2.decompress),
+_ZSTD_PIECE = 1 << 8
+
+#: Forms of compression: how their files begin, and how they are decompressed, piece by piece.
+_COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
+    "gzip": (b"\x1f\x8b", _gunzip),
+    "bzip2": (b"BZh", _bunzip),
     "Zstandard": (b"\x28\xb5\x2f\xfd", _unzstd),
 }
 
