@@ -11,7 +11,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given
-from ir_measures import AP, ERR, RR, Bpref, IPrec, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG
+from ir_measures import (
+    AP,
+    ERR,
+    RR,
+    Bpref,
+    IPrec,
+    NumQ,
+    NumRet,
+    P,
+    R,
+    Rprec,
+    SetAP,
+    SetF,
+    SetP,
+    SetR,
+    Success,
+    infAP,
+    nDCG,
+)
 from strategies import Collection, collections, examples
 
 from pt_multiaspect import MultiAspectError, evaluate
@@ -137,3 +155,14 @@ def test_gains_are_mapped_before_queries_without_a_gain_are_left_out():
         measure = ir_measures.nDCG(gains=gains, judged_only=True)
         found = evaluate(run, qrels, measure, progress=False).set_index("qid")["value"]
         assert found[list(qrels)].tolist() == pytest.approx(expected)
+
+
+def test_measures_beside_measures_of_judged_documents_count_all():
+    """In one evaluator of ir-measures, NumRet counts judged documents only, depending on the order of a set."""
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 1}}
+    of_judged = [P(judged_only=True) @ 2, AP(judged_only=True), nDCG(judged_only=True) @ 3, SetP(judged_only=True)]
+    for other in of_judged:
+        for measures in ([NumRet, other], [other, NumRet, Bpref], [*of_judged, NumQ, infAP, NumRet]):
+            found = evaluate(run, qrels, measures, progress=False).set_index("measure")["value"]
+            assert found["NumRet"] == 2
+            assert found[str(other)] == other.calc_aggregate(qrels, run)

@@ -19,7 +19,7 @@ from ..errors import MultiAspectError, choices
 from ..kernels.target import Target
 from .adapters import Adapter, adapted_names
 
-__all__ = ["Delegated", "IrMeasures", "first_fraction"]
+__all__ = ["Delegated", "IrMeasures", "computed_together", "first_fraction"]
 
 #: Above this label, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
@@ -123,14 +123,12 @@ class IrMeasures:
         return {**self.__dict__, "_evaluators": None}  # which hold C objects
 
     def _make_evaluators(self) -> list[Any]:
-        # In one evaluator, ir-measures may compute a plain nDCG with the gains of an nDCG(gains=...), depending
-        # on the order of a set.
-        groups = [([measure], self._labels_for(measure)) for measure in self.measures if "gains" in measure.params]
-        plain = [measure for measure in self.measures if "gains" not in measure.params]
-        if plain:
-            query, n_queries = self._judgments.pool_query, self._judgments.n_queries
-            groups.append((plain, _without_junk_only_queries(self._labels, query, n_queries)))
-        return [ir_measures.evaluator(group, self._qrels(labels)) for group, labels in groups]
+        plain = _without_junk_only_queries(self._labels, self._judgments.pool_query, self._judgments.n_queries)
+        evaluators = []
+        for group in computed_together(self.measures):
+            labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
+            evaluators.append(ir_measures.evaluator(group, self._qrels(labels)))
+        return evaluators
 
     def _labels_for(self, measure: Measure) -> Floats:
         """The labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
@@ -184,6 +182,21 @@ class IrMeasures:
         except _FAILURES as error:
             raise MultiAspectError(f"ir-measures cannot compute {choices(self.measures)}: {error}") from error
         return values
+
+
+def computed_together(measures: Iterable[Measure]) -> list[list[Measure]]:
+    """Return groups of measures that one evaluator of ir-measures can compute without confusing them.
+
+    In an evaluator of several measures, a plain nDCG may get the gains of another nDCG, and NumRet may count judged
+    documents only, depending on the order of a set.
+    """
+    plain, alone = [], []
+    for measure in measures:
+        if measure.params.get("judged_only") or "gains" in measure.params:
+            alone.append([measure])
+        else:
+            plain.append(measure)
+    return [*alone, plain] if plain else alone
 
 
 def _numbered(query: Ints) -> NDArray[np.object_]:
