@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from . import analysis, plots, testing
     from .description import Description, describe
     from .explaining import explain, largest_differences
+    from .integration.accelerating import accelerate
     from .measures.explanation import Explanation
     from .model_selection.boosters import catboost_metric, lightgbm_metric, xgboost_metric
     from .model_selection.front import FrontChoice, pareto_front
@@ -143,6 +144,7 @@ __all__ = [
     "Satisfaction",
     "SingleAspectMeasure",
     "Subtopics",
+    "accelerate",
     "aggregate",
     "aggregate_labels",
     "analysis",
@@ -201,6 +203,7 @@ __getattr__ = lazy_attributes(
         "Description": "description",
         "Explanation": "measures.explanation",
         "Report": "reporting",
+        "accelerate": "integration.accelerating",
         "analysis": "analysis",
         "cite": "tables",
         "describe": "description",

@@ -82,8 +82,8 @@ class Rankings:
         #: How many queries the run and the qrels share, and how many rows the run has.
         self.n_common = int((position >= 0).sum())
         self.n_rows = len(table)
-        #: Some queries of the run, judged or not, for warnings.
-        self.some_qids: list[str] = table.qids[:3].tolist()
+        #: The distinct queries of the run, judged or not, in order of first appearance.
+        self.qids: NDArray[np.object_] = table.qids
         query = position[table.query]
         if self.n_common < len(table.qids):
             kept = query >= 0

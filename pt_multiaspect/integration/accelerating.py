@@ -1,0 +1,273 @@
+"""Standard measures of ir-measures and PyTerrier by the kernels of this package, on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+from ir_measures import Measure as AnyMeasure
+from ir_measures import Metric
+from ir_measures.providers import Evaluator, Provider
+
+from ..bases.delegated import computed_together
+from ..bases.standard import StandardMeasures, standard_base
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Acceleration", "accelerate"]
+
+_QRELS = ("query_id", "doc_id", "relevance")
+_RUN = ("query_id", "doc_id", "score")
+
+
+def accelerate() -> Acceleration:
+    """Let ir-measures and PyTerrier compute standard measures by the kernels of this package.
+
+    Afterwards, ``pt.Experiment``, ``ir_measures.calc_aggregate`` and all else that uses the default providers of
+    ir-measures give the same values several times faster. Nothing else changes: not the order of results, and not
+    what is an error. Measures of this package are always computed by its kernels, also without this function.
+
+    Returns
+    -------
+    Acceleration
+        It ends the acceleration by `Acceleration.undo`, or as a context manager. Calling `accelerate` again
+        has no effect.
+
+    Notes
+    -----
+    Accelerated are AP, nDCG, P, R, Rprec, RR, SetAP, SetF, SetP, SetR and Success, with any cutoff and ``rel``,
+    for which ir-measures uses pytrec_eval. The values differ by less than 1e-12. With the parameters ``gains`` or
+    ``judged_only``, and where the definitions of tools differ (such as RR@10, of MS MARCO), measures are computed
+    as before. So are all if qrels or runs are not what pytrec_eval documents: identifiers that are strings,
+    labels that are integers, one label per document.
+
+    Qrels are prepared once for all runs, as long as their content does not change. This package warns of runs
+    that repeat documents, or most of whose scores are equal as 32-bit floats.
+
+    Errors of ir-measures are avoided. A query all of whose labels are negative, for which pytrec_eval reads
+    beyond its memory, has the value 0, and labels may exceed 32 bits. A plain nDCG beside an nDCG with
+    ``gains`` is never computed with these gains, and NumRet beside measures with ``judged_only`` always counts
+    all documents.
+
+    Examples
+    --------
+    >>> import ir_measures
+    >>> import pt_multiaspect as ma
+    >>> with ma.accelerate():
+    ...     ir_measures.calc_aggregate([ir_measures.AP], {"q1": {"d1": 1}}, {"q1": {"d1": 1.0}})
+    {AP: 1.0}
+    """
+    return Acceleration()
+
+
+class Acceleration:
+    """The acceleration of standard measures, see `accelerate`.
+
+    As a context manager, it ends at the end of the block, unless it had begun before.
+    """
+
+    def __init__(self) -> None:
+        self._began = not _installed()
+        if self._began:
+            # Before pytrec_eval's provider; ir-measures asks the providers in their order.
+            ir_measures.DefaultPipeline.providers.insert(0, _AcceleratedProvider())
+
+    def undo(self) -> None:
+        """End the acceleration, also if another call of `accelerate` began it."""
+        for provider in _installed():
+            ir_measures.DefaultPipeline.providers.remove(provider)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self._began:
+            self.undo()
+
+
+def _installed() -> list[Provider]:
+    providers = ir_measures.DefaultPipeline.providers
+    return [provider for provider in providers if isinstance(provider, _AcceleratedProvider)]
+
+
+class _AcceleratedProvider(Provider):  # type: ignore[misc]
+    """Takes the place of pytrec_eval's provider, and leaves to it what is not accelerated."""
+
+    NAME = "multiaspect-accelerated"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._prepared: _Prepared | None = None
+
+    def supports(self, measure: AnyMeasure) -> bool:
+        """Return whether pytrec_eval supports a measure.
+
+        That includes measures that are not accelerated: one provider yields them all in pytrec_eval's order.
+        """
+        return bool(ir_measures.pytrec_eval.is_available() and ir_measures.pytrec_eval.supports(measure))
+
+    def _evaluator(self, measures: Iterable[AnyMeasure], qrels: object) -> Evaluator:
+        wanted = set(measures) if isinstance(measures, Iterator) else measures
+        ours = frozenset(measure for measure in wanted if _is_accelerated(measure))
+        if ours:
+            qrels = _repeatable(qrels)
+            prepared = self._prepare(ours, qrels)
+            if prepared is not None:
+                return _AcceleratedEvaluator(wanted, prepared)
+        return ir_measures.pytrec_eval.evaluator(wanted, qrels)
+
+    def _prepare(self, measures: frozenset[AnyMeasure], qrels: object) -> _Prepared | None:
+        frame = _plain_qrels(qrels)
+        if frame is None:
+            return None
+        # PyTerrier makes an evaluator for each run, of frames with the same content. Frames can be changed in
+        # place, so the content is compared with a copy.
+        if self._prepared is None or not self._prepared.frame.equals(frame):
+            frame = frame.copy()
+            try:
+                judgments = Judgments(frame)
+                labels = judgments.labels("relevance")
+            except MultiAspectError:
+                return None  # different labels for the same document, of which pytrec_eval uses the last one
+        elif self._prepared.measures == measures:
+            return self._prepared
+        else:
+            frame, judgments, labels = self._prepared.frame, self._prepared.judgments, self._prepared.labels
+        self._prepared = _Prepared(frame, judgments, labels, measures)
+        return self._prepared
+
+
+class _Prepared:
+    """Measures and qrels, prepared for any number of runs."""
+
+    def __init__(
+        self, frame: pd.DataFrame, judgments: Judgments, labels: Any, measures: frozenset[AnyMeasure]
+    ) -> None:
+        self.frame, self.judgments, self.labels, self.measures = frame, judgments, labels, measures
+        self.standard = StandardMeasures(measures, judgments, labels)
+
+
+class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
+    """Yields what pytrec_eval's evaluator yields, in the same order."""
+
+    def __init__(self, measures: Iterable[AnyMeasure], prepared: _Prepared) -> None:
+        super().__init__(measures, prepared.judgments.qids.tolist())
+        self._prepared = prepared
+        self._others = [measure for measure in measures if measure not in prepared.measures]
+
+    @cached_property
+    def _original(self) -> Evaluator:
+        """The evaluator of pytrec_eval for all measures, for runs that are not plain."""
+        return ir_measures.pytrec_eval.evaluator(self.measures, self._prepared.frame)
+
+    @cached_property
+    def _originals_of_others(self) -> list[Evaluator]:
+        groups = computed_together(self._others)
+        return [ir_measures.pytrec_eval.evaluator(group, self._prepared.frame) for group in groups]
+
+    @cached_property
+    def _groups(self) -> list[list[AnyMeasure]]:
+        return _order_of_pytrec_eval(self.measures)
+
+    def _iter_calc(self, run: object) -> Iterator[Metric]:
+        run = _repeatable(run)
+        frame = _plain_run(run)
+        if frame is None:
+            yield from self._original._iter_calc(run)
+            return
+        judgments = self._prepared.judgments
+        rankings = Rankings(frame, judgments)
+        position = judgments.queries_of(rankings.qids)
+        answered = [(qid, at) for qid, at in zip(rankings.qids.tolist(), position.tolist(), strict=True) if at >= 0]
+        values: dict[tuple[AnyMeasure, str], float] = {}
+        for measure, column in self._prepared.standard.values(rankings, lambda: frame).items():
+            of_query = column.tolist()
+            values.update(((measure, qid), of_query[at]) for qid, at in answered)
+        for original in self._originals_of_others:
+            for metric in original._iter_calc(run):
+                values[metric.measure, metric.query_id] = metric.value
+        for measures in self._groups:
+            for qid, _ in answered:
+                for measure in measures:
+                    if (measure, qid) in values:
+                        yield Metric(query_id=qid, measure=measure, value=values.pop((measure, qid)))
+        for (measure, qid), value in values.items():  # of measures that pytrec_eval confuses with others
+            yield Metric(query_id=qid, measure=measure, value=value)
+
+
+def _is_accelerated(measure: AnyMeasure) -> bool:
+    return standard_base(measure) is not None and not {"gains", "judged_only"} & measure.params.keys()
+
+
+def _order_of_pytrec_eval(measures: Iterable[AnyMeasure]) -> list[list[AnyMeasure]]:
+    """The measures that pytrec_eval computes together, in the order in which it yields them.
+
+    It depends on the order of sets. pt.Experiment shows its columns in this order.
+    """
+    tiny = {"q1": {"d1": 1}, "q2": {"d1": 1}}
+    metrics = ir_measures.pytrec_eval.evaluator(measures, tiny)._iter_calc({"q1": {"d1": 1.0}, "q2": {"d1": 1.0}})
+    by_query = [list(metrics) for _, metrics in groupby(metrics, lambda metric: metric.query_id)]
+    # Queries alternate within each group: q1 q2 q1 q2.
+    return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
+
+
+def _repeatable(given: Any) -> object:
+    """Return qrels or a run in a form that can be read repeatedly."""
+    return list(given) if isinstance(given, Iterator) else given
+
+
+def _plain_qrels(qrels: Any) -> pd.DataFrame | None:
+    """Return qrels as a frame if pytrec_eval reads them as this package does, else None."""
+    frame = _frame(qrels, _QRELS)
+    return None if frame is None or not _is_number(frame["relevance"], "iu") else frame
+
+
+def _plain_run(run: Any) -> pd.DataFrame | None:
+    """Return a run as a frame if pytrec_eval reads it as this package does, else None."""
+    frame = _frame(run, _RUN)
+    if frame is None or not _is_number(frame["score"], "iuf") or frame["score"].isna().any():
+        return None
+    return frame
+
+
+def _frame(given: Any, columns: tuple[str, ...]) -> pd.DataFrame | None:
+    """Return qrels or a run as a frame with these columns and string identifiers; None if that is not possible."""
+    if isinstance(given, dict):
+        if not all(isinstance(documents, dict) and documents for documents in given.values()):
+            return None
+        rows = [(qid, docno, value) for qid, documents in given.items() for docno, value in documents.items()]
+        frame = pd.DataFrame(rows, columns=list(columns))
+    elif isinstance(given, pd.DataFrame):
+        if not given.columns.is_unique or not set(columns) <= set(given.columns):
+            return None
+        frame = given[list(columns)]
+    elif isinstance(given, list) and given and all(type(row) is type(given[0]) for row in given):
+        fields = getattr(given[0], "_fields", ())
+        if not set(columns) <= set(fields):
+            return None
+        frame = pd.DataFrame(given, columns=list(fields))[list(columns)]
+    else:
+        return None
+    return frame if len(frame) and _has_strings(frame[columns[0]]) and _has_strings(frame[columns[1]]) else None
+
+
+def _has_strings(column: pd.Series[Any]) -> bool:
+    """Tell whether all values are strings."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return not column.hasnans and pd.api.types.infer_dtype(column.cat.categories, skipna=False) == "string"
+    if column.dtype == object:
+        return pd.api.types.infer_dtype(column.to_numpy(), skipna=False) == "string"
+    return pd.api.types.is_string_dtype(column.dtype) and not column.hasnans
+
+
+def _is_number(column: pd.Series[Any], kinds: str) -> bool:
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in kinds
