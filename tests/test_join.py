@@ -179,6 +179,27 @@ def test_repetitions(rows: list[tuple[int, str]], bits: int) -> None:
     assert (repeated.tolist() if repeated is not None else [False] * len(rows)) == expected
 
 
+def test_one_repetition_among_many_rows() -> None:
+    """Few keys share slots in all tables; a pair that occurs twice always does."""
+    query = np.repeat(np.arange(20), 1000)
+    names = np.array([f"d{n}" for n in range(20_000)], dtype=object)
+    docnos = Texts.of_strings(names)
+    assert repeated_pairs(query, docnos, pair_keys(query, docnos)) is None
+    names[17_999], names[17_000] = names[17_500], names[16_999]  # the latter of two queries
+    docnos = Texts.of_strings(names)
+    repeated = repeated_pairs(query, docnos, pair_keys(query, docnos))
+    assert repeated is not None
+    assert np.flatnonzero(repeated).tolist() == [17_500]
+
+
+def test_hashes_of_many_strings_are_those_of_few() -> None:
+    """Strings are hashed in blocks, whose longest and shortest strings differ."""
+    names = [f"{'x' * (n % 40 if n > 70_000 else 3)}{n}" for n in range(140_000)]
+    hashed = Texts.of_strings(np.array(names, dtype=object)).hashes()
+    for n in (0, 65_535, 65_536, 70_001, 70_040, 131_071, 131_072, 139_999):
+        assert Texts.of_strings(np.array([names[n]], dtype=object)).hashes()[0] == hashed[n]
+
+
 def test_many_pairs() -> None:
     """Long chains of occupied slots, and documents of several queries."""
     rng = np.random.default_rng(0)

@@ -11,6 +11,8 @@ from .texts import Texts, Words
 __all__ = ["PairTable", "pair_keys", "repeated_pairs"]
 
 _QUERY = np.uint64(0xA0761D6478BD642F)
+#: Odd factors that bring other bits of a key to the top. Of different keys, few share a slot with each of them.
+_SPREADS = (np.uint64(0xE7037ED1A0B428DB), np.uint64(0x8EBC6AF09C88C6E3))
 
 
 def pair_keys(query: Ints, docnos: Texts) -> Words:
@@ -45,8 +47,9 @@ class PairTable:
         self._query, self._docnos = query, docnos
         self._keys = pair_keys(query, docnos)
         self._bits = _n_bits(len(query))
-        self._row_at: NDArray[np.int64] = np.full(1 << self._bits, -1, dtype=np.int64)
-        rows, slots = np.arange(len(query)), _slots(self._keys, self._bits)
+        #: Small, to stay in the processor's cache.
+        self._row_at: NDArray[np.int32] = np.full(1 << self._bits, -1, dtype=np.int32)
+        rows, slots = np.arange(len(query), dtype=np.int32), _slots(self._keys, self._bits)
         while len(rows):
             vacant = self._row_at[slots] < 0
             self._row_at[slots[vacant]] = rows[vacant]
@@ -86,15 +89,22 @@ class PairTable:
         return found
 
 
+def _contending(keys: Words) -> Bools:
+    """Tell which keys share their slot in a hash table: all that occur repeatedly, and some others."""
+    bits = _n_bits(len(keys))
+    slots, row = _slots(keys, bits), np.arange(len(keys), dtype=np.int32)
+    owner = np.empty(1 << bits, dtype=np.int32)
+    owner[slots] = row
+    contended = np.zeros(len(owner), dtype=np.bool_)
+    contended[slots[owner[slots] != row]] = True
+    return contended[slots]
+
+
 def repeated_pairs(query: Ints, docnos: Texts, keys: Words) -> Bools | None:
     """Return which rows are followed by a row with the same query and document; None if none is."""
-    # Equal keys contend for the same slot. Only keys in contended slots need sorting.
-    slots, rows = _slots(keys, _n_bits(len(keys))), np.arange(len(keys))
-    owner = np.empty(1 << _n_bits(len(keys)), dtype=np.int64)
-    owner[slots] = rows
-    contended = np.zeros(len(owner), dtype=np.bool_)
-    contended[slots[owner[slots] != rows]] = True
-    suspects = np.flatnonzero(contended[slots])
+    suspects = np.flatnonzero(_contending(keys))
+    for spread in _SPREADS:
+        suspects = suspects[_contending(keys[suspects] * spread)]
     suspects = suspects[np.argsort(keys[suspects], kind="stable")]
     alike = keys[suspects[1:]] == keys[suspects[:-1]]
     if not alike.any():

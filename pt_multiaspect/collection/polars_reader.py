@@ -47,14 +47,12 @@ class FastColumns:
 
     def codes(self, column: str) -> tuple[Ints, NDArray[np.object_]]:
         """Factorise a column of identifiers: a code per line, and the distinct strings."""
-        series = self._ids[column]
-        changes = (series != series.shift()).to_numpy().astype(np.bool_)
-        changes[0] = True
-        heads = np.flatnonzero(changes)
-        strings = np.empty(len(heads), dtype=object)
-        strings[:] = series.gather(heads).to_list()
+        # Rows of a query are mostly adjacent.
+        sizes, values = self._ids[column].rle().struct.unnest()
+        strings = np.empty(len(values), dtype=object)
+        strings[:] = values.to_list()
         codes, distinct = encode(strings)
-        return np.repeat(codes, np.diff(heads, append=len(series))), distinct
+        return np.repeat(codes, sizes.to_numpy()), distinct
 
 
 def read_fast(text: Text, layout: LineFormat) -> FastColumns | None:

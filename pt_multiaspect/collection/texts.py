@@ -27,6 +27,10 @@ _HALF = np.uint64(32)
 _FIRST_BYTES: Words = np.array([(1 << (8 * n_bytes)) - 1 for n_bytes in range(_WIDTH + 1)], dtype=np.uint64)
 
 
+#: Strings hashed at once: few enough for intermediate arrays to stay in the processor's cache.
+_BLOCK = 1 << 16
+
+
 @dataclass(frozen=True, eq=False)
 class Texts:
     """Strings as UTF-8 bytes in one buffer.
@@ -138,12 +142,19 @@ class Texts:
 
     def hashes(self) -> Words:
         """A 64-bit hash of each string, which depends on its bytes alone, not on the strings beside it."""
+        hashed = np.empty(len(self), dtype=np.uint64)
+        for begin in range(0, len(self), _BLOCK):
+            rows = slice(begin, begin + _BLOCK)
+            hashed[rows] = self.take(rows)._hashes()
+        return hashed
+
+    def _hashes(self) -> Words:
         hashed = _mixed(self.size.astype(np.uint64))
-        active: Any = slice(None)
+        shortest = int(self.size.min(initial=0))
         for place in range(self._n_words):
-            if place:
-                # Strings that have ended are left as they are.
-                active = np.flatnonzero(self.size > _WIDTH * place)
+            begin = _WIDTH * place
+            # Strings that have ended are left as they are.
+            active = slice(None) if place == 0 or shortest > begin else np.flatnonzero(self.size > begin)
             hashed[active] = _mixed(hashed[active] ^ self._word(place, active))
         return hashed
 
