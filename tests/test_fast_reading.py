@@ -49,7 +49,10 @@ def both(content: bytes, read: Callable[[Any], pd.DataFrame]) -> tuple[Any, Any]
 
 
 def is_read_by_polars(content: bytes) -> bool:
-    return polars_reader.read_fast(trec_lines.load(io.BytesIO(content)), trec_files._RUN) is not None
+    return (
+        polars_reader.read_fast(trec_lines.as_text(*trec_lines.load(io.BytesIO(content))), trec_files._RUN)
+        is not None
+    )
 
 
 def table(source: Any) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..errors import MultiAspectError
-from .trec_lines import Text, load
+from .trec_lines import Text, as_text, load
 
 __all__ = ["DATA_VARIABLE", "DataFile", "Repository", "first_fields", "trec_fields"]
 
@@ -96,7 +96,7 @@ class DataFile:
 
     def _checked(self, path: Path, remedy: str) -> Text:
         try:
-            text = load(path)
+            text = as_text(*load(path))
         except MultiAspectError as error:
             raise MultiAspectError(f"{error}. {remedy}") from error
         digest = hashlib.sha256()

@@ -1,7 +1,8 @@
 """The lines of a clean TREC file, read by Polars if it is installed.
 
 Polars is many times faster than Python's split, but reads some malformed files without an error. Any doubt about a
-file is left to the reader in `trec_lines`, which gives the same columns and explains what is malformed.
+file is left to the reader in `trec_lines`, which gives the same columns and explains what is malformed. Why Polars
+is no dependency: see "Conventions" in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .texts import Texts
 if TYPE_CHECKING:
     from .trec_lines import LineFormat, Text
 
-__all__ = ["FastColumns", "read_fast"]
+__all__ = ["FastColumns", "codes_of", "read_fast", "texts_of"]
 
 #: Number of bytes from which importing Polars pays.
 _WORTHWHILE = 1 << 18
@@ -40,19 +41,28 @@ class FastColumns:
 
     def texts(self, column: str) -> Texts:
         """Return a column of identifiers as bytes."""
-        series = self._ids[column]
-        joined = series.str.join("").item().encode()
-        offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
-        return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)
+        return texts_of(self._ids[column])
 
     def codes(self, column: str) -> tuple[Ints, NDArray[np.object_]]:
         """Factorise a column of identifiers: a code per line, and the distinct strings."""
-        # Rows of a query are mostly adjacent.
-        sizes, values = self._ids[column].rle().struct.unnest()
-        strings = np.empty(len(values), dtype=object)
-        strings[:] = values.to_list()
-        codes, distinct = encode(strings)
-        return np.repeat(codes, sizes.to_numpy()), distinct
+        return codes_of(self._ids[column])
+
+
+def texts_of(series: Any) -> Texts:
+    """Return strings of Polars, none of which is missing, as bytes."""
+    joined = series.str.join("").item().encode()
+    offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
+    return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)
+
+
+def codes_of(series: Any) -> tuple[Ints, NDArray[np.object_]]:
+    """Factorise strings of Polars, none of which is missing: a code per row, and the distinct strings."""
+    # Rows of a query are mostly adjacent.
+    sizes, values = series.rle().struct.unnest()
+    strings = np.empty(len(values), dtype=object)
+    strings[:] = values.to_list()
+    codes, distinct = encode(strings)
+    return np.repeat(codes, sizes.to_numpy()), distinct
 
 
 def read_fast(text: Text, layout: LineFormat) -> FastColumns | None:

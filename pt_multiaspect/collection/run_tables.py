@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError, choices, counted
-from .columns import as_floats, encode, identifiers
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, encode, identifiers
 from .inputs import run_columns
+from .polars_reader import codes_of, texts_of
 from .texts import Texts, is_arrow
 
-__all__ = ["RunTable"]
+__all__ = ["RunTable", "is_polars"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class RunTable:
         """
         if isinstance(run, RunTable):
             return run
+        if is_polars(run) and (table := _of_polars(run)) is not None:
+            return table
         frame, queries, documents = run_columns(run)
         codes, qids = _query_codes(queries)
         docnos = Texts.of_column(documents, "the run")
@@ -69,6 +72,29 @@ class RunTable:
 
     def __len__(self) -> int:
         return len(self.score)
+
+
+def is_polars(obj: object) -> bool:
+    """Tell whether an object is a data frame of Polars."""
+    return hasattr(obj, "iter_columns") and type(obj).__module__.partition(".")[0] == "polars"
+
+
+def _of_polars(frame: Any) -> RunTable | None:
+    """Read a frame of Polars without an object per row; None if its columns must be converted or explained."""
+    queries, documents = (
+        [column for column in columns if column in frame.columns] for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
+    )
+    if not len(frame) or len(queries) != 1 or len(documents) != 1 or "score" not in frame.columns:
+        return None
+    query, docno, score = (frame[column] for column in (*queries, *documents, "score"))
+    are_strings = str(query.dtype) == str(docno.dtype) == "String"
+    if not are_strings or not (score.dtype.is_float() or score.dtype.is_integer()):
+        return None
+    values = np.asarray(score.to_numpy(), dtype=np.float64)
+    if query.null_count() or docno.null_count() or np.isnan(values).any():
+        return None
+    codes, qids = codes_of(query)
+    return RunTable(qids, codes, texts_of(docno), values)
 
 
 def _query_codes(column: pd.Series[Any]) -> tuple[Ints, NDArray[np.object_]]:

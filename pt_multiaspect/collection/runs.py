@@ -13,6 +13,7 @@ from .inputs import run_frame
 from .judgments import Judgments
 from .overlap import warn_of_no_common_document
 from .rankings import Rankings
+from .run_tables import RunTable, is_polars
 from .trec_files import read_run, read_run_table
 
 __all__ = ["join", "named_runs", "read_if_file", "titled"]
@@ -81,6 +82,8 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings
     try:
         if isinstance(run, str | PathLike):
             run = read_run_table(run)
+        elif is_polars(run):
+            run = RunTable.of(run)
         elif (frame := to_pandas(run)) is not None:
             run = frame
         elif isinstance(run, Iterable) and not isinstance(run, Mapping):

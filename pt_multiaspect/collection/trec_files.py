@@ -11,10 +11,11 @@ import pandas as pd
 
 from .._typing import Floats
 from ..errors import MultiAspectError, choices, warn_once
+from .arrow_files import labels_of_table, read_arrow, run_of_table, run_table_of
 from .columns import IDENTIFIERS
 from .polars_reader import read_fast
 from .run_tables import RunTable
-from .trec_lines import LineFormat, NumberField, Source, Text, excerpt, is_whole, load, parse_lines
+from .trec_lines import LineFormat, NumberField, Source, Text, as_text, excerpt, is_whole, load, parse_lines
 
 __all__ = ["read_qrels", "read_run", "read_run_table"]
 
@@ -31,11 +32,12 @@ def read_qrels(
         each aspect. A single file has one label column for each of `aspects`.
         Fields are separated by blanks or tabs; compression by gzip, bzip2 or
         Zstandard is detected by content, text is UTF-8, blank lines are skipped. A label ``nan`` is
-        missing.
+        missing. A Parquet or Arrow (Feather) file has the columns of a data frame, ``qid docno`` or ``query_id
+        doc_id`` and one per aspect; a missing value is a missing label.
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
         one column ``relevance``. Not allowed with a mapping, whose keys name
-        the aspects.
+        the aspects. Of Parquet and Arrow files, the names of the columns to read; by default all.
     check : bool, default True
         Whether to check that the files of a mapping belong together. Each file is compared with that of
         relevance, or else with the first one.
@@ -96,11 +98,11 @@ def read_qrels(
         frames = [frame for _, frame in files]
     else:
         columns = _label_columns(["relevance"] if aspects is None else aspects)
-        frames = [_read_labels(source, columns)[1]]
+        frames = [_read_labels(source, columns, as_it_is=aspects is None)[1]]
     qrels = frames[0] if len(frames) == 1 else _join(frames)
-    for column in columns.values():
+    for column in qrels.columns[2:]:
         labels = qrels[column].to_numpy()
-        if np.all(is_whole(labels)):
+        if labels.dtype == np.float64 and np.all(is_whole(labels)):
             qrels[column] = labels.astype(np.int64)
     return qrels
 
@@ -113,7 +115,8 @@ def read_run(source: Source) -> pd.DataFrame:
     source : path or open file
         Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs;
         files compressed by gzip, bzip2 or Zstandard are recognised by content, text is
-        UTF-8, blank lines are skipped.
+        UTF-8, blank lines are skipped. Or a Parquet or Arrow (Feather) file with the columns
+        ``qid docno score`` or ``query_id doc_id score``, recognised by content too.
 
     Returns
     -------
@@ -121,7 +124,8 @@ def read_run(source: Source) -> pd.DataFrame:
         The columns ``qid docno rank score name`` that ``pt.io.read_results``
         gives, in the file's order. Ids and ``name`` (the tag) are strings,
         ``rank`` is int64 and ``score`` float64. The rank is the file's own:
-        evaluation orders by score.
+        evaluation orders by score. Of Parquet and Arrow files, all columns; they need not have
+        ``rank`` and ``name``.
 
     Raises
     ------
@@ -143,13 +147,21 @@ def read_run(source: Source) -> pd.DataFrame:
     0  q1    d7     1  12.500  bm25
     1  q1    d3     2   0.001  bm25
     """
-    rows = parse_lines(load(source), _RUN).astype({"rank": np.int64})
+    name, data = load(source)
+    table = read_arrow(name, data)
+    if table is not None:
+        return run_of_table(name, table)
+    rows = parse_lines(as_text(name, data), _RUN).astype({"rank": np.int64})
     return rows[["qid", "docno", "rank", "score", "name"]]
 
 
 def read_run_table(source: Source) -> RunTable:
     """Read a run as `read_run` does, for the join with judgments."""
-    text = load(source)
+    name, data = load(source)
+    table = read_arrow(name, data)
+    if table is not None:
+        return run_table_of(name, table)
+    text = as_text(name, data)
     fast = read_fast(text, _RUN)
     if fast is None:
         return RunTable.of(parse_lines(text, _RUN))
@@ -259,8 +271,11 @@ def _check_common(first: _AspectFile, other: _AspectFile) -> None:
             )
 
 
-def _read_labels(source: Source, columns: Mapping[str, str]) -> tuple[str, pd.DataFrame]:
-    """Read the name and the rows of a file with a label column for each aspect; labels stay float64."""
+def _read_labels(source: Source, columns: Mapping[str, str], *, as_it_is: bool = False) -> tuple[str, pd.DataFrame]:
+    """Read the name and the rows of a file with a label column for each aspect; labels stay float64.
+
+    With `as_it_is`, a Parquet or Arrow file keeps all its columns.
+    """
     layout = LineFormat(
         fields=("qid", "iteration", "docno", *(["label"] if len(columns) == 1 else columns)),
         ids={0: "qid", 2: "docno"},
@@ -268,7 +283,11 @@ def _read_labels(source: Source, columns: Mapping[str, str]) -> tuple[str, pd.Da
         hint="; name the label columns of one file by aspects=[…]" if len(columns) == 1 else "",
         other=(6, "; this looks like a run, not qrels") if len(columns) == 1 else (0, ""),
     )
-    text = load(source)
+    name, data = load(source)
+    table = read_arrow(name, data)
+    if table is not None:
+        return name, labels_of_table(name, table, None if as_it_is else columns)
+    text = as_text(name, data)
     rows = parse_lines(text, layout)
     pair = ["qid", "docno"]
     if rows.duplicated(pair).any():

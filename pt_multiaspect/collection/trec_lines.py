@@ -79,12 +79,17 @@ class Text:
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def load(source: Source) -> Text:
+def load(source: Source) -> tuple[str, bytes]:
+    """Return the name of a file and its content, decompressed."""
     name, data = _read_bytes(source)
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
-            data = _decompressed(name, data, form, decompress)
-            break
+            return name, _decompressed(name, data, form, decompress)
+    return name, data
+
+
+def as_text(name: str, data: bytes) -> Text:
+    """Return the content of a file as text; raise if it is none."""
     data = data.removeprefix(_BYTE_ORDER_MARK)
     try:
         if not data.isascii():

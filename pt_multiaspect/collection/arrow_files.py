@@ -1,0 +1,196 @@
+"""Parquet and Arrow files, read by Polars or PyArrow, whichever is installed."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import MultiAspectError, choices
+from .columns import (
+    DOCUMENT_COLUMNS,
+    IDENTIFIERS,
+    QUERY_COLUMNS,
+    _numbers,
+    check_distinct_columns,
+    id_column,
+    identifiers,
+    is_numeric,
+)
+from .frames import to_pandas
+from .run_tables import RunTable
+
+__all__ = ["labels_of_table", "read_arrow", "run_of_table", "run_table_of"]
+
+
+def _by_polars(data: bytes, form: str) -> Any:
+    polars = import_module("polars")
+    table = (polars.read_parquet if form == "Parquet" else polars.read_ipc)(io.BytesIO(data))
+    return table.select(_without_index(table.columns))
+
+
+def _by_pyarrow(data: bytes, form: str) -> Any:
+    reader = import_module("pyarrow.parquet" if form == "Parquet" else "pyarrow.feather")
+    # Without the metadata of pandas, which would make a column the index again.
+    table = reader.read_table(io.BytesIO(data)).replace_schema_metadata(None)
+    return table.select(_without_index(table.column_names))
+
+
+def _without_index(columns: list[str]) -> list[str]:
+    """Leave out where pandas saves a row index that is not 0, 1, 2 and so on. It is no label."""
+    return [column for column in columns if not re.fullmatch(r"__index_level_\d+__", column)]
+
+
+_READERS: tuple[Callable[[bytes, str], Any], ...] = (_by_polars, _by_pyarrow)
+
+#: How files begin.
+_FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Feather 1": b"FEA1"}
+
+
+def read_arrow(name: str, data: bytes) -> Any:
+    """Read a Parquet or Arrow (Feather) file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file in errors.
+    data : bytes
+        The content.
+
+    Returns
+    -------
+    polars.DataFrame, pyarrow.Table or None
+        None if it is another file.
+
+    Raises
+    ------
+    MultiAspectError
+        If the file is damaged, or neither Polars nor PyArrow is installed.
+    """
+    form = next((form for form, magic in _FORMS.items() if data.startswith(magic)), None)
+    if form is None:
+        return None
+    if form == "Feather 1":
+        raise MultiAspectError(
+            f"{name}: expected a Feather file of version 2, got version 1: save it again, or as Parquet"
+        )
+    for read in _READERS:
+        try:
+            table = read(data, form)
+        except ImportError:
+            continue
+        except Exception as error:  # Polars and PyArrow have errors of their own
+            raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
+        return table
+    raise MultiAspectError(
+        f"{name}: reading {form} files requires Polars, which is part of the extra fast: "
+        "pip install 'pt-multiaspect[fast]', or PyArrow"
+    )
+
+
+def run_table_of(name: str, table: Any) -> RunTable:
+    """Return the rows of a run from a file's table, for the join; the errors name the file."""
+    try:
+        rows = RunTable.of(table)
+    except MultiAspectError as error:
+        raise MultiAspectError(f"{name}: {error}") from None
+    if not len(rows):
+        raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and score")
+    return rows
+
+
+def run_of_table(name: str, table: Any) -> pd.DataFrame:
+    """Return the run of a file's table as a frame: qid, docno, score, and the other columns of the file."""
+    rows = run_table_of(name, table)
+    frame = _pandas(table)
+    others = frame.drop(columns=["score", *(column for column in IDENTIFIERS[:4] if column in frame.columns)])
+    ids = {"qid": rows.qids[rows.query], "docno": rows.docnos.decode()}
+    kept: dict[Any, Any] = {column: others[column].to_numpy() for column in others}
+    result = pd.DataFrame({**ids, **kept, "score": rows.score})
+    first = [column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns]
+    return result[[*first, *(column for column in result.columns if column not in first)]]
+
+
+def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) -> pd.DataFrame:
+    """Return the judgments of a file's table: qid, docno and label columns.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file in errors.
+    table : polars.DataFrame or pyarrow.Table
+        Its content.
+    columns : mapping of str to str, or None
+        The column of the result for each aspect. An aspect has its own column in the file, or, if it is the only
+        one, the column label or relevance. With None, all columns are kept.
+
+    Returns
+    -------
+    DataFrame
+        Labels are float64, NaN where missing. Rows that repeat a pair with equal labels are left out.
+
+    Raises
+    ------
+    MultiAspectError
+        If a column is missing, a label is not a finite number, or a pair has different labels.
+    """
+    frame = _pandas(table)
+    check_distinct_columns(frame, name)
+    query, document = (id_column(frame, names, name) for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
+    if not len(frame):
+        raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and labels")
+    rows = pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
+    if columns is None:
+        names = [column for column in frame.columns if column not in IDENTIFIERS]
+        found = {column: "label" if column == "relevance" else column for column in names}
+    else:
+        found = {_column_of(name, frame, aspect, len(columns) == 1): column for aspect, column in columns.items()}
+    if not found or len(set(found.values())) < len(found):
+        raise MultiAspectError(
+            f"{name}: expected label columns, at most one of them label or relevance, got the columns "
+            f"{choices(frame.columns)}"
+        )
+    for given, column in found.items():
+        if columns is not None or is_numeric(frame[given]):
+            rows[column] = _checked_labels(name, frame[given], rows)
+        else:
+            rows[column] = frame[given].to_numpy()
+    rows = rows.drop_duplicates(ignore_index=True)
+    twice = rows.duplicated(["qid", "docno"])
+    if twice.any():
+        qid, docno = rows.loc[twice, ["qid", "docno"]].iloc[0]
+        raise MultiAspectError(f"{name}: expected one row for query {qid}, document {docno}, got different labels")
+    return rows
+
+
+def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> str:
+    """The column of a file that has the labels of an aspect."""
+    usual = ("label", "relevance") if is_alone or aspect in ("label", "relevance") else ()
+    candidates = [column for column in dict.fromkeys((aspect, *usual)) if column in frame.columns]
+    if not candidates or (len(candidates) > 1 and candidates[0] != aspect):
+        got = choices(candidates or frame.columns)
+        raise MultiAspectError(f"{name}: expected one column for the aspect {aspect}, got the columns {got}")
+    return str(candidates[0])
+
+
+def _checked_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> Any:
+    values = _numbers(column)
+    faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
+    if len(faulty):
+        qid, docno = rows.iloc[int(faulty[0])][["qid", "docno"]]
+        raise MultiAspectError(
+            f"{name}: {column.name}: expected a finite number (or a missing value for no judgment), got "
+            f"{column.iloc[int(faulty[0])]} (query {qid}, document {docno})"
+        )
+    return values
+
+
+def _pandas(table: Any) -> pd.DataFrame:
+    frame = to_pandas(table)
+    assert frame is not None  # what Polars or PyArrow has read
+    return frame

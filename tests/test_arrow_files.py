@@ -1,0 +1,269 @@
+"""Parquet and Arrow files, and frames of Polars and PyArrow, give what TREC files and frames of pandas give."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError
+from pt_multiaspect.collection import Judgments, Rankings, arrow_files, polars_reader, run_tables
+from pt_multiaspect.collection.inputs import run_frame
+from pt_multiaspect.collection.run_tables import RunTable
+
+pl = pytest.importorskip("polars")
+
+MEASURES = ["nDCG@5", "AP", "bpref", "RR@3", ma.CAM(aspects={"relevance": 2, "credibility": 3}), ma.TOMA]
+MEASURES[-1] = ma.TOMA(aspects={"relevance": 2, "credibility": 3}) @ 4
+
+
+def world() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Ids of varying length, ties, a query without judgments, and documents without."""
+    rng = np.random.default_rng(0)
+    pairs = [(f"{q}", f"{'é' * (q % 3)}clueweb-{d**3}") for q in (9, 10, 2, 33) for d in range(12)]
+    run = pd.DataFrame(pairs, columns=["qid", "docno"]).assign(score=rng.integers(0, 6, 48) / 4)
+    qrels = run[run["qid"] != "33"][::2][["qid", "docno"]].reset_index(drop=True)
+    return qrels.assign(label=rng.integers(0, 3, 18), credibility=rng.integers(0, 4, 18)), run
+
+
+QRELS, RUN = world()
+
+
+def lines() -> bytes:
+    rows = zip(RUN["qid"], RUN["docno"], RUN["score"].tolist(), strict=True)
+    return "".join(
+        f"{qid} Q0 {docno} {rank} {score!r} tag\n" for rank, (qid, docno, score) in enumerate(rows)
+    ).encode()
+
+
+def polars_of(frame: pd.DataFrame) -> Any:
+    return pl.DataFrame({column: frame[column].tolist() for column in frame})
+
+
+def pyarrow_of(frame: pd.DataFrame) -> Any:
+    pyarrow = pytest.importorskip("pyarrow")
+    return pyarrow.table({column: frame[column].tolist() for column in frame})
+
+
+def file_of(form: str, frame: pd.DataFrame) -> bytes:
+    content = io.BytesIO()
+    table = polars_of(frame)
+    if form == "parquet":
+        table.write_parquet(content)
+    elif form == "arrow":
+        table.write_ipc(content)
+    elif form == "feather of pyarrow":
+        pyarrow_of(frame)
+        import pyarrow.feather
+
+        pyarrow.feather.write_feather(pyarrow_of(frame), content)
+    elif form == "parquet of pandas":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(content)
+    return content.getvalue()
+
+
+def zstd(data: bytes) -> bytes:
+    compressed: bytes = pytest.importorskip("zstandard").ZstdCompressor().compress(data)
+    return compressed
+
+
+ARROW = ("parquet", "arrow", "feather of pyarrow", "parquet of pandas")
+RUNS: dict[str, Callable[[], Any]] = {
+    "polars": lambda: polars_of(RUN),
+    "polars, names of ir-measures": lambda: polars_of(RUN).rename({"qid": "query_id", "docno": "doc_id"}),
+    "polars, categorical": lambda: polars_of(RUN).with_columns(pl.col("qid", "docno").cast(pl.Categorical)),
+    "polars, numbers": lambda: polars_of(RUN).with_columns(pl.col("qid").cast(pl.Int32)),
+    "polars, 32 bits": lambda: polars_of(RUN).with_columns(pl.col("score").cast(pl.Float32)),
+    "polars, slices": lambda: pl.concat([polars_of(RUN)[:20], polars_of(RUN)[20:]], rechunk=False),
+    "pyarrow": lambda: pyarrow_of(RUN),
+    "table": lambda: RunTable.of(RUN),
+    **{f"file, {form}": lambda form=form: file_of(form, RUN) for form in ARROW},
+    "file, parquet.gz": lambda: gzip.compress(file_of("parquet", RUN)),
+    "file, lines": lines,
+    "file, lines.gz": lambda: gzip.compress(lines()),
+    "file, lines.bz2": lambda: bz2.compress(lines()),
+    "file, lines.zst": lambda: zstd(lines()),
+}
+
+
+@pytest.fixture(scope="module")
+def expected() -> pd.DataFrame:
+    return ma.evaluate({"run": RUN}, QRELS, MEASURES, progress=False)
+
+
+@pytest.mark.parametrize("form", RUNS)
+def test_runs(form: str, expected: pd.DataFrame, tmp_path: Path) -> None:
+    run = RUNS[form]()
+    if form.startswith("file"):
+        (tmp_path / "run").write_bytes(run)
+        run = str(tmp_path / "run")
+        read = ma.read_run(run)
+        assert read["qid"].tolist() == RUN["qid"].tolist()
+        assert read["docno"].tolist() == RUN["docno"].tolist()
+        assert read["score"].tolist() == RUN["score"].tolist()
+        pd.testing.assert_frame_equal(ma.evaluate({"run": read}, QRELS, MEASURES, progress=False), expected)
+    pd.testing.assert_frame_equal(ma.evaluate({"run": run}, QRELS, MEASURES, progress=False), expected)
+
+
+@pytest.mark.parametrize("form", ["polars", "pyarrow", *ARROW])
+def test_qrels(form: str, expected: pd.DataFrame, tmp_path: Path) -> None:
+    if form in ARROW:
+        (tmp_path / "qrels").write_bytes(file_of(form, QRELS))
+        qrels: Any = ma.read_qrels(tmp_path / "qrels")
+        pd.testing.assert_frame_equal(
+            qrels, QRELS.astype({"qid": qrels["qid"].dtype, "docno": qrels["docno"].dtype})
+        )
+    else:
+        qrels = (polars_of if form == "polars" else pyarrow_of)(QRELS)
+    pd.testing.assert_frame_equal(ma.evaluate({"run": RUN}, qrels, MEASURES, progress=False), expected)
+
+
+@pytest.mark.parametrize("by", ["polars", "pyarrow"])
+def test_either_library_reads_the_files(by: str, monkeypatch: pytest.MonkeyPatch, expected: pd.DataFrame) -> None:
+    pytest.importorskip(by)
+    monkeypatch.setattr(arrow_files, "_READERS", (getattr(arrow_files, f"_by_{by}"),))
+    for form in ("parquet", "arrow"):
+        run, qrels = (io.BytesIO(file_of(form, frame)) for frame in (RUN, QRELS))
+        found = ma.evaluate({"run": ma.read_run(run)}, ma.read_qrels(qrels), MEASURES, progress=False)
+        pd.testing.assert_frame_equal(found, expected)
+
+
+def test_without_either_library_the_error_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for library in ("polars", "pyarrow", "pyarrow.parquet", "pyarrow.feather"):
+        monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MultiAspectError, match=r"reading Parquet files requires Polars, .*pt-multiaspect\[fast\]"):
+        ma.read_run(io.BytesIO(b"PAR1" + bytes(20) + b"PAR1"))
+
+
+def parquet(columns: dict[str, Any]) -> io.BytesIO:
+    content = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(content)
+    content.seek(0)
+    return content
+
+
+IDS = {"qid": ["q1", "q1", "q2"], "docno": ["a", "b", "a"]}
+
+
+def test_columns_of_qrels_files() -> None:
+    two = {**IDS, "relevance": [1, 0, 2], "trust": [0.5, None, 1.0], "text": ["x", "y", "z"]}
+    qrels = ma.read_qrels(parquet(two))
+    assert list(qrels.columns) == ["qid", "docno", "label", "trust", "text"]
+    assert qrels["label"].dtype == np.int64
+    assert qrels["trust"].isna().tolist() == [False, True, False]
+    assert list(ma.read_qrels(parquet(two), aspects=["trust"]).columns) == ["qid", "docno", "trust"]
+    one = ma.read_qrels(
+        {"relevance": parquet({**IDS, "label": [1, 0, 2]}), "trust": parquet({**IDS, "label": [3, 1, 2]})}
+    )
+    assert one[["label", "trust"]].to_numpy().tolist() == [[1, 3], [0, 1], [2, 2]]
+    index = ma.read_qrels(parquet({**IDS, "label": [1, 0, 2], "__index_level_0__": [4, 8, 9]}))
+    assert list(index.columns) == ["qid", "docno", "label"]
+    repeated = ma.read_qrels(parquet({"qid": ["q1"] * 3, "docno": ["a", "b", "a"], "label": [1, 0, 1]}))
+    assert repeated["docno"].tolist() == ["a", "b"]
+    numbers = ma.read_qrels(parquet({"qid": [1, 2], "docno": [10, 11], "label": [True, False]}))
+    assert numbers.to_numpy().tolist() == [["1", "10", 1], ["2", "11", 0]]
+
+
+def test_other_columns_of_run_files_are_kept() -> None:
+    run = ma.read_run(
+        parquet({"query": ["x", "y", "z"], "score": [2, 1, 3], **IDS, "name": ["t"] * 3, "rank": [0, 1, 0]})
+    )
+    assert list(run.columns) == ["qid", "docno", "rank", "score", "name", "query"]
+    assert run["score"].dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "message"),
+    [
+        (ma.read_run, {**IDS, "score": [1.0, None, 2.0]}, "invalid score nan for document b, query q1"),
+        (ma.read_run, {**IDS, "score": ["x", "1", "2"]}, "invalid score 'x' for document a, query q1"),
+        (ma.read_run, {**IDS, "label": [1, 2, 3]}, "expected a column score, got the columns qid, docno, label"),
+        (ma.read_run, {"qid": ["q", None], "docno": ["a", "b"], "score": [1.0, 2.0]}, "expected a qid in every"),
+        (ma.read_run, {"qid": [], "docno": [], "score": []}, "the file is empty"),
+        (ma.read_qrels, {"qid": [], "docno": [], "label": []}, "the file is empty"),
+        (ma.read_qrels, {**IDS}, "expected label columns, .*got the columns qid, docno"),
+        (ma.read_qrels, {**IDS, "label": [1, 2, 3], "relevance": [1, 2, 3]}, "at most one of them"),
+        (ma.read_qrels, {**IDS, "label": [1.0, float("inf"), 3.0]}, r"label: expected a finite .*got inf .*b.$"),
+        (ma.read_qrels, {"qid": ["q"] * 2, "docno": ["a"] * 2, "label": [1, 2]}, "one row for query q, document a"),
+        (ma.read_qrels, {"docno": ["a"] * 2, "label": [1, 2]}, "expected one column qid or query_id"),
+        (lambda file: ma.read_qrels(file, ["trust", "relevance"]), {**IDS, "label": [1, 2, 3]}, "the aspect trust"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_file(read: Any, content: dict[str, Any], message: str) -> None:
+    with pytest.raises(MultiAspectError, match=f"<BytesIO>: .*{message}"):
+        read(parquet(content))
+
+
+def test_damaged_files() -> None:
+    content = parquet({**IDS, "score": [1.0, 2.0, 3.0]}).getvalue()
+    with pytest.raises(MultiAspectError, match="<BytesIO>: a damaged Parquet file"):
+        ma.read_run(io.BytesIO(content[:-30]))
+    with pytest.raises(MultiAspectError, match="expected a Feather file of version 2, got version 1"):
+        ma.read_run(io.BytesIO(b"FEA1" + bytes(20)))
+
+
+def test_frames_of_polars_are_read_without_python_strings(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = Rankings(RUN, Judgments(QRELS)).rescored()
+    run = polars_of(RUN)
+    monkeypatch.setattr(run_tables, "run_columns", None)
+    pd.testing.assert_frame_equal(Rankings(run, Judgments(QRELS)).rescored(), wanted)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {**IDS, "score": [1.0, None, 2.0]},
+        {**IDS, "score": [1.0, float("nan"), 2.0]},
+        {**IDS, "score": ["1", "b", "2"]},
+        {"qid": ["q1", None, "q2"], "docno": ["a", "b", "a"], "score": [1, 2, 3]},
+        {"qid": ["q1", "q1", "q2"], "docno": ["a", None, "a"], "score": [1, 2, 3]},
+        {**IDS, "query_id": ["q", "q", "q"], "score": [1, 2, 3]},
+        {**IDS},
+    ],
+)
+def test_errors_about_frames_of_polars_are_those_about_frames_of_pandas(columns: dict[str, Any]) -> None:
+    with pytest.raises(MultiAspectError) as of_polars:
+        Rankings(pl.DataFrame(columns), Judgments(QRELS))
+    with pytest.raises(MultiAspectError) as of_pandas:
+        Rankings(pd.DataFrame(columns), Judgments(QRELS))
+    assert str(of_polars.value).replace("None", "nan") == str(of_pandas.value).replace("None", "nan")
+
+
+def test_a_run_table_is_a_run_everywhere() -> None:
+    frame = run_frame(RunTable.of(polars_of(RUN)))
+    assert frame.to_numpy().tolist() == RUN.to_numpy().tolist()
+
+
+@pytest.mark.parametrize("convert", [polars_of, pyarrow_of])
+def test_scorers_take_labels_and_features_of_other_libraries(convert: Callable[[pd.DataFrame], Any]) -> None:
+    from sklearn.linear_model import LinearRegression
+
+    features = pd.DataFrame({"one": [3.0, 1.0, 2.0, 0.0, 5.0], "two": [0.0, 1.0, 1.0, 0.5, 2.0]})
+    labels = pd.DataFrame({"label": [2, 0, 1, 1, 0], "credibility": [3, 1, 0, 2, 2]})
+    qid = ["a", "a", "a", "b", "b"]
+    model = LinearRegression().fit(features.to_numpy(), labels["label"])
+    scorer = ma.ranking_scorer(ma.CAM(aspects={"relevance": 2, "credibility": 3}))
+    wanted = scorer(model, features.to_numpy(), labels, qid=qid)
+    assert scorer(model, features.to_numpy(), convert(labels), qid=qid) == wanted
+    named = LinearRegression().fit(features, labels["label"])
+    if convert is polars_of:  # scikit-learn reads frames of Polars
+        assert scorer(named, convert(features), convert(labels), qid=qid) == wanted
+
+
+def test_fast_columns_of_polars() -> None:
+    values = ["b", "b", "a", "", "é", "b"]
+    series = pl.Series(values)
+    codes, distinct = polars_reader.codes_of(series)
+    assert distinct[codes].tolist() == values
+    assert len(set(distinct)) == len(distinct)
+    assert polars_reader.texts_of(series).decode().tolist() == values
