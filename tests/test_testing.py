@@ -9,7 +9,7 @@ from typing import Any
 import ir_measures
 import numpy as np
 import pytest
-from ir_measures import AP, ERR, RBP, RR, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG
+from ir_measures import AP, ERR, RBP, RR, Judged, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG
 
 import pt_multiaspect as ma
 from pt_multiaspect import errors
@@ -32,7 +32,7 @@ REQUIRED = {
     "AWRF": {"groups": GROUPS}, "GF": {"groups": GROUPS}, "GFR": {"groups": GROUPS},
 }  # fmt: skip
 BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),
-         SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), infAP)  # fmt: skip
+         SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), Judged, Judged @ 2, infAP)  # fmt: skip
 
 
 # -- what is right passes ----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Bases: the single-aspect measures on which multi-aspect measures are built."""
 
-from . import average_precision, cascade, ndcg, precision, rbp  # each registers its adapters
+from . import average_precision, cascade, judged, ndcg, precision, rbp  # each registers its adapters
 from .adapters import as_base
 from .base import Base, LinearBase
 from .parameter import Bases, parse_base, parse_bases
@@ -14,6 +14,7 @@ __all__ = [
     "as_base",
     "average_precision",
     "cascade",
+    "judged",
     "ndcg",
     "parse_base",
     "parse_bases",

@@ -34,6 +34,12 @@ class _On(BasedMeasure):
     cutoff : int, optional
         Cutoff of the base: ``On(...) @ k`` is ``On(base=base @ k)``.
 
+    Notes
+    -----
+    With the base ``Judged @ k``, the value is the fraction of the first k ranks with a label on the aspect. As in
+    ir-measures, it is the fraction of the retrieved documents if there are fewer than k, and 0 for a query without
+    any. Labels of any grade count; codes declared as ``unjudged`` do not.
+
     Examples
     --------
     >>> from pt_multiaspect import On, Judgments

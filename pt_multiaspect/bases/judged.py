@@ -1,0 +1,32 @@
+"""Judged: the fraction of retrieved documents that are judged."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+
+from .._typing import Floats
+from ..collection.rankings import Ranking
+from ..kernels.hits import Hits, ratio
+from ..kernels.target import Target
+from .adapters import Adapter, adapts
+
+__all__ = ["Judged"]
+
+
+@adapts(ir_measures.Judged)
+class Judged(Adapter):
+    """Judged documents in the first k ranks / documents in these ranks (fewer than k if fewer are retrieved)."""
+
+    def gain(self, target: Target) -> Floats:
+        return target.judged.astype(np.float64)
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        return ratio(ranking.total(self.gain(target)[ranking.row]), ranking.n_ret.astype(np.float64))
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        return ratio(self.gain(target)[ranking.row], ranking.n_ret[ranking.query].astype(np.float64))
+
+    @property
+    def equals_original(self) -> bool:
+        return self.cutoff is None  # ir-measures breaks ties by docno, ascending
