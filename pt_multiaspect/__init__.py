@@ -71,6 +71,7 @@ from .orders import DistanceOrder, Order, register_distance
 
 if TYPE_CHECKING:
     from . import analysis, plots, testing
+    from .collection.judges import from_long
     from .description import Description, describe
     from .explaining import explain, largest_differences
     from .integration.accelerating import accelerate
@@ -157,6 +158,7 @@ __all__ = [
     "evaluate",
     "explain",
     "forms",
+    "from_long",
     "from_subtopics",
     "integration",
     "largest_differences",
@@ -208,6 +210,7 @@ __getattr__ = lazy_attributes(
         "cite": "tables",
         "describe": "description",
         "explain": "explaining",
+        "from_long": "collection.judges",
         "largest_differences": "explaining",
         "plots": "plots",
         "report": "reporting",

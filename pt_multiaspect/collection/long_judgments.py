@@ -1,0 +1,278 @@
+"""Judgments with one row per document, criterion and judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._numbers import spell
+from .._typing import Bools, Floats, Ints
+from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.inference import infer_grades
+from ..aspects.parameter import parse_aspects
+from ..errors import MultiAspectError, choices, counted, did_you_mean, warn_once
+from ..kernels import opinions
+from .columns import (
+    DOCUMENT_COLUMNS,
+    IDENTIFIERS,
+    KNOWN,
+    QUERY_COLUMNS,
+    _numbers,
+    check_distinct_columns,
+    encode,
+    id_column,
+    identifiers,
+)
+from .inputs import qrels_frame
+
+__all__ = ["JUDGE", "LongJudgments"]
+
+_WHAT = "long judgments"
+
+#: The column of judges that is read without being named, if it exists.
+JUDGE = "judge"
+
+
+@dataclass(frozen=True, eq=False)
+class LongJudgments:
+    """Judgments with one row per document, criterion and judge; missing labels are left out."""
+
+    #: Query and document of each pair, in the order of their first rows.
+    qids: NDArray[np.object_]
+    docnos: NDArray[np.object_]
+    #: The scales of the criteria, all with grades.
+    aspects: Aspects
+    #: The judges, sorted; one judge without a name if there is no column of judges.
+    judges: tuple[str, ...]
+    #: One element per label: its pair, criterion (in the order of `aspects`), judge and grade index.
+    pair: Ints
+    criterion: Ints
+    judge: Ints
+    grade: Ints
+    #: The criteria whose scales were inferred.
+    inferred: tuple[str, ...]
+
+    @classmethod
+    def read(
+        cls, frame: object, criterion: str, value: str, judge: str | None, aspects: object, *, warn: bool = True
+    ) -> LongJudgments:
+        """Read and check long judgments. The parameters are those of `from_long`.
+
+        `warn` tells whether to warn of inferred scales that may start at 1.
+        """
+        table, _ = qrels_frame(frame)
+        check_distinct_columns(table, _WHAT)
+        columns = [column for column in (criterion, value, judge) if column is not None]
+        if judge == JUDGE and JUDGE not in table.columns:
+            judge, columns = None, columns[:2]
+        missing = [column for column in columns if column not in table.columns]
+        if missing:
+            raise MultiAspectError(
+                f"{_WHAT}: expected the columns {choices(columns)}, got {choices(table.columns)}"
+                + did_you_mean(missing, table.columns)
+            )
+        if len(set(columns)) < len(columns):
+            raise MultiAspectError(f"{_WHAT}: expected different columns, got {choices(columns)}")
+        query, qids = encode(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
+        document, docnos = encode(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
+        code, given = encode(identifiers(table[criterion], _WHAT))
+        names = _names(given.tolist())
+        of_judge, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
+        if judge is not None:
+            of_judge, judges = encode(identifiers(table[judge], _WHAT))
+            of_judge, judges = np.argsort(np.argsort(judges))[of_judge], np.sort(judges)
+        if not len(table):
+            raise MultiAspectError(f"{_WHAT}: expected at least one row, got none")
+        declared = _declared(aspects, names)
+        ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
+        place = np.array([ordered.index(name) for name in names])
+        labels = _labels(table[value])
+        _, first, pair = np.unique(query * len(docnos) + document, return_index=True, return_inverse=True)
+        by_row = np.argsort(first)
+        pair = np.argsort(by_row)[pair]  # in the order of first rows
+        first = first[by_row]
+        where = _Rows(qids[query[first]], docnos[document[first]], tuple(ordered), tuple(judges.tolist()))
+        where.check_finite(table[value], labels, pair, place[code])
+        scales, grade = {}, np.full(len(table), -1, dtype=np.intp)
+        doubts: dict[str, str | None] = {}
+        for number, name in enumerate(ordered):
+            rows = np.flatnonzero((place[code] == number) & ~np.isnan(labels))
+            aspect = declared.get(name, Aspect())
+            rows = rows[~np.isin(labels[rows], aspect.unjudged)]
+            scales[name] = _with_grades(name, aspect, labels[rows])
+            doubts[name] = None if aspect.grades is not None else _doubt(name, scales[name], labels[rows])
+            grade[rows] = where.grades(name, scales[name], labels, rows, pair, of_judge)
+        kept = where.distinct(pair, place[code], of_judge, grade)
+        for doubt in filter(None, doubts.values() if warn else ()):
+            warn_once(doubt)
+        kept = kept[np.lexsort((of_judge[kept], pair[kept], place[code][kept]))]
+        return cls(
+            qids=where.qids,
+            docnos=where.docnos,
+            aspects=Aspects(scales),
+            judges=where.judges,
+            pair=pair[kept],
+            criterion=place[code][kept],
+            judge=of_judge[kept],
+            grade=grade[kept],
+            inferred=tuple(name for name in ordered if name not in declared or declared[name].grades is None),
+        )
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of (query, document) pairs."""
+        return len(self.qids)
+
+    def of(self, number: int) -> Bools:
+        """The labels of one criterion, by its number."""
+        return np.asarray(self.criterion == number)
+
+    def combined(self, pair: Ints, grade: Ints, combine: str) -> Ints:
+        """Combine labels of one criterion into grade indices, by 'median' or 'majority'; -1 without labels."""
+        if combine == "median":
+            return opinions.median(pair, grade, self.n_pairs)
+        return opinions.majority(pair, grade, self.n_pairs)[0]
+
+    def wide(self, columns: Mapping[str, Floats]) -> pd.DataFrame:
+        """Return wide qrels with one label per pair and aspect; relevance is the column ``label``."""
+        frame: dict[str, Any] = {"qid": self.qids, "docno": self.docnos}
+        for name, labels in columns.items():
+            whole = np.array_equal(labels, np.floor(labels))  # False with NaN
+            frame["label" if name == "relevance" else name] = labels.astype(np.int64) if whole else labels
+        return pd.DataFrame(frame)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Checks of the labels, whose errors say which document they are about."""
+
+    qids: NDArray[np.object_]
+    docnos: NDArray[np.object_]
+    criteria: tuple[str, ...]
+    judges: tuple[str, ...]
+
+    def _where(self, pair: int, criterion: int, judge: int | None = None) -> str:
+        by = f", judge {self.judges[judge]}" if judge is not None and self.judges != ("",) else ""
+        return f"document {self.docnos[pair]}, query {self.qids[pair]}, criterion {self.criteria[criterion]}{by}"
+
+    def check_finite(self, column: pd.Series[Any], labels: Floats, pair: Ints, criterion: Ints) -> None:
+        """Raise for labels that are given but no finite numbers."""
+        faulty = np.flatnonzero((np.isnan(labels) & column.notna().to_numpy()) | np.isinf(labels))
+        if len(faulty):
+            row = int(faulty[0])
+            given = column.iloc[row]
+            shown = repr(given) if isinstance(given, str) else given
+            raise MultiAspectError(
+                f"invalid label {shown} for {self._where(pair[row], criterion[row])}: expected a "
+                f"finite number, or NaN if there is none {counted(len(faulty), 'label')}"
+            )
+
+    def grades(self, name: str, aspect: Aspect, labels: Floats, rows: Ints, pair: Ints, judge: Ints) -> Ints:
+        """Return the grade indices of the labels in `rows`, which must be grades."""
+        index, wrong = aspect.scale.positions(labels[rows])
+        sign = 1.0 if aspect.greater_is_better else -1.0
+        below = np.flatnonzero(sign * labels[rows] < sign * aspect.scale.grades[0])
+        faulty = np.sort(np.concatenate([wrong, below]))
+        if len(faulty):
+            row = int(rows[faulty[0]])
+            number = self.criteria.index(name)
+            raise MultiAspectError(
+                f"invalid label {spell(float(labels[row]))} for {self._where(pair[row], number, judge[row])}: "
+                f"expected one of the grades, lowest first, {aspect.scale} {counted(len(faulty), 'label')}. "
+                f"Declare codes that mean 'no judgment', as in aspects={{{name!r}: Aspect(…, unjudged=[…])}}, or "
+                "another scale"
+            )
+        return index
+
+    def distinct(self, pair: Ints, criterion: Ints, judge: Ints, grade: Ints) -> Ints:
+        """Return the rows with a label, once per judge, which must not contradict themselves."""
+        rows = np.flatnonzero(grade >= 0)
+        order = rows[np.lexsort((grade[rows], judge[rows], criterion[rows], pair[rows]))]
+        same = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
+        for key in (pair, criterion, judge):
+            same &= key[order][1:] == key[order][:-1]
+        twice = np.flatnonzero(same & (grade[order][1:] != grade[order][:-1]))
+        if len(twice):
+            one, other = order[twice[0]], order[twice[0] + 1]
+            # Without a column of judges, several judges are the likely cause.
+            remedy = (
+                "; if they are of different judges, name the column of judges, judge=…"
+                if self.judges == ("",)
+                else ". Keep one of a judge's labels, or combine them first"
+            )
+            raise MultiAspectError(
+                f"expected one label for {self._where(pair[one], criterion[one], judge[one])}, got several (rows "
+                f"{min(one, other)} and {max(one, other)}) {counted(len(twice), 'case')}{remedy}"
+            )
+        return order[np.append(True, ~same)] if len(order) else order
+
+
+def _names(given: Sequence[Any]) -> list[str]:
+    """The aspects of criteria, which must be names of columns."""
+    names: dict[str, str] = {}
+    for each in given:
+        name = aspect_name(each)
+        if name in (*IDENTIFIERS, KNOWN):
+            raise MultiAspectError(f"the criterion {each!r} cannot be the name of an aspect; rename it")
+        alike = " ".join(name.split()).casefold()
+        if alike in names:
+            raise MultiAspectError(
+                f"{_WHAT}: expected criteria with different names, got {names[alike]!r} and {each!r}; spell them "
+                "alike"
+            )
+        names[alike] = each
+    return [aspect_name(each) for each in names.values()]
+
+
+def _declared(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:
+    spec = parse_aspects(aspects)
+    if spec is not None and not isinstance(spec, Aspects):
+        raise MultiAspectError(
+            f"aspects: expected scales by criterion, as in {{{names[0]!r}: [1, 2, 3, 4, 5]}}, got the names "
+            f"{choices(spec)}"
+        )
+    declared = {} if spec is None else dict(spec)
+    missing = [name for name in declared if name not in names]
+    if missing:
+        raise MultiAspectError(
+            f"aspects: expected criteria among {choices(names)}, got {choices(missing)}"
+            + did_you_mean(missing, names)
+        )
+    return declared
+
+
+def _labels(column: pd.Series[Any]) -> Floats:
+    if getattr(column.dtype, "kind", "O") in "mMc":
+        raise MultiAspectError(f"column {column.name}: expected numeric labels, got {column.dtype}")
+    return _numbers(column)
+
+
+def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:
+    """Return the aspect with its grades, inferred from the labels of all judges if they are not declared."""
+    if aspect.grades is not None:
+        return aspect
+    if (labels < 0).any():
+        lowest = spell(float(labels.min()))
+        raise MultiAspectError(
+            f"{name}: expected labels of at least 0 to infer a scale, got {lowest}. If it means 'no judgment', "
+            f"declare aspects={{{name!r}: Aspect(unjudged=[{lowest}])}}; if it is a grade, declare the grades"
+        )
+    return aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
+
+
+def _doubt(name: str, aspect: Aspect, labels: Floats) -> str | None:
+    """Return a warning if an inferred scale may start at 1."""
+    whole = bool(len(labels)) and np.array_equal(labels, np.floor(labels))
+    if not whole or labels.min() == 0 or labels.min() == labels.max() or aspect.threshold is not None:
+        return None
+    top = len(aspect.scale) - 1
+    return (
+        f"no label of {name} is 0, so its inferred scale {aspect.scale} may be wrong. If it starts at 1, declare "
+        f"aspects={{{name!r}: {Aspect(range(1, top + 1))!r}}}; if it starts at 0, aspects={{{name!r}: {top}}}"
+    )

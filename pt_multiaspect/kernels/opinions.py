@@ -1,0 +1,61 @@
+"""Several grades per unit, combined into one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Floats, Ints
+
+__all__ = ["majority", "mean", "median"]
+
+
+def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
+    """Return the lower median of the grades of each unit, which is always one of them; -1 without grades.
+
+    Parameters
+    ----------
+    unit : ndarray of int, shape (n_grades,)
+        The unit of each grade.
+    grade : ndarray of int, shape (n_grades,)
+        Grade indices from 0.
+    n_units : int
+        Number of units.
+    """
+    grade = grade[np.lexsort((grade, unit))]
+    n_grades = np.bincount(unit, minlength=n_units)
+    begin = np.cumsum(n_grades) - n_grades
+    result = np.full(n_units, -1, dtype=np.intp)
+    some = np.flatnonzero(n_grades)
+    result[some] = grade[begin[some] + (n_grades[some] - 1) // 2]
+    return result
+
+
+def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
+    """Return the most frequent grade of each unit, the lowest of tied ones, and the number of grades so frequent.
+
+    The parameters are those of `median`. Without grades, -1 and 0.
+    """
+    width = int(grade.max(initial=0)) + 1
+    cells, times = np.unique(unit * width + grade, return_counts=True)
+    of, value = np.divmod(cells, width)
+    highest = np.zeros(n_units, dtype=np.intp)
+    np.maximum.at(highest, of, times)
+    modes = times == highest[of]
+    result = np.full(n_units, -1, dtype=np.intp)
+    # Cells are in increasing order of grades: the first mode of a unit is the last to be assigned.
+    result[of[modes][::-1]] = value[modes][::-1]
+    return result, np.bincount(of[modes], minlength=n_units)
+
+
+def mean(unit: Ints, numerator: Ints, denominator: int, n_units: int) -> Floats:
+    """Return the mean of the labels ``numerator / denominator`` of each unit; NaN without labels.
+
+    Sums of integers are exact, so equal means are equal floats.
+    """
+    total = np.zeros(n_units, dtype=np.int64)
+    np.add.at(total, unit, numerator)
+    n_labels = np.bincount(unit, minlength=n_units)
+    result = np.full(n_units, np.nan)
+    some = np.flatnonzero(n_labels)
+    result[some] = total[some] / (n_labels[some] * denominator)
+    return result
