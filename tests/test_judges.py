@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import statistics
+import sys
+from collections import Counter, defaultdict
+from fractions import Fraction
+from typing import Any
+
 import ir_measures
 import numpy as np
 import pandas as pd
@@ -9,6 +17,10 @@ import pyterrier as pt
 import pytest
 
 import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError
+from pt_multiaspect.analysis import judge_agreement, judge_sensitivity, rank_correlation
+from pt_multiaspect.analysis._judges import LabelSets
+from pt_multiaspect.collection.long_judgments import LongJudgments
 
 # -- Judged@k per aspect ----------------------------------------------------------------------------------
 
@@ -77,3 +89,434 @@ def test_judged_in_an_experiment() -> None:
 def test_judged_is_explained() -> None:
     explanation = ma.On(aspect="credibility", base="Judged", aspects=SCALES).explain(RUN, QRELS, "q1")
     assert explanation.ranks["contribution"].tolist() == [1 / 5, 0, 0, 1 / 5, 0]
+
+
+# -- from_long -------------------------------------------------------------------------------------------
+
+Row = tuple[str, str, str, str, float]
+
+
+def long(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["qid", "docno", "criterion", "judge", "value"])
+
+
+def drawn(rng: np.random.Generator, n_judges: int, grades: list[float]) -> list[Row]:
+    """Labels of some judges on some documents, in random order."""
+    rows = [
+        (f"q{q}", f"d{d}", criterion, f"judge {judge}", float(rng.choice(grades)))
+        for q in range(2) for d in range(4) for criterion in ("correct", "fluent") for judge in range(n_judges)
+        if rng.random() < 0.7
+    ]  # fmt: skip
+    return [rows[place] for place in rng.permutation(len(rows))]
+
+
+def reference(rows: list[Row], combine: str) -> dict[tuple[str, str, str], float]:
+    """What `from_long` gives, by loops."""
+    given = defaultdict(list)
+    for qid, docno, criterion, _, value in rows:
+        given[qid, docno, criterion].append(value)
+    how = {
+        "median": statistics.median_low,
+        "mean": lambda values: float(sum(Fraction(repr(value)) for value in values) / len(values)),
+        "majority": lambda values: min(statistics.multimode(values)),
+    }
+    return {key: how[combine](values) for key, values in given.items()}
+
+
+@pytest.mark.filterwarnings("ignore::pt_multiaspect.errors.MultiAspectWarning")
+@pytest.mark.parametrize("combine", ["median", "mean", "majority"])
+@pytest.mark.parametrize("grades", [[0, 1, 2, 3], [0, 1], [1, 2, 3, 4, 5], [0.1, 0.2, 0.3, 0.7]], ids=str)
+def test_from_long_equals_the_reference(combine: str, grades: list[float]) -> None:
+    rng = np.random.default_rng(len(grades))
+    scales = {"correct": ma.Aspect(grades), "fluent": ma.Aspect(grades)}
+    for n_judges in (1, 2, 3, 5, 8):
+        rows = drawn(rng, n_judges, grades)
+        wide = ma.from_long(long(rows), aspects=scales, combine=combine)
+        expected = reference(rows, combine)
+        found = {
+            (row.qid, row.docno, criterion): getattr(row, criterion)
+            for row in wide.itertuples() for criterion in ("correct", "fluent")
+            if not np.isnan(getattr(row, criterion))
+        }  # fmt: skip
+        assert found == expected  # exactly
+        # All labels are grades of the scales it returns.
+        ma.evaluate({"r": {"q0": {"d0": 1.0}}}, wide, ma.CAM(aspects=wide.attrs["aspects"]), progress=False)
+
+
+def test_rows_are_in_any_order() -> None:
+    rows = drawn(np.random.default_rng(1), 3, [0, 1, 2])
+    one, other = (
+        ma.from_long(long(each), aspects={"correct": 2, "fluent": 2}).sort_values(["qid", "docno"])
+        for each in (rows, rows[::-1])
+    )
+    pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
+
+
+def test_the_scale_is_that_of_all_judges() -> None:
+    """The highest grade is never the median: inferred from the medians, the scale was 0, 1."""
+    rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", (0, 1, 2), strict=True)]
+    rows += [("q1", "d2", "relevance", judge, 0) for judge in "abc"]
+    wide = ma.from_long(long(rows))
+    assert wide["label"].tolist() == [1, 0]
+    assert ma.Aspects(json.loads(wide.attrs["aspects"]))["relevance"].grades == (0, 1, 2)
+    assert wide.attrs["notes"] == [
+        "relevance: median of 3 judges, 3 labels per document (2 documents)",
+        "relevance: the scale was inferred as 0, 1, 2",
+    ]
+
+
+def test_codes_are_left_out_before_labels_are_combined() -> None:
+    rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", (-1, 2, 2), strict=True)]
+    rows += [("q1", "d2", "relevance", judge, -1) for judge in "abc"]
+    with pytest.raises(
+        MultiAspectError, match=r"relevance: expected labels of at least 0.*got -1.*unjudged=\[-1\]"
+    ):
+        ma.from_long(long(rows))
+    wide = ma.from_long(long(rows), aspects={"relevance": ma.Aspect(2, unjudged=[-1])}, combine="mean")
+    assert wide["label"].tolist()[0] == 2
+    assert np.isnan(wide["label"].tolist()[1])
+
+
+def test_means_keep_what_the_scale_declares() -> None:
+    labels = {"a": [0, 1, 2, 0], "b": [1, 2, 2, 0]}
+    rows = [("q1", f"d{n}", "relevance", judge, each) for judge in labels for n, each in enumerate(labels[judge])]
+    declared = ma.Aspect([0, 1, 2], gains=[0, 1, 3], probabilities=[0, 0.2, 1], threshold=2, unjudged=[9])
+    wide = ma.from_long(long(rows), combine="mean", aspects={"relevance": declared})
+    aspect = ma.Aspects(json.loads(wide.attrs["aspects"]))["relevance"]
+    assert aspect.grades == (0, 0.5, 1, 1.5, 2)
+    assert aspect.gains == (0, 0.5, 1, 2, 3)
+    assert aspect.probabilities == pytest.approx((0, 0.1, 0.2, 0.6, 1))
+    assert (aspect.threshold, aspect.unjudged) == (2, (9,))
+
+
+def test_means_on_a_scale_where_lower_is_better() -> None:
+    rows = [("q1", "d1", "difficulty", judge, value) for judge, value in zip("ab", (1, 2), strict=True)]
+    aspect = ma.Aspect([1, 2, 3], greater_is_better=False, threshold=2)
+    wide = ma.from_long(long(rows), combine="mean", aspects={"difficulty": aspect})
+    assert ma.Aspects(json.loads(wide.attrs["aspects"]))["difficulty"].grades == (3, 2, 1.5, 1)
+    # The lower median is the lower grade: the harder text.
+    assert ma.from_long(long(rows), aspects={"difficulty": aspect})["difficulty"].tolist() == [2]
+
+
+def test_means_of_two_grades_warn() -> None:
+    rows = [("q1", "d1", "correct", judge, value) for judge, value in zip("abc", (0, 1, 1), strict=True)]
+    with pytest.warns(ma.MultiAspectWarning, match="only if all judges agree"):
+        ma.from_long(long(rows), combine="mean", aspects={"correct": 1})
+
+
+def test_majorities_of_two_judges_warn() -> None:
+    rows = [("q1", f"d{n}", "correct", judge, value) for n in range(2) for judge, value in (("a", n), ("b", 2 + n))]
+    with pytest.warns(ma.MultiAspectWarning, match="2 of 2 documents with several labels have no majority"):
+        wide = ma.from_long(long(rows), combine="majority", aspects={"correct": 3})
+    assert wide["correct"].tolist() == [0, 1]
+    assert wide.attrs["notes"][0].endswith("2 without a majority")
+
+
+def test_scales_that_may_start_at_1_warn() -> None:
+    rows = [("q1", f"d{n}", "correct", "a", n) for n in range(1, 6)]
+    with pytest.warns(ma.MultiAspectWarning, match=r"no label of correct is 0.*Aspect\(grades=\[1, 2, 3, 4, 5\]\)"):
+        ma.from_long(long(rows))
+
+
+def test_the_scales_are_named_and_survive_parquet(tmp_path) -> None:
+    rows = [("q1", "d1", "correct", judge, 4) for judge in "ab"]
+    scale = ma.Aspect([1, 2, 3, 4, 5], threshold=4)
+    wide = ma.from_long(long(rows), aspects={"correct": scale}, name="from-long")
+    assert ma.On(aspect="correct", base="P@1", aspects="from-long") == ma.On(
+        aspect="correct", base="P@1", aspects=ma.Aspects({"correct": scale}, name="from-long")
+    )
+    json.dumps(wide.attrs)
+    run = {"q1": {"d1": 1.0}}
+    for aspects in ("from-long", wide.attrs["aspects"]):
+        assert ma.On(aspect="correct", base="P@1", aspects=aspects).calc_aggregate(wide, run) == 1
+
+
+def test_columns_by_other_names_and_frames() -> None:
+    rows = [("q1", "d1", "label", "a", 1), ("q1", "d1", "label", "b", 1), ("q1", "d2", "label", "b", None)]
+    frame = long(rows).rename(
+        columns={"qid": "query_id", "docno": "doc_id", "criterion": "aspect", "judge": "model", "value": "grade"}
+    )
+    polars = pytest.importorskip("polars")
+    as_polars = polars.DataFrame({column: frame[column].tolist() for column in frame})
+    for given in (frame, as_polars, list(frame.itertuples(index=False))):
+        wide = ma.from_long(given, criterion="aspect", value="grade", judge="model")
+        assert list(wide.columns) == ["qid", "docno", "label"]
+        assert wide["docno"].tolist() == ["d1", "d2"]
+        assert np.isnan(wide["label"][1])
+
+
+def test_in_an_experiment() -> None:
+    rows = [("q1", "d1", criterion, judge, 2) for criterion in ("relevance", "fluent") for judge in "ab"]
+    rows += [("q1", "d2", criterion, judge, 0) for criterion in ("relevance", "fluent") for judge in "ab"]
+    wide = ma.from_long(long(rows), aspects={"relevance": 2, "fluent": 2}, name="experiment-long")
+    run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [1.0, 2.0]})
+    topics = pd.DataFrame({"qid": ["q1"], "query": ["one"]})
+    table = pt.Experiment(
+        [pt.Transformer.from_df(run)], topics, wide, ["CAM(base='P@1',aspects='experiment-long')", "P@2"]
+    )
+    assert table["P@2"].tolist() == [0.5]
+    assert table["CAM(base='P@1',aspects='experiment-long')"].tolist() == [0]
+
+
+ONE = ("q1", "d1", "correct", "a", 1)
+CASES: list[tuple[list[tuple[Any, ...]], dict[str, Any], str]] = [
+    (
+        [ONE, ("q1", "d1", "correct", "a", 2)],
+        {},
+        "expected one label for document d1, query q1, criterion correct, judge a, got several",
+    ),
+    ([ONE, ("q1", "d1", "correct", "b", 2)], {"judge": None}, "name the column of judges"),
+    (
+        [("q1", "d1", "correct", "a", 6)],
+        {"aspects": {"correct": 5}},
+        "invalid label 6 for document d1, query q1, criterion correct, judge a: expected one of the grades",
+    ),
+    ([("q1", "d1", "correct", "a", 0)], {"aspects": {"correct": [1, 2, 3]}}, "invalid label 0"),
+    ([("q1", "d1", "correct", "a", "4/5"), ("q1", "d2", "correct", "a", "4")], {}, "label '4/5' for document d1"),
+    ([("q1", "d1", "correct", "a", np.inf)], {}, "invalid label inf"),
+    ([ONE], {"aspects": {"corect": 5}}, "expected criteria among correct, got corect. Did you mean correct"),
+    ([ONE], {"aspects": "correct"}, "expected scales by criterion"),
+    ([ONE, ("q1", "d2", "Correct ", "a", 1)], {}, "expected criteria with different names"),
+    ([("q1", "d1", each, "a", 1) for each in ("label", "relevance")], {}, "got 'label' and 'relevance'"),
+    ([("q1", "d1", "qid", "a", 1)], {}, "'qid' cannot be the name of an aspect"),
+    ([("q1", "d1", "correct", None, 1)], {}, "expected a judge in every row"),
+    ([ONE], {"judge": "assessor"}, "expected the columns criterion, value, assessor"),
+    ([ONE], {"criterion": "value"}, "expected different columns"),
+    ([ONE], {"combine": "max"}, "combine: expected 'median', 'mean', 'majority', got 'max'"),
+    ([], {}, "expected at least one row"),
+]
+
+
+@pytest.mark.parametrize(("rows", "options", "message"), CASES)
+def test_invalid_judgments(rows: list[tuple[Any, ...]], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        ma.from_long(long(rows), **options)
+
+
+def test_equal_labels_of_a_judge_count_once() -> None:
+    rows = [("q1", "d1", "correct", "a", 0)] * 3 + [
+        ("q1", "d1", "correct", "b", 1),
+        ("q1", "d1", "correct", "c", 1),
+    ]
+    assert ma.from_long(long(rows), aspects={"correct": 1})["correct"].tolist() == [1]
+
+
+# -- agreement -------------------------------------------------------------------------------------------
+
+
+def alpha_by_hand(rows: list[Row], criterion: str) -> float:
+    """Krippendorff's α for ordinal labels, from pairs of labels (Krippendorff 2013, §12.3)."""
+    units = defaultdict(list)
+    for qid, docno, of, _, value in rows:
+        if of == criterion:
+            units[qid, docno].append(value)
+    units = {key: values for key, values in units.items() if len(values) > 1}
+    n_of = Counter(value for values in units.values() for value in values)
+    grades, n = sorted(n_of), sum(n_of.values())
+
+    def distance(one: float, other: float) -> float:
+        low, high = sorted((one, other))
+        between = sum(n_of[grade] for grade in grades if low <= grade <= high)
+        return (between - (n_of[low] + n_of[high]) / 2) ** 2
+
+    observed = sum(
+        sum(distance(*pair) for pair in itertools.permutations(values, 2)) / (len(values) - 1)
+        for values in units.values()
+    )
+    expected = sum(distance(*pair) for pair in itertools.permutations(n_of.elements(), 2)) / (n - 1)
+    return 1 - observed / expected
+
+
+def test_agreement_equals_alpha_by_hand() -> None:
+    pytest.importorskip("krippendorff")
+    for seed in range(20):
+        rows = drawn(np.random.default_rng(seed), 4, [0, 1, 2, 5])
+        table = judge_agreement(long(rows), aspects={"fluent": [0, 1, 2, 5]}).set_index("aspect")
+        for criterion in ("correct", "fluent"):
+            assert table.loc[criterion, "alpha"] == pytest.approx(alpha_by_hand(rows, criterion), abs=1e-9)
+            per_document = Counter(row[:3] for row in rows if row[2] == criterion)
+            several = [count for count in per_document.values() if count > 1]
+            of_several = [row for row in rows if per_document[row[:3]] > 1]
+            assert table.loc[criterion, ["n_documents", "n_judges", "n_labels", "n_single"]].tolist() == [
+                len(several), len({row[3] for row in of_several}), sum(several), len(per_document) - len(several)
+            ]  # fmt: skip
+
+
+def test_agreement_leaves_codes_out() -> None:
+    pytest.importorskip("krippendorff")
+    labels = {"a": [0, 1, 2, 9], "b": [0, 1, 2, 0]}
+    rows = [("q1", f"d{n}", "correct", judge, each) for judge in labels for n, each in enumerate(labels[judge])]
+    table = judge_agreement(long(rows), aspects={"correct": ma.Aspect(2, unjudged=[9])})
+    assert table.iloc[0].tolist() == ["correct", 1, 3, 2, 6, 1]
+    assert judge_agreement(long(rows))["alpha"][0] < 1
+
+
+@pytest.mark.parametrize(
+    ("values", "why"), [((1, 1), "all labels are equal"), ((1, None), "no document has labels")]
+)
+def test_undefined_agreement_warns(values, why) -> None:
+    pytest.importorskip("krippendorff")
+    rows = [("q1", "d1", "correct", judge, value) for judge, value in zip("ab", values, strict=True)]
+    with pytest.warns(ma.MultiAspectWarning, match=f"α of correct is undefined: {why}"):
+        table = judge_agreement(long(rows))
+    assert np.isnan(table["alpha"][0])
+
+
+def test_agreement_requires_judges_and_the_library(monkeypatch) -> None:
+    rows = [("q1", "d1", "correct", judge, 1) for judge in "ab"]
+    with pytest.raises(MultiAspectError, match="expected a column of judges"):
+        judge_agreement(long(rows).drop(columns="judge"))
+    monkeypatch.setitem(sys.modules, "krippendorff", None)
+    with pytest.raises(ImportError, match=r"pt-multiaspect\[judges\]"):
+        judge_agreement(long(rows))
+
+
+# -- the order of systems --------------------------------------------------------------------------------
+
+SENSITIVITY = {"relevance": 3, "fluent": ma.Aspect([1, 2, 3], threshold=2)}
+
+
+def world(seed: int = 0, n_judges: int = 3, noise: float = 1.0) -> tuple[dict[str, Any], list[Row]]:
+    """Five runs on six topics, and judges whose labels differ from the truth at random."""
+    rng = np.random.default_rng(seed)
+    rows, runs = [], {f"run {n}": {} for n in range(5)}
+    for qid in (f"q{n}" for n in range(6)):
+        truth = rng.integers(0, 4, 8)
+        for n, run in enumerate(runs.values()):
+            score = truth + rng.normal(0, 1 + n, 8)
+            run[qid] = {f"d{d}": float(score[d]) for d in range(8)}
+        for judge in range(n_judges):
+            for d in range(8):
+                seen = int(np.clip(truth[d] + round(rng.normal(0, noise)), 0, 3))
+                rows.append((qid, f"d{d}", "relevance", f"judge {judge}", seen))
+                rows.append((qid, f"d{d}", "fluent", f"judge {judge}", int(rng.integers(1, 4))))
+    return runs, rows
+
+
+MEASURES = {"TOMA": "TOMA(base='nDCG@5')", "CAM": "CAM(base='P@3')", "nDCG": "nDCG@5", "ESL": "ESL(wanted=2)"}
+
+
+def test_correlations_are_those_of_evaluated_labels() -> None:
+    """Each label set by the public functions: wide qrels of one judge, evaluated and correlated."""
+    runs, rows = world()
+    found = judge_sensitivity(runs, long(rows), MEASURES, aspects=SENSITIVITY, n_resamples=3)
+    means = {}
+    for judge in ("all", "judge 0", "judge 1", "judge 2"):
+        of = [row for row in rows if judge in ("all", row[3])]
+        wide = ma.from_long(long(of), aspects=SENSITIVITY)
+        declared = {
+            label: text if label in ("nDCG", "ESL") else text.replace("(", f"(aspects={wide.attrs['aspects']!r},")
+            for label, text in MEASURES.items()
+        }
+        means[judge] = ma.aggregate(ma.evaluate(runs, wide, declared, progress=False)).set_index("name")
+    for row in found.pairs.itertuples():
+        expected = rank_correlation(means[row.a][row.measure], means[row.b][row.measure])
+        assert row.correlation == pytest.approx(expected, nan_ok=True), row
+    for row in found.judges.itertuples():
+        expected = rank_correlation(means["all"][row.measure], means[row.judge][row.measure])
+        assert (row.correlation, row.own) == (pytest.approx(expected), 1)
+    between = found.pairs.groupby("measure", sort=False)["correlation"]
+    assert found.table["between_judges"].tolist() == pytest.approx(between.mean().tolist())
+    assert found.table["min_between_judges"].tolist() == between.min().tolist()
+    assert found.table["measure"].tolist() == list(MEASURES)
+
+
+def test_seeded_and_independent_of_the_order_of_rows() -> None:
+    runs, rows = world()
+    options = {"aspects": SENSITIVITY, "n_resamples": 5, "seed": 3}
+    for resample in ("labels", "judges"):
+        one = judge_sensitivity(runs, long(rows), "CAM(base='nDCG')", resample=resample, **options)
+        other = judge_sensitivity(runs, long(rows[::-1]), "CAM(base='nDCG')", resample=resample, **options)
+        for frame in ("table", "pairs", "judges"):
+            pd.testing.assert_frame_equal(getattr(one, frame), getattr(other, frame))
+    assert "resample='judges'" in repr(one)
+    assert "<table" in one._repr_html_()
+
+
+@pytest.mark.parametrize("resample", ["labels", "judges"])
+def test_judges_who_agree_change_nothing(resample) -> None:
+    runs, rows = world(noise=0.0, n_judges=2)
+    rows = [row for row in rows if row[2] == "relevance"]
+    found = judge_sensitivity(runs, long(rows), "nDCG", resample=resample, n_resamples=5)
+    assert found.table.iloc[0, 1:].tolist() == [1.0] * 5
+    assert found.judges[["own", "correlation"]].to_numpy().tolist() == [[1, 1], [1, 1]]
+
+
+def test_drawn_labels_are_labels_of_the_document() -> None:
+    """Many samples: each document has each of its medians about as often as enumeration tells."""
+    rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", (0, 1, 3), strict=True)]
+    rows += [("q2", "d1", "relevance", judge, 2) for judge in "abc"]
+    judged = LongJudgments.read(long(rows), "criterion", "value", "judge", {"relevance": 3})
+    sets = LabelSets(judged, "median")
+    drawn = np.array([each["relevance"] for each in sets.drawn("labels", 3000, np.random.default_rng(0))])
+    assert set(drawn[:, 1]) == {2}
+    expected = Counter(statistics.median_low(each) for each in itertools.product((0, 1, 3), repeat=3))
+    shares = [np.mean(drawn[:, 0] == grade) for grade in (0, 1, 3)]
+    assert shares == pytest.approx([expected[grade] / 27 for grade in (0, 1, 3)], abs=0.03)
+    judges = np.array([each["relevance"] for each in sets.drawn("judges", 3000, np.random.default_rng(0))])
+    assert [np.mean(judges[:, 0] == grade) for grade in (0, 1, 3)] == pytest.approx(shares, abs=0.03)
+
+
+def test_a_bias_shows_in_resampled_judges_only() -> None:
+    """A judge who turns the scale around is not averaged out by other documents."""
+    runs, rows = world(n_judges=3, noise=0.5)
+    rows = [(*row[:4], 3 - row[4]) if row[3] == "judge 2" else row for row in rows if row[2] == "relevance"]
+    low = [
+        judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, resample=each, n_resamples=60).table[
+            "low"
+        ][0]
+        for each in ("labels", "judges")
+    ]
+    assert low[1] < low[0]
+
+
+def test_few_labels_of_a_judge_warn_and_keep_the_documents() -> None:
+    """Evaluated on the judge's own documents alone, coverage would look like disagreement."""
+    runs, rows = world(noise=0.0)
+    rows = [row for row in rows if row[2] == "relevance" and (row[3] != "judge 2" or row[1] == "d0")]
+    with pytest.warns(
+        ma.MultiAspectWarning, match="1 judge labelled less than half of the documents, such as judge 2"
+    ):
+        found = judge_sensitivity(runs, long(rows), "nDCG", n_resamples=2)
+    assert found.judges["own"].tolist() == [1, 1, 1 / 8]
+    assert found.pairs["correlation"].tolist() == [1, 1, 1]
+
+
+def test_equal_means_warn() -> None:
+    runs, rows = world()
+    rows = [(*row[:4], 0) if row[3] == "judge 1" else row for row in rows if row[2] == "relevance"]
+    with pytest.warns(ma.MultiAspectWarning, match="kendall of nDCG is undefined for"):
+        found = judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, n_resamples=2)
+    assert np.isnan(found.pairs["correlation"]).tolist() == [True, False, True]
+    assert np.isfinite(found.table.iloc[0, 1:].astype(float)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"combine": "mean"}, "expected combine to be one of median, majority"),
+        ({"resample": "topics"}, "expected resample to be one of labels, judges"),
+        ({"method": "pearson"}, "expected method to be one of"),
+        ({"n_resamples": 0}, "expected n_resamples"),
+        ({"confidence": 95}, "expected confidence"),
+        ({"judge": None}, "judge: expected the name of a column, got None"),
+    ],
+)
+def test_invalid_options(options, message) -> None:
+    runs, rows = world()
+    with pytest.raises(MultiAspectError, match=message):
+        judge_sensitivity(runs, long(rows), "nDCG", aspects=SENSITIVITY, **options)
+
+
+def test_what_cannot_be_compared() -> None:
+    runs, rows = world()
+    rows = [row for row in rows if row[2] == "relevance"]
+    with pytest.raises(MultiAspectError, match="expected at least two runs"):
+        judge_sensitivity({"one": runs["run 0"]}, long(rows), "nDCG")
+    with pytest.raises(MultiAspectError, match="expected at least two judges, got judge 1"):
+        judge_sensitivity(runs, long([row for row in rows if row[3] == "judge 1"]), "nDCG")
+    with pytest.raises(MultiAspectError, match="expected at least two topics"):
+        judge_sensitivity(runs, long([row for row in rows if row[0] == "q1"]), "nDCG")
+    apart = [row for row in rows if (row[3] == "judge 0") == (row[1] < "d4")]
+    with pytest.raises(MultiAspectError, match="judges cannot be compared"):
+        judge_sensitivity(runs, long([row for row in apart if row[3] != "judge 2"]), "nDCG")

@@ -1,14 +1,16 @@
-"""Meta-evaluation of measures: correlation, discriminative power, upper bounds, axioms."""
+"""Meta-evaluation of measures: correlation, discriminative power, upper bounds, judges, axioms."""
 
 from . import axioms
 from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
+from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .quality import document_quality, zero_aspect_documents
 from .upper_bounds import attainable, ideal_values, upper_bound
 
 __all__ = [
     "DiscriminativePower",
+    "JudgeSensitivity",
     "attainable",
     "axioms",
     "compare_with_baseline",
@@ -16,6 +18,8 @@ __all__ = [
     "discriminative_power",
     "document_quality",
     "ideal_values",
+    "judge_agreement",
+    "judge_sensitivity",
     "rank_correlation",
     "tau_ap",
     "upper_bound",

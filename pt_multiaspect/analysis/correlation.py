@@ -20,7 +20,7 @@ METHODS = ("kendall", "tau_ap", "spearman", "rbo")
 #: Scores are compared to this many decimals, so that the order in which a mean is summed makes no difference.
 DECIMALS = 12
 
-_Kernel = Callable[[Floats], Floats]
+Kernel = Callable[[Floats], Floats]
 
 
 def correlation(
@@ -125,7 +125,7 @@ def correlation(
     0        AP      RR       0.6667  0.6667  0.6667
     1        RR      AP       0.6667  0.6667  0.6667
     """
-    kernel = _kernel(method, p)
+    kernel = kernel_of(method, p)
     choice("by", "mean", "query")(by)
     level = None if confidence is None else proportion("confidence")(confidence)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
@@ -201,7 +201,7 @@ def rank_correlation(
     >>> round(rank_correlation(ideal, retrieved, "spearman"), 4)
     0.8545
     """
-    kernel = _kernel(method, p)
+    kernel = kernel_of(method, p)
     scores = _scores(reference, other)
     return float(kernel(scores)[0, 1])
 
@@ -251,11 +251,11 @@ def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
     return rank_correlation(reference, other, "tau_ap")
 
 
-def _kernel(method: str, p: float) -> _Kernel:
+def kernel_of(method: str, p: float) -> Kernel:
     """Return the function from scores (measures × systems) to the correlation matrix. Rows are references."""
     choice("method", *METHODS)(method)
     persistence = proportion("p")(p)
-    kernels: dict[str, _Kernel] = {
+    kernels: dict[str, Kernel] = {
         "kendall": _kendall,
         "tau_ap": _tau_ap,
         "spearman": _spearman,
@@ -289,7 +289,7 @@ def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
     return rounded(scores)
 
 
-def _over_means(values: Floats, kernel: _Kernel) -> Callable[[Floats], Floats]:
+def _over_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
     def statistic(weights: Floats) -> Floats:
         means = np.tensordot(values, weights, axes=(1, 0)) / weights.sum()
         return kernel(rounded(means.T))
@@ -297,7 +297,7 @@ def _over_means(values: Floats, kernel: _Kernel) -> Callable[[Floats], Floats]:
     return statistic
 
 
-def _over_queries(values: Floats, kernel: _Kernel) -> Callable[[Floats], Floats]:
+def _over_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
     each = np.stack([kernel(rounded(values[:, query].T)) for query in range(values.shape[1])])
     defined = ~np.isnan(each)
     each = np.where(defined, each, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import numpy as np
@@ -186,6 +187,26 @@ class Judgments:
     def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """Map values per judged pair to the rows of the qrels, in their original order."""
         return np.asarray(values[self._pair])
+
+    def relabelled(self, labels: Mapping[str, NDArray[Any]], scales: Judgments) -> Judgments:
+        """Return judgments of the same pairs with other labels, for rankings that are joined already.
+
+        Parameters
+        ----------
+        labels : mapping of str to ndarray
+            The labels of each aspect, one per row of the qrels these judgments were built from, NaN if missing.
+        scales : Judgments
+            Where scales that measures do not declare are inferred from.
+
+        Returns
+        -------
+        Judgments
+            Nothing of what these judgments have cached.
+        """
+        result = copy(self)  # without what is cached
+        result._labels = {name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()}
+        result._origin = scales
+        return result
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of `make`, computed once per `key` for all measures and runs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +134,12 @@ class Rankings:
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
+
+    def relabelled(self, judgments: Judgments) -> Rankings:
+        """Return the same rankings with `judgments` of the same pairs, see `Judgments.relabelled`."""
+        result = copy(self)
+        result.judgments, result._cache = judgments, {}
+        return result
 
     def top(self, cutoff: int | None) -> Ranking:
         """The first `cutoff` ranks."""

@@ -11,9 +11,8 @@ import ir_measures
 import pandas as pd
 
 from .._rendering import WIDTH, Rendered, fragment, table, wrapped
-from .._validation import count, real
+from .._validation import choice, count, proportion, random_seed, real
 from ..analysis import DiscriminativePower
-from ..analysis._frames import check_between, check_choice, check_count, check_seed
 from ..analysis._significance import TESTS, corrector
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import to_pandas
@@ -183,14 +182,14 @@ def report(
 
 def _options(test: str, correction: str | None, alpha: float, n_resamples: int, seed: int, ci: float) -> Options:
     """Check how systems are compared, before runs are evaluated."""
-    check_choice("test", test, TESTS)
+    choice("test", *TESTS)(test)
     options = Options(
         ci=real("ci", low=0, high=1, open_low=True)(ci),
         test=test,
         correction=correction,
-        alpha=check_between("alpha", alpha),
-        n_resamples=check_count("n_resamples", n_resamples),
-        seed=check_seed(seed),
+        alpha=proportion("alpha")(alpha),
+        n_resamples=count("n_resamples")(n_resamples),
+        seed=random_seed(seed),
     )
     corrector(test, options.family_correction, options.alpha)  # refuses unknown ones
     return options

@@ -1,0 +1,134 @@
+"""Systems under the labels of different judges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats, Ints
+from ..aspects.aspects import Aspects
+from ..collection.judgments import Judgments
+from ..collection.long_judgments import LongJudgments
+from ..collection.rankings import Rankings
+from ..collection.runs import join, named_runs
+from ..errors import MultiAspectError, choices, number_of, warn_once
+from ..integration.labels import lower_is_better
+from ..integration.parsing import as_measure
+from ..integration.provider import supports
+from ..measures.measure import Measure
+
+__all__ = ["LabelSets", "Systems", "with_scales"]
+
+#: Below this fraction of documents, most labels of a judge's judgments are not the judge's own.
+_FEW = 0.5
+
+#: The label of each (query, document) pair, by aspect.
+Labels = dict[str, Floats]
+
+
+def with_scales(measure: ir_measures.Measure, aspects: Aspects) -> Measure:
+    """Return a measure on the scales of the judges, unless it declares scales of its own."""
+    own: Measure = as_measure(measure)
+    takes = supports(measure) and "aspects" in own.SUPPORTED_PARAMS and own.params.get("order") is None
+    if not takes or isinstance(own.spec, Aspects):
+        return own
+    names = own.spec or tuple(aspects)
+    if not set(names) <= set(aspects):
+        return own  # whose error says what is missing
+    declared: Measure = own(aspects=Aspects({name: aspects[name] for name in names}))
+    return declared
+
+
+class LabelSets:
+    """The labels of all judges combined, of single judges, and of samples."""
+
+    def __init__(self, judged: LongJudgments, combine: str) -> None:
+        self._judged, self._combine = judged, combine
+        # Draws are made in an order that does not depend on the order of rows.
+        keys = [pd.factorize(each, sort=True)[0] for each in (judged.docnos, judged.qids)]
+        names = np.argsort(np.argsort(np.array(list(judged.aspects), dtype=object)))
+        self._order = np.lexsort((judged.judge, names[judged.criterion], *(key[judged.pair] for key in keys)))
+        unit = (judged.pair * len(judged.aspects) + judged.criterion)[self._order]
+        begin = np.flatnonzero(np.diff(unit, prepend=-1))
+        self._n_labels = np.repeat(np.diff(begin, append=len(unit)), np.diff(begin, append=len(unit)))
+        self._begin = np.repeat(begin, np.diff(begin, append=len(unit)))
+        if not (self._n_labels > 1).any():
+            raise MultiAspectError(
+                "expected documents with labels of at least two judges, got none: judges cannot be compared"
+            )
+        self._n_units = len(begin)
+        self.all = self._combined(self._order, {})
+        few = [name for number, name in enumerate(judged.judges) if self.own(number) < _FEW]
+        if few:
+            warn_once(
+                f"{number_of(len(few), 'judge')} labelled less than half of the documents, such as {few[0]}: where "
+                "a judge has no label, that of all judges combined is kept, so correlations of these judges are "
+                "high. Compare judges who labelled the same documents, or use the correlation of resampled labels",
+                key=f"few labels of {choices(few[:3])}",
+            )
+
+    def own(self, judge: int) -> float:
+        """The fraction of labels that are a judge's own."""
+        return float((self._judged.judge == judge).sum() / self._n_units)
+
+    def of_judge(self, judge: int) -> Labels:
+        """The labels of one judge; those of all judges combined where there are none."""
+        return self._combined(np.flatnonzero(self._judged.judge == judge), self.all)
+
+    def drawn(self, resample: str, times: int, rng: np.random.Generator) -> Iterator[Labels]:
+        """Samples of the labels, or of judges with their labels."""
+        n_judges = len(self._judged.judges)
+        for _ in range(times):
+            if resample == "labels":
+                place = self._begin + (rng.random(len(self._begin)) * self._n_labels).astype(np.intp)
+                # A label counts for the document for which it is drawn, which is its own.
+                yield self._combined(self._order[place], {})
+            else:
+                drawn = np.bincount(rng.integers(n_judges, size=n_judges), minlength=n_judges)
+                rows = np.repeat(np.arange(len(self._judged.judge)), drawn[self._judged.judge])
+                yield self._combined(rows, self.all)
+
+    def _combined(self, rows: Ints, otherwise: Mapping[str, Floats]) -> Labels:
+        """Combine the labels in `rows`; documents without any have those of `otherwise`, or NaN."""
+        judged, result = self._judged, {}
+        for number, (name, aspect) in enumerate(judged.aspects.items()):
+            of = rows[judged.criterion[rows] == number]
+            index = judged.combined(judged.pair[of], judged.grade[of], self._combine)
+            missing = otherwise.get(name, np.full(judged.n_pairs, np.nan))
+            result[name] = np.where(index < 0, missing, aspect.scale.grades[index])
+        return result
+
+
+class Systems:
+    """Runs that are joined with the judged documents once, for any labels."""
+
+    def __init__(
+        self, runs: object, judged: LongJudgments, labels: Labels, measures: Mapping[str, Measure]
+    ) -> None:
+        named = named_runs(runs)
+        if len(named) < 2:
+            raise MultiAspectError(f"expected at least two runs, got only {choices(named)}")
+        self._judgments = Judgments(judged.wide(labels))
+        if self._judgments.n_queries < 2:
+            raise MultiAspectError(f"expected at least two topics, got only {choices(self._judgments.qids)}")
+        self._scales = Judgments(_all_grades(judged.aspects))
+        self._rankings: Sequence[Rankings] = [join(name, run, self._judgments)[1] for name, run in named.items()]
+        self._measures = list(measures.values())
+        self._signs = np.where([lower_is_better(measure) for measure in self._measures], -1.0, 1.0)
+
+    def values(self, labels: Labels) -> Floats:
+        """Evaluate all runs on other labels; shape (n_measures, n_systems, n_topics), higher is better."""
+        judgments = self._judgments.relabelled(labels, self._scales)
+        rankings = [each.relabelled(judgments) for each in self._rankings]
+        values = np.array([[measure.evaluate(each) for each in rankings] for measure in self._measures])
+        return np.asarray(values * self._signs[:, None, None], dtype=np.float64)
+
+
+def _all_grades(aspects: Aspects) -> pd.DataFrame:
+    """Qrels in which all grades occur, so that scales inferred from them are the whole ones."""
+    columns = [pd.Series(aspect.scale.grades, name=name) for name, aspect in aspects.items()]
+    grades = pd.concat(columns, axis=1)
+    return grades.assign(qid="q", docno=[f"d{number}" for number in range(len(grades))])

@@ -1,0 +1,375 @@
+"""Agreement of judges, and how the order of systems depends on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats, Ints
+from .._validation import choice, count, proportion, random_seed
+from ..collection.long_judgments import JUDGE, LongJudgments
+from ..errors import MultiAspectError, choices, warn_once
+from ..integration.parsing import parse_all
+from ._judges import LabelSets, Systems, with_scales
+from .correlation import METHODS, Kernel, kernel_of, rounded
+
+__all__ = ["JudgeSensitivity", "judge_agreement", "judge_sensitivity"]
+
+_LEVELS = ("ordinal", "nominal", "interval")
+
+#: Maximum size of the arrays that the library of Krippendorff's α allocates (1.6 GB).
+_LARGEST = 200_000_000
+
+
+def judge_agreement(
+    frame: object,
+    *,
+    criterion: str = "criterion",
+    value: str = "value",
+    judge: str = JUDGE,
+    aspects: object = None,
+    level: str = "ordinal",
+) -> pd.DataFrame:
+    """Compute Krippendorff's α of the judges for each criterion.
+
+    Parameters
+    ----------
+    frame : DataFrame or iterable of namedtuples
+        Judgments with one row per query, document, criterion and judge, as for `pt_multiaspect.from_long`.
+    criterion, value, judge : str
+        The columns of criteria, labels and judges.
+    aspects : Aspects, mapping or str, optional
+        The scales; only needed for scales on which lower is better, and for ``unjudged`` codes, which are left
+        out.
+    level : {'ordinal', 'nominal', 'interval'}, default 'ordinal'
+        The level of measurement: whether the distance of two labels is their distance in ranks, 1, or their
+        difference.
+
+    Returns
+    -------
+    DataFrame
+        One row per criterion: ``aspect``; ``alpha``, at most 1, 0 for agreement as by chance, NaN if all labels are
+        equal or no document has two; ``n_documents``, ``n_judges`` and ``n_labels``, the numbers of (query,
+        document) pairs with at least two labels, of judges and labels on these, and ``n_single``, the number of
+        pairs with one label, on which α does not depend.
+
+    Raises
+    ------
+    MultiAspectError
+        In the same cases as for `pt_multiaspect.from_long`, if there is no column of judges, or if the labels have
+        too many distinct values.
+    ImportError
+        If krippendorff is not installed (``pip install "pt-multiaspect[judges]"``).
+
+    Warns
+    -----
+    MultiAspectWarning
+        If α is undefined for a criterion.
+
+    Notes
+    -----
+    All labels are compared, also those of judges who labelled few documents. Documents of all topics are units
+    of one reliability matrix. With a skewed distribution, such as 95 % of the labels equal, α may be low although
+    judges agree on most documents.
+
+    References
+    ----------
+    Krippendorff: Content Analysis: An Introduction to Its Methodology. Sage, 3rd ed. 2013, ch. 12.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pt_multiaspect import analysis
+    >>> labels = {"a": [1, 2, 3, 3, 2], "b": [1, 2, 3, 3, 1], "c": [1, 3, 3, 3, None]}
+    >>> judged = pd.DataFrame(
+    ...     [("q1", f"d{n}", "fluent", judge, label) for judge in labels for n, label in enumerate(labels[judge])],
+    ...     columns=["qid", "docno", "criterion", "judge", "value"],
+    ... )
+    >>> analysis.judge_agreement(judged, aspects={"fluent": [1, 2, 3]}).round(4)
+       aspect   alpha  n_documents  n_judges  n_labels  n_single
+    0  fluent  0.8203            5         3        14         0
+    """
+    choice("level", *_LEVELS)(level)
+    judged = _read(frame, criterion, value, judge, aspects, warn=False)
+    rows = []
+    for number, (name, aspect) in enumerate(judged.aspects.items()):
+        of = judged.of(number)
+        n_labels = np.bincount(judged.pair[of], minlength=judged.n_pairs)
+        kept = np.flatnonzero(of)[n_labels[judged.pair[of]] > 1]
+        pair, grade = judged.pair[kept], judged.grade[kept]
+        alpha = _alpha(name, pair, grade, aspect.scale.grades, level)
+        rows.append(
+            (
+                name,
+                alpha,
+                int((n_labels > 1).sum()),
+                len(np.unique(judged.judge[kept])),
+                len(kept),
+                int((n_labels == 1).sum()),
+            )
+        )
+    return pd.DataFrame(rows, columns=["aspect", "alpha", "n_documents", "n_judges", "n_labels", "n_single"])
+
+
+def _alpha(name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> float:
+    try:
+        krippendorff = import_module("krippendorff")
+    except ImportError as error:
+        raise ImportError('judge_agreement requires krippendorff: pip install "pt-multiaspect[judges]"') from error
+    used, value = np.unique(grade, return_inverse=True)
+    units, unit = np.unique(pair, return_inverse=True)
+    if len(used) < 2:
+        why = "all labels are equal" if len(used) else "no document has labels of two judges"
+        warn_once(f"Krippendorff's α of {name} is undefined: {why}", key=f"alpha of {name}: {why}")
+        return float("nan")
+    if len(units) * len(used) ** 2 > _LARGEST:
+        raise MultiAspectError(
+            f"{name}: {len(used)} distinct labels of {len(units)} documents are too many for Krippendorff's α; "
+            "round the labels to fewer grades"
+        )
+    counts = np.bincount(unit * len(used) + value, minlength=len(units) * len(used)).reshape(len(units), len(used))
+    return float(krippendorff.alpha(value_counts=counts, value_domain=grades[used], level_of_measurement=level))
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeSensitivity:
+    """Result of `judge_sensitivity`.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row per measure: ``measure``; ``between_judges`` and ``min_between_judges``, the mean and the minimum
+        correlation over pairs of judges; ``resampled``, ``low`` and ``high``, the mean and the percentile interval
+        of the correlation between resampled and all labels.
+    pairs : DataFrame
+        One row per measure and pair of judges: ``measure a b correlation low high``, with intervals over topics.
+    judges : DataFrame
+        One row per measure and judge: ``measure judge own correlation low high``, the correlation between the
+        order by the judge and that by all judges, and the fraction of labels that are the judge's own.
+    method, combine, resample : str
+        The correlation coefficient, the combination of labels, and what was resampled.
+    confidence : float
+        The confidence level of the intervals.
+    n_resamples : int
+        The number of resamples.
+
+    Examples
+    --------
+    See `judge_sensitivity`.
+    """
+
+    table: pd.DataFrame
+    pairs: pd.DataFrame
+    judges: pd.DataFrame
+    method: str
+    combine: str
+    resample: str
+    confidence: float
+    n_resamples: int
+
+    def __repr__(self) -> str:
+        asked = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
+        return f"JudgeSensitivity({asked}, confidence={self.confidence:g})\n{self.table.to_string()}"
+
+    def _repr_html_(self) -> str:
+        return str(self.table.to_html())
+
+
+def judge_sensitivity(
+    runs: object,
+    frame: object,
+    measures: object,
+    *,
+    criterion: str = "criterion",
+    value: str = "value",
+    judge: str = JUDGE,
+    combine: str = "median",
+    aspects: object = None,
+    method: str = "kendall",
+    resample: str = "labels",
+    n_resamples: int = 200,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> JudgeSensitivity:
+    """Compute how the order of systems changes from judge to judge and under resampled labels.
+
+    Parameters
+    ----------
+    runs : mapping of str to run, sequence of runs, or run
+        At least two runs, as for `pt_multiaspect.evaluate`.
+    frame : DataFrame or iterable of namedtuples
+        Judgments with one row per query, document, criterion and judge, as for `pt_multiaspect.from_long`.
+    measures : measure, str, sequence of these or mapping
+        As for `pt_multiaspect.evaluate`. Measures whose ``aspects`` are not declared use the scales of `aspects`.
+    criterion, value, judge : str
+        The columns of criteria, labels and judges.
+    combine : {'median', 'majority'}, default 'median'
+        How the labels of several judges become one, see `pt_multiaspect.from_long`. 'mean' is not supported, as
+        means are not grades of the scale.
+    aspects : Aspects, mapping or str, optional
+        The scales of the judges; by default, inferred from the labels of all judges.
+    method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
+        The correlation coefficient, see `correlation`.
+    resample : {'labels', 'judges'}, default 'labels'
+        What is drawn with replacement: the labels of each document and criterion independently, or judges with
+        all of their labels. See Notes.
+    n_resamples : int, default 200
+        Number of bootstrap samples, of labels and of topics.
+    confidence : float in (0, 1), default 0.95
+        Confidence level of the percentile intervals.
+    seed : int, default 0
+        Random seed. The same seed gives the same result, regardless of the order of rows.
+
+    Returns
+    -------
+    JudgeSensitivity
+        ``table`` has one row per measure, ``pairs`` one per measure and pair of judges, ``judges`` one per measure
+        and judge. A correlation of 1 means that the order of systems does not depend on the judges.
+
+    Raises
+    ------
+    MultiAspectError
+        If there are fewer than two runs, topics or judges, no document has labels of two judges, or the input is
+        invalid.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If a judge labelled less than half of the documents, or a correlation is undefined because all systems have
+        the same mean; undefined correlations are left out of means and intervals.
+
+    Notes
+    -----
+    Systems are ordered by their means over the judged topics. All orders are based on the same documents: where a
+    judge has no label, that of all judges combined is kept, so that differences in coverage are not mistaken for
+    differences in labels. The correlation with all judges includes the judge's own labels and is therefore higher
+    than that between judges.
+
+    Errors of labels that are independent between documents average out over documents; errors of a judge who is
+    biased do not. Resampling labels shows the former, resampling judges the latter, for which at least five
+    judges should be available. A bootstrap sample has more repeated labels than the original. Its correlations are
+    therefore lower on average than those of a second set of judgments by other judges like these.
+
+    Intervals of `pairs` and `judges` are over topics, with fixed labels. As resampling topics adds noise to the
+    orders, these intervals are biased downwards and may not contain the estimate, as in `correlation`.
+
+    References
+    ----------
+    Voorhees: Variations in Relevance Judgments and the Measurement of Retrieval Effectiveness. IP&M 36 (2000).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pt_multiaspect import analysis
+    >>> labels = {"a": [2, 1, 0], "b": [3, 1, 0], "c": [0, 1, 3]}
+    >>> rows = [
+    ...     (qid, f"d{n}", "relevance", judge, label)
+    ...     for qid in ("q0", "q1")
+    ...     for judge in labels
+    ...     for n, label in enumerate(labels[judge])
+    ... ]
+    >>> judged = pd.DataFrame(rows, columns=["qid", "docno", "criterion", "judge", "value"])
+    >>> orders = {"one": "012", "two": "120", "three": "210"}
+    >>> runs = {
+    ...     name: {qid: {f"d{d}": -rank for rank, d in enumerate(order)} for qid in ("q0", "q1")}
+    ...     for name, order in orders.items()
+    ... }
+    >>> found = analysis.judge_sensitivity(runs, judged, ["nDCG"], n_resamples=20)
+    >>> found.pairs[["measure", "a", "b", "correlation"]].round(3)
+      measure  a  b  correlation
+    0    nDCG  a  b          1.0
+    1    nDCG  a  c         -1.0
+    2    nDCG  b  c         -1.0
+    """
+    choice("combine", "median", "majority")(combine)
+    choice("method", *METHODS)(method)
+    choice("resample", "labels", "judges")(resample)
+    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
+    level = proportion("confidence")(confidence)
+    judged = _read(frame, criterion, value, judge, aspects)
+    if len(judged.judges) < 2:
+        raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
+    labels = LabelSets(judged, combine)
+    labelled = {label: with_scales(measure, judged.aspects) for label, measure in parse_all(measures).items()}
+    systems = Systems(runs, judged, labels.all, labelled)
+    kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))
+    each = [labels.all, *map(labels.of_judge, range(len(judged.judges)))]
+    values = np.stack([systems.values(one) for one in each])  # label sets × measures × systems × topics
+    drawn = labels.drawn(resample, n_resamples, rng)
+    resampled = np.stack([values[0].mean(axis=-1), *(systems.values(one).mean(axis=-1) for one in drawn)])
+    n_topics = values.shape[-1]
+    weights = topics_rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples) / n_topics
+    table, pairs, judges = [], [], []
+    for number, name in enumerate(labelled):
+        whole = _correlations(values[:, number].mean(axis=-1), kernel)
+        of_topics = np.stack([_correlations(values[:, number] @ weight, kernel) for weight in weights])
+        low, high = _interval(of_topics, level)
+        for a, one in enumerate(judged.judges, 1):
+            judges.append((name, one, labels.own(a - 1), whole[0, a], low[0, a], high[0, a]))
+            for b in range(a + 1, len(each)):
+                pairs.append((name, one, judged.judges[b - 1], whole[a, b], low[a, b], high[a, b]))
+        to_all = _to_first(resampled[:, number], kernel)
+        _warn_of_undefined(name, method, np.append(to_all, whole[np.triu_indices(len(each), 1)]))
+        between = np.array([row[3] for row in pairs if row[0] == name])
+        table.append(
+            (name, *_mean_and_minimum(between), _mean_and_minimum(to_all)[0], *map(float, _interval(to_all, level)))
+        )
+    ends = ["low", "high"]
+    return JudgeSensitivity(
+        table=pd.DataFrame(table, columns=["measure", "between_judges", "min_between_judges", "resampled", *ends]),
+        pairs=pd.DataFrame(pairs, columns=["measure", "a", "b", "correlation", *ends]),
+        judges=pd.DataFrame(judges, columns=["measure", "judge", "own", "correlation", *ends]),
+        method=method,
+        combine=combine,
+        resample=resample,
+        confidence=level,
+        n_resamples=n_resamples,
+    )
+
+
+def _read(
+    frame: object, criterion: str, value: str, judge: str, aspects: object, *, warn: bool = True
+) -> LongJudgments:
+    if not isinstance(judge, str):
+        raise MultiAspectError(f"judge: expected the name of a column, got {judge!r}")
+    judged = LongJudgments.read(frame, criterion, value, judge, aspects, warn=warn)
+    if judged.judges == ("",):
+        raise MultiAspectError(
+            f"expected a column of judges, got no column {judge}; name it, as in judge='assessor'"
+        )
+    return judged
+
+
+def _correlations(means: Floats, kernel: Kernel) -> Floats:
+    return kernel(rounded(means))
+
+
+def _to_first(means: Floats, kernel: Kernel) -> Floats:
+    """Correlate each row but the first with the first."""
+    return np.array([kernel(rounded(means[[0, row]]))[0, 1] for row in range(1, len(means))])
+
+
+def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
+    """Percentile interval over the first axis, without undefined values; NaN if there are no others."""
+    defined = ~np.isnan(values).all(axis=0)
+    filled = np.where(defined, values, 0.0)
+    low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+
+
+def _mean_and_minimum(values: Floats) -> tuple[float, float]:
+    values = values[~np.isnan(values)]
+    return (float(values.mean()), float(values.min())) if len(values) else (float("nan"), float("nan"))
+
+
+def _warn_of_undefined(name: str, method: str, values: Floats) -> None:
+    undefined = int(np.isnan(values).sum())
+    if undefined:
+        warn_once(
+            f"{method} of {name} is undefined for {undefined} of {len(values)} pairs of label sets, as all systems "
+            "have the same mean; these are left out. Use more topics, or method='rbo'",
+            key=f"undefined correlations of {name}",
+        )
