@@ -7,11 +7,11 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
-from ir_measures.measures import MeanAgg
 
 from ._typing import Floats
 from ._validation import real
@@ -22,7 +22,15 @@ from .collection.columns import check_distinct_columns
 from .collection.inputs import run_frame
 from .collection.judgments import Judgments
 from .collection.runs import join, named_runs
-from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices, counted
+from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
+from .integration.aggregates import (
+    aggregated,
+    check_distinct,
+    check_repeats,
+    mean_and_spread,
+    read_weights,
+    weighted,
+)
 from .integration.labels import record, recorded
 from .integration.parsing import parse_all
 from .integration.provider import supports
@@ -31,6 +39,8 @@ from .kernels.intervals import mean_interval
 __all__ = ["aggregate", "evaluate"]
 
 COLUMNS = ["name", "qid", "measure", "value"]
+
+_ONE_VALUE = ["name", "measure", "qid"]
 
 
 def evaluate(
@@ -136,6 +146,8 @@ def aggregate(
     measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str] | None = None,
     *,
     ci: float | None = None,
+    weights: Mapping[str, float] | pd.Series[Any] | None = None,
+    over: str | None = None,
 ) -> pd.DataFrame:
     """Aggregate a long frame over queries, with one row per run and one column per measure.
 
@@ -148,6 +160,11 @@ def aggregate(
         ``perquery.attrs["measures"]``; see Notes.
     ci : float in (0, 1), optional
         Confidence level of intervals over topics, such as 0.95. No intervals by default.
+    weights : mapping or Series, optional
+        The non-negative weight of each topic, by query id. By default, topics have equal weights.
+    over : str, optional
+        A further column of the frame that contains seeds or folds. Values are aggregated per seed or fold, then
+        averaged.
 
     Returns
     -------
@@ -155,14 +172,17 @@ def aggregate(
         Columns ``name`` and the labels of the measures, with runs and measures in the order of the frame.
         Each measure defines its aggregation: the mean for most, the sum for counts such as NumRet, the
         geometric mean for GMAP. With `ci`, each measure is followed by the ends of its interval, as in
-        ``nDCG@10``, ``nDCG@10 95% low``, ``nDCG@10 95% high``.
+        ``nDCG@10``, ``nDCG@10 95% low``, ``nDCG@10 95% high``. With `over`, each measure is followed by the
+        standard deviation of its aggregates over seeds or folds, as in ``nDCG@10``, ``nDCG@10 sd``.
 
     Raises
     ------
     MultiAspectError
         If a column is missing, or `measures` lacks a measure of the frame. With `ci`, also if a run has fewer
         than two topics or several values for a topic, a value is not finite, or the aggregate of a measure is not
-        a function of the mean over topics.
+        a function of the mean over topics. With `weights`, if they are not those of exactly the topics of each
+        run, or the aggregate is a sum. With `over`, if runs have different seeds or folds, or if the topics of
+        two seeds or folds are neither the same nor distinct. If `ci` is combined with `weights` or `over`.
 
     Warns
     -----
@@ -185,6 +205,11 @@ def aggregate(
     systems differ: topics are paired, see `analysis.compare_with_baseline`. If all values of a run are equal, its
     interval has width 0.
 
+    With `weights` w, the mean is Σ w·v / Σ w, transformed as the mean is for GMAP (a weighted geometric mean) and
+    HMAP (a weighted harmonic mean). With `over`, the result is the mean of the aggregates, so that folds of
+    different sizes count equally, and weights are those within a fold. The standard deviation (with n − 1) shows
+    how much seeds or folds differ, and not how much the value would differ on other topics.
+
     References
     ----------
     Sakai: Laboratory Experiments in Information Retrieval: Sample Sizes, Effect Sizes, and Statistical Power.
@@ -192,6 +217,7 @@ def aggregate(
 
     Examples
     --------
+    >>> import pandas as pd
     >>> import pt_multiaspect as ma
     >>> qrels = {"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}}
     >>> run = {"q1": {"d1": 1.0}}
@@ -206,6 +232,14 @@ def aggregate(
     >>> ma.aggregate(ma.evaluate({"mine": half}, qrels, "map", progress=False), ci=0.5).round(3)
        name   map  map 50% low  map 50% high
     0  mine  0.75          0.5           1.0
+    >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, "map", progress=False), weights={"q1": 3, "q2": 1})
+       name   map
+    0  mine  0.75
+    >>> seeds = [ma.evaluate({"mine": each}, qrels, "map", progress=False) for each in (run, half)]
+    >>> repeated = pd.concat([frame.assign(seed=seed) for seed, frame in enumerate(seeds)])
+    >>> ma.aggregate(repeated, over="seed").round(3)
+       name    map  map sd
+    0  mine  0.625   0.177
     """
     confidence = None if ci is None else real("ci", low=0, high=1, open_low=True)(ci)
     missing = [column for column in COLUMNS if column not in perquery.columns]
@@ -216,16 +250,35 @@ def aggregate(
         )
     check_distinct_columns(perquery, "a long frame")
     known = recorded(perquery, measures)
-    columns: dict[str, tuple[str, str]] = {}
+    columns: dict[str, tuple[str, ...]] = {}
+    if confidence is not None and (weights is not None or over is not None):
+        raise MultiAspectError(
+            "ci= is defined for topics of equal weight and one value per topic: omit weights= and over="
+        )
+    weight = None if weights is None else read_weights(weights, perquery)
+    if over is not None:
+        _check_over(perquery, over)
+        columns = {label: (f"{label} sd",) for label in known}
+        _check_columns(known, columns)
+    elif weight is not None:
+        check_distinct(perquery, _ONE_VALUE, "use over= for seeds and folds")
     if confidence is not None:
         columns = {label: interval_columns(label, confidence) for label in known}
-        _check_intervals(perquery, known, columns)
+        _check_columns(known, columns)
+        check_distinct(perquery, _ONE_VALUE, "give each run its own name")
     if "name" in known:
         raise MultiAspectError("a measure has the label 'name', which is the column of the runs; use another label")
     rows = {name: {"name": name} for name in perquery["name"].unique()}
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         measure, values = known[str(label)], group["value"].tolist()
-        rows[name][str(label)] = _aggregated(measure, values)
+        try:
+            parts = [group] if over is None else [part for _, part in group.groupby(over, sort=False)]
+            each = [_weighted(measure, part, weight) for part in parts]
+        except MultiAspectError as error:
+            raise MultiAspectError(f"{label} of {name}: {error}") from None
+        rows[name][str(label)] = each[0]
+        if over is not None:
+            rows[name].update(zip((str(label), *columns[str(label)]), mean_and_spread(each), strict=True))
         if confidence is not None:
             try:
                 ends = _interval(measure, values, confidence)
@@ -253,30 +306,30 @@ def interval_columns(label: str, confidence: float) -> tuple[str, str]:
     return f"{label} {100 * confidence:g}% low", f"{label} {100 * confidence:g}% high"
 
 
-def _aggregated(measure: AnyMeasure | None, values: Sequence[float]) -> float:
-    """Return the aggregate of a measure over topics."""
-    aggregator = MeanAgg() if measure is None else measure.aggregator()
-    for value in values:
-        aggregator.add(value)
-    result: float = aggregator.result()
-    return result
+def _weighted(measure: AnyMeasure | None, group: pd.DataFrame, weights: Mapping[str, float] | None) -> float:
+    """Return the aggregate of a measure over the topics of one run, seed or fold."""
+    values = group["value"].tolist()
+    if weights is None:
+        return aggregated(measure, values)
+    return weighted(measure, values, [weights[str(qid)] for qid in group["qid"]])
 
 
-def _check_intervals(perquery: pd.DataFrame, labels: Iterable[str], columns: Mapping[str, tuple[str, str]]) -> None:
-    """Check that every run has one value per topic, and that the columns of intervals are new."""
+def _check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:
+    """Check that the columns added to those of the measures are new."""
     taken = [column for added in columns.values() for column in added if column in labels]
     if taken:
         raise MultiAspectError(
-            f"the label {taken[0]} of a measure is the name of a column of intervals: use another label"
+            f"the label {taken[0]} of a measure is the name of a column that ci= or over= adds: use another label"
         )
-    keys = ["name", "measure", "qid"]
-    repeated = perquery[perquery.duplicated(keys)]
-    if len(repeated):
-        name, measure, qid = repeated[keys].iloc[0]
+
+
+def _check_over(perquery: pd.DataFrame, over: object) -> None:
+    if not isinstance(over, str) or over not in perquery.columns or over in COLUMNS:
         raise MultiAspectError(
-            f"expected one value of {measure} for {name} on topic {qid}, got several "
-            f"{counted(len(repeated), 'row')}; give each run its own name"
+            f"over: expected a column of seeds or folds beside {choices(COLUMNS)}, got {over!r} (columns: "
+            f"{choices(perquery.columns)})"
         )
+    check_repeats(perquery, over)
 
 
 def _interval(measure: AnyMeasure | None, given: Sequence[float], confidence: float) -> list[float]:
@@ -290,10 +343,10 @@ def _interval(measure: AnyMeasure | None, given: Sequence[float], confidence: fl
         )
 
     def at(mean: float) -> float:
-        return _aggregated(measure, [mean] * len(values))
+        return aggregated(measure, [mean] * len(values))
 
-    aggregate_at_mean, aggregated = at(float(values.mean())), _aggregated(measure, values.tolist())
-    if not math.isclose(aggregate_at_mean, aggregated, rel_tol=1e-9, abs_tol=1e-12):
+    at_mean, plain = at(float(values.mean())), aggregated(measure, values.tolist())
+    if not math.isclose(at_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
     return sorted(map(at, mean_interval(values, confidence, _limits(measure))))
 

@@ -1,0 +1,140 @@
+"""Aggregates over topics of unequal weight, and over seeds or folds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+from ir_measures.measures import MeanAgg
+
+from .._numbers import number
+from ..errors import MultiAspectError, choices, counted
+
+__all__ = ["aggregated", "check_distinct", "check_repeats", "mean_and_spread", "read_weights", "weighted"]
+
+
+def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
+    """Return the aggregate of a measure over topics."""
+    aggregator = MeanAgg() if measure is None else measure.aggregator()
+    for value in values:
+        aggregator.add(value)
+    result: float = aggregator.result()
+    return result
+
+
+def check_distinct(perquery: pd.DataFrame, keys: Sequence[str], remedy: str) -> None:
+    """Raise an error with a `remedy` if several rows have the same keys, which include name, measure and qid."""
+    repeated = perquery[perquery.duplicated([*keys])]
+    if len(repeated):
+        name, measure, qid, *others = repeated[[*keys]].iloc[0]
+        within = "".join(f", {key} {value}" for key, value in zip(keys[3:], others, strict=True))
+        raise MultiAspectError(
+            f"expected one value of {measure} for {name} on topic {qid}{within}, got several "
+            f"{counted(len(repeated), 'row')}; {remedy}"
+        )
+
+
+def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
+    """Check the weights of topics.
+
+    Parameters
+    ----------
+    weights : mapping or Series
+        The weight of each topic of the frame.
+    perquery : DataFrame
+        The long frame.
+
+    Returns
+    -------
+    dict of str to float
+        Non-negative weights by query id.
+    """
+    if not isinstance(weights, Mapping | pd.Series):
+        raise MultiAspectError(f"weights: expected a mapping {{qid: weight}}, got {type(weights).__name__}")
+    given = [(str(qid), number(weight, f"the weight of topic {qid}")) for qid, weight in weights.items()]
+    result = dict(given)
+    if len(result) < len(given):
+        raise MultiAspectError("weights: expected one weight per topic, got several for some")
+    negative = [qid for qid, weight in given if weight < 0]
+    if negative:
+        raise MultiAspectError(
+            f"weights: expected weights of at least 0, got {result[negative[0]]:g} for {negative[0]}"
+        )
+    for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
+        qids = set(map(str, group["qid"]))
+        missing, surplus = sorted(qids - set(result)), sorted(set(result) - qids)
+        if missing or surplus:
+            raise MultiAspectError(
+                f"weights: expected one weight for each topic of {label} for {name}"
+                + (f", got none for {choices(missing[:5])} {counted(len(missing), 'topic')}" if missing else "")
+                + (f", got weights for {choices(surplus[:5])} {counted(len(surplus), 'topic')}, "
+                   "which have no value" if surplus else "")
+            )  # fmt: skip
+    return result
+
+
+def weighted(measure: Measure | None, values: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the aggregate of a measure over topics with weights.
+
+    Raises
+    ------
+    MultiAspectError
+        If the weights sum to 0, or if the aggregate is not a function of the mean over topics, such as a sum.
+    """
+    total = math.fsum(weights)
+    if total == 0:
+        raise MultiAspectError("expected at least one topic with a positive weight")
+    mean = math.fsum(values) / len(values)
+    plain, at_mean = aggregated(measure, values), aggregated(measure, [mean])
+    if np.isfinite(mean) and not math.isclose(plain, at_mean, rel_tol=1e-9, abs_tol=1e-12):
+        raise MultiAspectError(
+            "weights are only defined for aggregates that are a function of the mean over topics"
+        )
+    products = [weight * value for weight, value in zip(weights, values, strict=True) if weight]
+    return aggregated(measure, [math.fsum(products) / total])
+
+
+def check_repeats(perquery: pd.DataFrame, over: str) -> None:
+    """Check that all runs have the same seeds or folds, each on the same topics, or each on topics of its own."""
+    if perquery[over].isna().any():
+        raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
+    check_distinct(perquery, ["name", "measure", "qid", over], "keep one of them")
+    expected: set[Any] = set(perquery[over])
+    if len(expected) < 2:
+        raise MultiAspectError(f"expected at least two values of {over}, got {choices(expected)}; omit over=")
+    for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
+        topics: dict[Hashable, frozenset[Any]] = {
+            each: frozenset(part["qid"]) for each, part in group.groupby(over, sort=False)
+        }
+        missing = [str(each) for each in expected if each not in topics]
+        if missing:
+            raise MultiAspectError(
+                f"expected the same values of {over} for all runs and measures, got no {label} of {name} for "
+                f"{over} {choices(sorted(missing))}"
+            )
+        distinct = set(topics.values())
+        if len(distinct) > 1 and sum(map(len, topics.values())) > len(frozenset().union(*distinct)):
+            one, other = _unlike(topics)
+            raise MultiAspectError(
+                f"expected each {over} to have the same topics (seeds), or topics of its own (folds), but for "
+                f"{name}, {over} {one} and {other} share only some topics. Evaluate all of them on the same topics"
+            )
+
+
+def _unlike(topics: Mapping[Hashable, frozenset[Any]]) -> tuple[Hashable, Hashable]:
+    """Two groups that share some topics but not all."""
+    return next(
+        (one, other) for one in topics for other in topics
+        if topics[one] & topics[other] and topics[one] != topics[other]
+    )  # fmt: skip
+
+
+def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the standard deviation (with n − 1) of at least two values."""
+    if max(values) == min(values):  # their deviations from the mean could be rounding errors
+        return values[0], 0.0
+    return math.fsum(values) / len(values), float(np.std(values, ddof=1))

@@ -1,0 +1,164 @@
+"""Aggregates with weights of topics, and over seeds or folds: `aggregate(weights=…)`, `aggregate(over=…)`."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError
+
+WEIGHTS = {"q0": 1.0, "q1": 2.0, "q2": 5.0}
+
+
+def long(values: dict[str, list[float]], measure: str = "AP", **columns: Any) -> pd.DataFrame:
+    rows = [(name, f"q{n}", measure, value) for name, given in values.items() for n, value in enumerate(given)]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]).assign(**columns)
+
+
+# -- weights ---------------------------------------------------------------------------------------------
+
+
+def test_weighted_means() -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 50):
+        values, weights = rng.random((2, n)).tolist(), rng.random(n)
+        given = {f"q{place}": weight for place, weight in enumerate(weights)}
+        frame = long(dict(zip("ab", values, strict=True))).sample(frac=1, random_state=n)
+        for each in (given, pd.Series(given)):
+            table = ma.aggregate(frame, weights=each).set_index("name")["AP"]
+            for name, of in zip("ab", values, strict=True):
+                assert table[name] == pytest.approx(float(np.average(of, weights=weights)), abs=1e-15)
+
+
+def test_equal_weights_change_nothing() -> None:
+    frame = pd.concat([long({"a": [0.1, 0.7, 0.4]}, measure) for measure in ("AP", "CAM@10", "mine")])
+    frame = pd.concat([frame, long({"a": [-1.0, -2.0, -0.5]}, "GMAP"), long({"a": [1.0, 2.0, 5.0]}, "HMAP")])
+    plain, equal = ma.aggregate(frame), ma.aggregate(frame, weights=dict.fromkeys(WEIGHTS, 0.3))
+    pd.testing.assert_frame_equal(plain, equal)
+    assert ma.aggregate(long({"a": [1.0, 1.0, 1.0]}), weights=WEIGHTS)["AP"][0] == 1  # exactly
+
+
+def test_weighted_geometric_and_harmonic_means() -> None:
+    ap, weights = [0.2, 0.4, 0.1], list(WEIGHTS.values())
+    frame = pd.concat([long({"a": np.log(ap).tolist()}, "GMAP"), long({"a": [1 / each for each in ap]}, "HMAP")])
+    row = ma.aggregate(frame, weights=WEIGHTS).iloc[0]
+    assert row["GMAP"] == pytest.approx(math.prod(each**w for each, w in zip(ap, weights, strict=True)) ** (1 / 8))
+    assert row["HMAP"] == pytest.approx(statistics.harmonic_mean(ap, weights))
+
+
+def test_sums_have_no_weights() -> None:
+    with pytest.raises(
+        MultiAspectError, match="NumRet of a: weights are only defined for aggregates that are a function"
+    ):
+        ma.aggregate(long({"a": [3, 5, 7]}, "NumRet"), weights=WEIGHTS)
+
+
+def test_topics_of_weight_0_do_not_count() -> None:
+    frame = long({"a": [0.25, 0.5, 0.75]})
+    assert ma.aggregate(frame, weights={**WEIGHTS, "q2": 0})["AP"][0] == (0.25 + 2 * 0.5) / 3
+
+
+def test_query_ids_that_are_numbers() -> None:
+    frame = long({"a": [0.0, 1.0]}).assign(qid=[1, 2])
+    assert (
+        ma.aggregate(frame, weights={"1": 1, "2": 3})["AP"][0]
+        == ma.aggregate(frame, weights={1: 1, 2: 3})["AP"][0]
+        == 0.75
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"q0": 1, "q1": 1}, r"one weight for each topic of AP for a, got none for q2 \(1 such topic in all\)"),
+        ({**WEIGHTS, "q9": 1}, r"got weights for q9 \(1 such topic in all\), which have no value"),
+        ({**WEIGHTS, "q1": -1}, "expected weights of at least 0, got -1 for q1"),
+        ({**WEIGHTS, "q1": np.nan}, "the weight of topic q1: expected a finite number"),
+        ({**WEIGHTS, "q1": "2"}, "the weight of topic q1: expected a finite number"),
+        (dict.fromkeys(WEIGHTS, 0), "AP of a: expected at least one topic with a positive weight"),
+        ([1, 2, 5], "weights: expected a mapping"),
+        ({1: 1, "1": 2}, "expected one weight per topic"),
+    ],
+)
+def test_invalid_weights(weights, message) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        ma.aggregate(long({"a": [0.1, 0.2, 0.3]}), weights=weights)
+
+
+def test_a_run_without_a_topic_is_refused() -> None:
+    """Its weights would sum to less than those of the others."""
+    with pytest.raises(MultiAspectError, match="each topic of AP for b, got weights for q2"):
+        ma.aggregate(long({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2]}), weights=WEIGHTS)
+
+
+def test_two_values_of_a_topic_are_refused() -> None:
+    with pytest.raises(MultiAspectError, match="expected one value of AP for a on topic q0, got several"):
+        ma.aggregate(pd.concat([long({"a": [0.1, 0.2, 0.3]})] * 2), weights=WEIGHTS)
+
+
+# -- seeds and folds -------------------------------------------------------------------------------------
+
+SEEDS = {1: [0.2, 0.4, 0.9], 2: [0.3, 0.5, 0.1], 5: [0.6, 0.6, 0.6]}
+
+
+def seeds(measure: str = "AP") -> pd.DataFrame:
+    return pd.concat([long({"a": of, "b": of[::-1]}, measure, seed=seed) for seed, of in SEEDS.items()])
+
+
+def test_means_over_seeds() -> None:
+    table = ma.aggregate(seeds().sample(frac=1, random_state=0).sort_values("name"), over="seed")
+    assert list(table.columns) == ["name", "AP", "AP sd"]
+    means = [statistics.fmean(of) for of in SEEDS.values()]
+    for row in range(2):
+        assert table["AP"][row] == pytest.approx(statistics.fmean(means))
+        assert table["AP sd"][row] == pytest.approx(statistics.stdev(means))
+
+
+def test_each_seed_is_aggregated_as_its_measure_is() -> None:
+    frame = pd.concat([seeds(), seeds("NumRet"), seeds("GMAP")])
+    row = ma.aggregate(frame, over="seed").iloc[0]
+    sums, logs = [sum(of) for of in SEEDS.values()], [math.exp(statistics.fmean(of)) for of in SEEDS.values()]
+    assert row[["NumRet", "NumRet sd"]].tolist() == pytest.approx([statistics.fmean(sums), statistics.stdev(sums)])
+    assert row[["GMAP", "GMAP sd"]].tolist() == pytest.approx([statistics.fmean(logs), statistics.stdev(logs)])
+
+
+def test_folds_of_different_sizes_count_equally() -> None:
+    frame = long({"a": [0.0, 0.2, 0.7]}).assign(fold=["x", "x", "y"])
+    row = ma.aggregate(frame, over="fold").iloc[0]
+    assert row.tolist() == ["a", pytest.approx(0.4), pytest.approx(statistics.stdev([0.1, 0.7]))]
+    weighted = ma.aggregate(frame, over="fold", weights={"q0": 1, "q1": 3, "q2": 9}).iloc[0]
+    assert weighted["AP"] == pytest.approx((0.15 + 0.7) / 2)
+
+
+def test_equal_seeds_have_no_spread() -> None:
+    frame = pd.concat([long({"a": [0.1, 0.7, 0.1]}, seed=seed) for seed in range(3)])
+    table = ma.aggregate(frame, over="seed")
+    assert table["AP sd"][0] == 0
+    assert table["AP"][0] == ma.aggregate(long({"a": [0.1, 0.7, 0.1]}))["AP"][0]
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        (seeds(), {"over": "fold"}, "over: expected a column of seeds or folds.*got 'fold'"),
+        (seeds(), {"over": "qid"}, "over: expected a column of seeds or folds.*got 'qid'"),
+        (seeds(), {"over": ["seed"]}, "over: expected a column of seeds or folds"),
+        (long({"a": [0.1, 0.2]}, seed=1), {"over": "seed"}, "expected at least two values of seed, got 1"),
+        (seeds().assign(seed=np.nan), {"over": "seed"}, "a value of seed in every row"),
+        (pd.concat([seeds(), seeds()]), {"over": "seed"}, "one value of AP for a on topic q0, seed 1, got several"),
+        (seeds().query("name == 'a' or seed < 5"), {"over": "seed"}, "got no AP of b for seed 5"),
+        (seeds().query("qid != 'q1' or seed < 5"), {"over": "seed"}, "for a, seed 1 and 5 share only some topics"),
+        (seeds(), {"over": "seed", "ci": 0.95}, "ci= is defined for topics of equal weight"),
+        (seeds().query("seed == 1"), {"weights": WEIGHTS, "ci": 0.95}, "ci= is defined for topics of equal weight"),
+        (pd.concat([seeds(), seeds("AP sd")]), {"over": "seed"}, "the label AP sd of a measure is the name"),
+    ],
+)  # fmt: skip
+def test_invalid_repeats(frame, options, message) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        ma.aggregate(frame, **options)
