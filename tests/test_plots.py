@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 
 import pt_multiaspect as ma
 from pt_multiaspect import plots
-from pt_multiaspect.analysis import correlation, discriminative_power
+from pt_multiaspect.analysis import JudgeSensitivity, correlation, discriminative_power
 from pt_multiaspect.errors import MultiAspectError
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -83,6 +83,22 @@ SETTINGS = pd.DataFrame(
 )
 FRONT = ma.pareto_front(SETTINGS, ["relevance", "trust"])
 EXPLAINED = ma.TOMA(aspects={"relevance": 2, "trust": [0, 0.5, 1]}).explain(RUN, QRELS, "q1")
+SENSITIVITY = JudgeSensitivity(
+    table=pd.DataFrame(
+        [("AP", 0.7, 0.5, 0.9, 0.8, 0.95), ("RR", 0.4, 0.1, np.nan, np.nan, np.nan)],
+        columns=["measure", "between_judges", "min_between_judges", "resampled", "low", "high"],
+    ),
+    pairs=pd.DataFrame(
+        [("AP", "a", "b", 0.9), ("AP", "a", "c", 0.5), ("RR", "a", "b", 0.7), ("RR", "a", "c", 0.1)],
+        columns=["measure", "a", "b", "correlation"],
+    ),
+    judges=pd.DataFrame(),
+    method="kendall",
+    combine="median",
+    resample="labels",
+    confidence=0.9,
+    n_resamples=10,
+)
 
 DRAW = {
     "systems": lambda ax=None: plots.systems(PERQUERY, "AP", "RR", ax=ax),
@@ -92,6 +108,7 @@ DRAW = {
     "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(MATRIX, ax=ax),
     "crp_over_ranks": lambda ax=None: plots.crp_over_ranks({"mine": CURVE}, "q1", ax=ax),
     "explanation": lambda ax=None: plots.explanation(EXPLAINED, ax=ax),
+    "judge_correlations": lambda ax=None: plots.judge_correlations(SENSITIVITY, ax=ax),
     "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
 }
@@ -337,6 +354,19 @@ def test_asl_curves():
     assert ax.get_ylim() == (0, 0.2)
 
 
+def test_judge_correlations():
+    ax = plots.judge_correlations(SENSITIVITY)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["AP", "RR"]
+    pairs, interval, resampled = ax.collections
+    assert rows_of(pairs.get_offsets()) == [(0.1, 0.86), (0.5, -0.14), (0.7, 0.86), (0.9, -0.14)]
+    assert rows_of(interval.get_segments()[0]) == [(0.8, 0.14), (0.95, 0.14)]
+    assert rows_of(resampled.get_offsets()[:1]) == [(0.9, 0.14)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "pairs of judges",
+        "resampled labels (mean and 90 % interval)",
+    ]
+
+
 def test_many_measures_with_long_names():
     measures = [LONG.replace("'nDCG'", f"'nDCG@{n}'") for n in range(1, 16)]
     values = np.random.default_rng(2).random((4, 5, 15))
@@ -534,6 +564,7 @@ BAD = [
     (lambda: plots.upper_bounds(), ["expected the result of", "analysis.upper_bound", "got None"]),
     (lambda: plots.upper_bounds(BOUNDS, BOUNDS), ["column bound", "bounds="]),
     (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "'name', 'bound'", "size"]),
+    (lambda: plots.judge_correlations(SENSITIVITY.table), ["analysis.judge_sensitivity", "DataFrame"]),
     (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
     (lambda: plots.asl_curves(POWER, n_pairs=0), ["n_pairs", "0"]),
     (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),

@@ -17,6 +17,7 @@ from typing import Any
 from .correlation import correlation_heatmap
 from .displacement import crp_over_ranks
 from .explanation import explanation
+from .judges import judge_correlations
 from .level_sets import level_sets
 from .ranking import ranking_grades
 from .search import search_front
@@ -29,6 +30,7 @@ __all__ = [
     "correlation_heatmap",
     "crp_over_ranks",
     "explanation",
+    "judge_correlations",
     "level_sets",
     "ranking_grades",
     "search_front",
