@@ -6,14 +6,16 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 __all__ = [
     "MultiAspectError",
     "MultiAspectWarning",
     "callers_level",
     "choices",
+    "collected",
     "counted",
     "did_you_mean",
     "number_of",
@@ -40,6 +42,32 @@ _given: set[str | tuple[str, str]] = set()
 _PER_GROUP = 3
 
 
+class Cause(NamedTuple):
+    """The arguments of `warn_once`."""
+
+    message: str
+    key: str | None
+    group: str | None
+
+
+_collected: ContextVar[list[Cause] | None] = ContextVar("_collected", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[list[Cause]]:
+    """Collect the calls of `warn_once` instead of issuing warnings, in this thread only.
+
+    Worker processes cannot warn, and threads share the filters of warnings. The caller passes each cause to
+    `warn_once` where a warning reaches the user.
+    """
+    causes: list[Cause] = []
+    token = _collected.set(causes)
+    try:
+        yield causes
+    finally:
+        _collected.reset(token)
+
+
 def warn_once(message: str, *, key: str | None = None, group: str | None = None) -> None:
     """Issue a warning once per process for each `message`, or each `key` if given.
 
@@ -47,6 +75,11 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
     reported dozens of times. If batches produce many keys for one cause, `group` limits them:
     three are reported, and the fourth says that further ones are not.
     """
+    collecting = _collected.get()
+    if collecting is not None:
+        if (called := Cause(message, key, group)) not in collecting:
+            collecting.append(called)
+        return
     cause = key or message
     entry = cause if group is None else (group, cause)
     if entry in _given:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import ir_measures
 import pandas as pd
 
 from ..aspects import Aspects
+from ..collection.run_files import run_files
 from ..collection.trec_files import read_qrels, read_run
 from ..errors import MultiAspectError, choices
 from ..integration.declared import with_aspects
@@ -109,25 +109,15 @@ def _name_and_path(item: str) -> tuple[str | None, str]:
 
 def _files(path: str) -> list[str]:
     """Return the files of a path, directory or pattern, sorted."""
-    expanded = os.path.expanduser(path)
     if path == STDIN:
         return [path]
-    if os.path.isdir(expanded):
-        inside = sorted(str(each) for each in Path(expanded).iterdir() if each.is_file() and each.name[0] != ".")
-        if not inside:
-            raise MultiAspectError(f"the directory {path} contains no files; give a directory of runs")
-        return inside
-    if glob.has_magic(expanded) and not os.path.exists(expanded):
-        matches = sorted(each for each in glob.glob(expanded, recursive=True) if os.path.isfile(each))
-        if not matches:
-            raise MultiAspectError(f"no file matches {path}; check the pattern and the current directory")
-        return matches
-    if not os.path.exists(expanded) and _is_measure(path):
+    files = run_files(path)
+    if not os.path.exists(files[0]) and _is_measure(path):
         raise MultiAspectError(
             f"no such file: {path}, which is a measure; write -m before each measure, or several in quotes, "
             f"-m 'nDCG@10 {path}'"
         )
-    return [expanded]
+    return files
 
 
 def _is_measure(text: str) -> bool:

@@ -2,49 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from ..errors import MultiAspectError, choices
 from .frames import to_pandas
-from .inputs import run_frame
 from .judgments import Judgments
 from .overlap import warn_of_no_common_document
 from .rankings import Rankings
-from .run_tables import RunTable, is_polars
+from .run_files import check_readable, run_files
+from .run_tables import RunTable
 from .trec_files import read_run, read_run_table
 
-__all__ = ["join", "named_runs", "read_if_file", "titled"]
+__all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "read_table", "titled"]
+
+
+@dataclass(frozen=True, eq=False)
+class NamedRuns:
+    """Runs with their names, to be iterated over once. No run is kept, except those that the caller keeps."""
+
+    #: The names and the runs; a list if all runs, or their files, are known.
+    pairs: Iterable[tuple[str, object]]
+    #: The number of runs, None if unknown.
+    total: int | None = None
+
+    @classmethod
+    def of(cls, runs: object) -> NamedRuns:
+        """Read runs in any form that `pt_multiaspect.evaluate` takes.
+
+        Raises
+        ------
+        MultiAspectError
+            If there is no run, or a directory or pattern has no files.
+        """
+        if isinstance(runs, NamedRuns):
+            return runs
+        if isinstance(runs, Mapping) and not _is_one_run(runs):
+            if isinstance(runs, dict):
+                return cls._known([(str(name), run) for name, run in runs.items()])
+            # One by one, as other mappings may read a run when they are asked for it.
+            return cls(((str(name), runs[name]) for name in runs), len(runs))
+        if isinstance(runs, str | PathLike):
+            return cls._listed([runs])
+        several = isinstance(runs, Iterable) and not isinstance(runs, Mapping) and not hasattr(runs, "read")
+        if not several or to_pandas(runs) is not None:
+            return cls._known([("run 1", runs)])
+        if isinstance(runs, list | tuple):
+            return cls._listed(runs)
+        each: Iterator[Any] = iter(runs)  # type: ignore[call-overload]
+        first = next(each, None)
+        if isinstance(first, str | PathLike) or hasattr(first, "_fields"):  # paths, or the rows of one run
+            return cls._listed([first, *each])
+        return cls(_all_named([first], each), len(runs) if isinstance(runs, Sized) else None)
+
+    @classmethod
+    def _known(cls, pairs: list[tuple[str, object]]) -> NamedRuns:
+        return cls(pairs, len(pairs))
+
+    @classmethod
+    def _listed(cls, runs: list[Any] | tuple[Any, ...]) -> NamedRuns:
+        if runs and hasattr(runs[0], "_fields"):
+            return cls._known([("run 1", list(runs))])
+        each: list[Any] = []
+        for run in runs:
+            each += run_files(run) if isinstance(run, str | PathLike) else [run]
+        paths = [Path(run) for run in each if isinstance(run, str | PathLike)]
+        # Run files in different folders often have the same name.
+        alike = len({path.name for path in paths}) < len(paths)
+        return cls._known(
+            [
+                (str(run), run) if alike and isinstance(run, str | PathLike) else _named(run, position)
+                for position, run in enumerate(each, 1)
+            ]
+        )
+
+    def check_files(self) -> None:
+        """Raise an error for the first file that cannot be read, where the runs are known.
+
+        Raises
+        ------
+        MultiAspectError
+            With the name of the run.
+        """
+        for name, run in self.pairs if isinstance(self.pairs, list) else []:
+            if isinstance(run, str | PathLike):
+                try:
+                    check_readable(run)
+                except MultiAspectError as error:
+                    raise MultiAspectError(f"{titled(name)}: {error}") from None
+
+    def __iter__(self) -> Iterator[tuple[str, object]]:
+        names: set[str] = set()
+        for name, run in self.pairs:
+            if name in names:
+                raise MultiAspectError(
+                    f"expected distinct names, got several runs named {name}; rename all but one"
+                )
+            names.add(name)
+            yield name, run
+            del run  # before the next one is read
+        if not names:
+            raise MultiAspectError("expected at least one run, got none")
+
+
+def _all_named(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:
+    """Name the first run, if there is one, and the others, without keeping a run."""
+    if first[0] is not None:
+        yield _named(first.pop(), 1)
+        numbers = count(2)  # enumerate would keep a run
+        for run in others:
+            named = _named(run, next(numbers))
+            del run
+            yield named
+            del named
+
+
+def _named(run: Any, position: int) -> tuple[str, object]:
+    """Return the name of a run and the run, which may be given as such a pair."""
+    if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str) and not hasattr(run, "_fields"):
+        return run
+    return (Path(run).name if isinstance(run, str | PathLike) else f"run {position}"), run
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
     """Distinguish {qid: {docno: score}} from {name: {qid: {docno: score}}}."""
-    inner = [value for value in runs.values() if isinstance(value, Mapping) and value]
-    return bool(inner) and not isinstance(next(iter(inner[0].values())), Mapping)
+    for value in runs.values():
+        if not isinstance(value, Mapping):
+            return False
+        if value:
+            return not isinstance(next(iter(value.values())), Mapping)
+    return False
 
 
 def named_runs(runs: object) -> dict[str, object]:
     """Return the runs given to `pt_multiaspect.evaluate`, in any form, by name."""
-    if isinstance(runs, Mapping) and not _is_one_run(runs):
-        named = {str(name): run for name, run in runs.items()}
-    else:
-        several = isinstance(runs, Iterable) and not isinstance(runs, Mapping | str | PathLike)
-        single = not several or to_pandas(runs) is not None
-        each: list[Any] = [runs] if single else list(runs)  # type: ignore[call-overload]
-        if each and hasattr(each[0], "_fields"):
-            each = [each]  # the rows of one run
-        paths = [Path(run) for run in each if isinstance(run, str | PathLike)]
-        # Run files in different folders often have the same name.
-        alike = len({path.name for path in paths}) < len(paths)
-        named = {}
-        for position, run in enumerate(each, 1):
-            is_path = isinstance(run, str | PathLike)
-            named[(str(run) if alike else Path(run).name) if is_path else f"run {position}"] = run
-    if not named:
-        raise MultiAspectError("expected at least one run, got none")
-    return named
+    return dict(NamedRuns.of(runs))
 
 
 def titled(name: str) -> str:
@@ -57,14 +153,36 @@ def read_if_file(run: object) -> object:
     return read_run(run) if isinstance(run, str | PathLike) else run
 
 
-def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings]:
-    """Read a run, if it is a file, and join it with the judgments.
+def read_table(name: str, run: Any) -> RunTable:
+    """Read the rows of a run.
 
     Parameters
     ----------
     name : str
         Name of the run in errors.
-    run : DataFrame, dict, iterable of namedtuples or path
+    run : DataFrame, dict, iterable of namedtuples, path, open file or RunTable
+        The run.
+
+    Raises
+    ------
+    MultiAspectError
+        If the run is invalid.
+    """
+    try:
+        is_file = isinstance(run, str | PathLike) or hasattr(run, "read")
+        return read_run_table(run) if is_file else RunTable.of(run)
+    except MultiAspectError as error:
+        raise MultiAspectError(f"{titled(name)}: {error}") from None
+
+
+def join(name: str, run: object, judgments: Judgments) -> tuple[RunTable, Rankings]:
+    """Read a run, if it has not been read, and join it with the judgments.
+
+    Parameters
+    ----------
+    name : str
+        Name of the run in errors.
+    run : DataFrame, dict, iterable of namedtuples, path, open file or RunTable
         The run.
     judgments : Judgments
         The judgments.
@@ -72,30 +190,20 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[object, Rankings
     Returns
     -------
     run, rankings
-        The run in a form that can be read repeatedly, and the join.
+        The rows of the run, and the join.
 
     Raises
     ------
     MultiAspectError
         If the run is invalid or has no query in common with the judgments.
     """
-    try:
-        if isinstance(run, str | PathLike):
-            run = read_run_table(run)
-        elif is_polars(run):
-            run = RunTable.of(run)
-        elif (frame := to_pandas(run)) is not None:
-            run = frame
-        elif isinstance(run, Iterable) and not isinstance(run, Mapping):
-            run = list(run)  # which can be read repeatedly
-        rankings = Rankings(run, judgments)
-    except MultiAspectError as error:
-        raise MultiAspectError(f"{titled(name)}: {error}") from None
+    table = read_table(name, run)
+    rankings = Rankings(table, judgments)
     if not rankings.n_common:
         raise MultiAspectError(
             f"{titled(name)} and the qrels have no query in common: the qrels have queries such as "
-            f"{choices(judgments.qids[:3])}, the run has queries such as "
-            f"{choices(run_frame(run)['query_id'].unique()[:3])}. Check the query ids"
+            f"{choices(judgments.qids[:3])}, the run has queries such as {choices(table.qids[:3])}. Check the "
+            "query ids"
         )
     warn_of_no_common_document(rankings, titled(name))
-    return run, rankings
+    return table, rankings

@@ -1,29 +1,20 @@
-"""Evaluation of several runs against the same qrels."""
+"""Aggregates over topics, and their confidence intervals."""
 
 from __future__ import annotations
 
 import math
-import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
-from ._typing import Floats
-from ._validation import real
-from .bases.adapters import adapter_of
-from .bases.delegated import first_fraction
-from .bases.standard import StandardMeasures
-from .collection.columns import check_distinct_columns
-from .collection.inputs import run_frame
-from .collection.judgments import Judgments
-from .collection.runs import join, named_runs
-from .errors import MultiAspectError, MultiAspectWarning, callers_level, choices
-from .integration.aggregates import (
+from .._validation import real
+from ..bases.adapters import adapter_of
+from ..collection.columns import check_distinct_columns
+from ..errors import MultiAspectError, choices
+from ..integration.aggregates import (
     aggregated,
     check_distinct,
     check_repeats,
@@ -31,114 +22,16 @@ from .integration.aggregates import (
     read_weights,
     weighted,
 )
-from .integration.labels import record, recorded
-from .integration.parsing import parse_all
-from .integration.provider import supports
-from .kernels.intervals import mean_interval
+from ..integration.labels import recorded
+from ..integration.provider import supports
+from ..kernels.intervals import mean_interval
 
-__all__ = ["aggregate", "evaluate"]
+__all__ = ["COLUMNS", "aggregate", "interval_columns"]
 
+#: The columns of a long frame.
 COLUMNS = ["name", "qid", "measure", "value"]
 
 _ONE_VALUE = ["name", "measure", "qid"]
-
-
-def evaluate(
-    runs: object,
-    qrels: object,
-    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
-    *,
-    n_jobs: int = 1,
-    progress: bool = True,
-    errors: str = "raise",
-) -> pd.DataFrame:
-    """Evaluate runs with measures of this package and of ir-measures.
-
-    Parameters
-    ----------
-    runs : mapping of str to run, sequence of runs, or run
-        A run is a DataFrame with columns ``qid docno score``, the path of a TREC run file, or a dict
-        ``{qid: {docno: score}}``. Runs in a sequence are named after their file, or "run 1", "run 2" etc.
-    qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels with one numeric column per aspect; see `Judgments`. Use `read_qrels` to read
-        files.
-    measures : measure, str, sequence of these or mapping
-        Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
-        of ir-measures are computed on the aspect relevance. A mapping is ``{label: measure}``; its labels
-        appear in the column `measure`.
-    n_jobs : int, default 1
-        Number of processes that evaluate runs in parallel, as in joblib.
-    progress : bool, default True
-        Whether to show a progress bar over the runs.
-    errors : {'raise', 'skip'}, default 'raise'
-        What to do if a run cannot be read, or has no query in common with the qrels. With 'skip', such
-        runs are left out with a warning. Other errors are always raised.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``name qid measure value`` with one row per run, measure and judged query. Queries
-        missing from a run count as empty rankings. Use `aggregate` for mean values. ``attrs["measures"]``
-        contains the measures by label, for `aggregate`, and ``attrs["skipped"]`` the names of skipped runs, if
-        there are any.
-
-    Raises
-    ------
-    MultiAspectError
-        If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped.
-
-    Warns
-    -----
-    MultiAspectWarning
-        For each run that is skipped, with the reason.
-
-    Examples
-    --------
-    >>> import pt_multiaspect as ma
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
-    >>> runs = {"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}
-    >>> ma.evaluate(runs, qrels, ["map", ma.CAM(base="AP")], progress=False)
-       name qid        measure  value
-    0  mine  q1            map   1.00
-    1  mine  q1  CAM(base='AP')   0.75
-    """
-    from joblib import Parallel, delayed
-
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise MultiAspectError(
-            f"n_jobs: expected a number of processes, or a negative integer as in joblib, got {n_jobs!r}"
-        )
-    if errors not in ("raise", "skip"):
-        raise MultiAspectError(f"errors: expected 'raise' or 'skip', got {errors!r}")
-    labelled = parse_all(measures)
-    named = named_runs(runs)
-    judgments = Judgments.of(qrels)
-    if n_jobs != 1:  # workers of an earlier call are still in the directory where they were started
-        paths = {name: run for name, run in named.items() if isinstance(run, str | PathLike)}
-        named |= {name: os.path.abspath(os.path.expanduser(path)) for name, path in paths.items()}
-    members = list(labelled.values())
-    for measure in filter(supports, members):
-        measure.validate_params()
-    standard = _standard(members, judgments)
-    skip = errors == "skip"
-    jobs = (delayed(_evaluate)(name, run, judgments, members, standard, skip) for name, run in named.items())
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    if progress:
-        from tqdm.auto import tqdm  # warns in notebooks without widgets
-
-        results = tqdm(results, total=len(named), desc="evaluate", unit="run")
-    evaluated = dict(zip(named, results, strict=True))
-    found = {name: values for name, (values, _) in evaluated.items() if values is not None}
-    if not found:
-        reason = next(iter(evaluated.values()))[1][0].removeprefix("skipped: ")
-        raise MultiAspectError(f"no run could be evaluated: {reason}")
-    for message in dict.fromkeys(message for _, messages in evaluated.values() for message in messages):
-        warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
-    result = _table(list(found), judgments, list(labelled), list(found.values()))
-    record(result, labelled)
-    if len(found) < len(named):
-        result.attrs["skipped"] = [name for name in named if name not in found]
-    return result
 
 
 def aggregate(
@@ -357,63 +250,3 @@ def _limits(measure: AnyMeasure | None) -> tuple[float, float]:
         return measure.range
     adapter = None if measure is None else adapter_of(measure)
     return (-math.inf, math.inf) if adapter is None else adapter.RANGE
-
-
-def _evaluate(
-    name: str,
-    run: object,
-    judgments: Judgments,
-    measures: list[AnyMeasure],
-    standard: StandardMeasures | None,
-    skip: bool,
-) -> tuple[list[Floats] | None, list[str]]:
-    """Return the values of one run by measure, and the warnings, which worker processes cannot show.
-
-    The values are None if the run is skipped.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            run, rankings = join(name, run, judgments)
-        except MultiAspectError as error:
-            if not skip:
-                raise
-            return None, [f"skipped: {error}"]
-        elsewhere = {} if standard is None else standard.values(rankings, lambda: _distinct(run_frame(run)))
-        values = [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in measures]
-    for other in caught:
-        if not issubclass(other.category, MultiAspectWarning):
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    return values, [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
-
-
-def _distinct(run: pd.DataFrame) -> pd.DataFrame:
-    """Return the last row of each document of a query, as measures computed here count it."""
-    return run.drop_duplicates(["query_id", "doc_id"], keep="last")
-
-
-def _table(names: list[str], judgments: Judgments, labels: list[str], values: list[list[Floats]]) -> pd.DataFrame:
-    """Return the long frame: one row per run, measure and query."""
-    n_runs, n_measures, n_queries = len(names), len(labels), judgments.n_queries
-    rows = {
-        "name": np.repeat(np.array(names, dtype=object), n_measures * n_queries),
-        "qid": np.tile(judgments.qids, n_runs * n_measures),
-        "measure": np.tile(np.repeat(np.array(labels, dtype=object), n_queries), n_runs),
-        "value": np.concatenate([each for of_run in values for each in of_run]),
-    }
-    return pd.DataFrame(rows)[COLUMNS]
-
-
-def _standard(measures: list[AnyMeasure], judgments: Judgments) -> StandardMeasures | None:
-    """Prepare the measures of ir-measures, which evaluate the aspect relevance; None if there are none."""
-    others = {measure for measure in measures if not supports(measure)}
-    if not others:
-        return None
-    labels = judgments.labels("relevance")
-    fraction = first_fraction(labels)
-    if fraction is not None:
-        raise MultiAspectError(
-            f"ir-measures supports integer relevance labels only, got {fraction:g}; use On(base=...) to compute "
-            f"{choices(sorted(map(str, others)))} on such labels, where possible"
-        )
-    return StandardMeasures(others, judgments, labels)

@@ -1,0 +1,129 @@
+"""The function `evaluate`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+
+import pandas as pd
+from ir_measures import Measure as AnyMeasure
+
+from .._typing import Floats
+from ..collection.judgments import Judgments
+from ..collection.runs import NamedRuns
+from ..errors import MultiAspectError, MultiAspectWarning, callers_level, warn_once
+from ..integration.labels import record
+from ..integration.parsing import parse_all
+from .plan import Outcome, Plan
+from .processes import check_n_jobs, outcomes
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    runs: object,
+    qrels: object,
+    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
+    *,
+    n_jobs: int | None = None,
+    progress: bool = True,
+    errors: str = "raise",
+) -> pd.DataFrame:
+    """Evaluate runs with measures of this package and of ir-measures.
+
+    Parameters
+    ----------
+    runs : mapping of str to run, iterable of runs or (name, run) pairs, or run
+        A run is a DataFrame with columns ``qid docno score``, the path of a TREC run file, or a dict
+        ``{qid: {docno: score}}``. A directory, or a pattern such as ``"runs/*.run"``, stands for its files. Runs
+        without a name are named after their file, or "run 1", "run 2" etc. Runs are read when their turn comes
+        and are not kept: of a generator of (name, run) pairs, only a few runs are in memory at a time.
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels with one numeric column per aspect; see `Judgments`. Use `read_qrels` to read
+        files.
+    measures : measure, str, sequence of these or mapping
+        Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
+        of ir-measures are computed on the aspect relevance. A mapping is ``{label: measure}``; its labels
+        appear in the column `measure`.
+    n_jobs : int, optional
+        Number of processes that evaluate runs in parallel, as in joblib: -1 for all cores; None for that of
+        ``joblib.parallel_config``, or else 1. Values, warnings and their order are the same for every number
+        and backend. Starting processes takes about two seconds, which short evaluations are not worth.
+    progress : bool, default True
+        Whether to show a progress bar over the runs.
+    errors : {'raise', 'skip'}, default 'raise'
+        What to do if a run cannot be read, or has no query in common with the qrels. With 'skip', such
+        runs are left out with a warning. Other errors are always raised.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``name qid measure value`` with one row per run, measure and judged query. Queries
+        missing from a run count as empty rankings. Use `aggregate` for mean values. ``attrs["measures"]``
+        contains the measures by label, for `aggregate`, and ``attrs["skipped"]`` the names of skipped runs, if
+        there are any.
+
+    Raises
+    ------
+    MultiAspectError
+        If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped.
+
+    Warns
+    -----
+    MultiAspectWarning
+        For each run that is skipped, with the reason.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> runs = {"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}
+    >>> ma.evaluate(runs, qrels, ["map", ma.CAM(base="AP")], progress=False)
+       name qid        measure  value
+    0  mine  q1            map   1.00
+    1  mine  q1  CAM(base='AP')   0.75
+    """
+    check_n_jobs(n_jobs)
+    if errors not in ("raise", "skip"):
+        raise MultiAspectError(f"errors: expected 'raise' or 'skip', got {errors!r}")
+    skip = errors == "skip"
+    labelled = parse_all(measures)
+    named = NamedRuns.of(runs)
+    if not skip:
+        named.check_files()
+    plan = Plan(Judgments.of(qrels), labelled)
+    names: list[str] = []
+    values: list[Floats] = []
+    skipped: list[str] = []
+    reasons: list[str] = []
+    for outcome in _shown(outcomes(plan, named, n_jobs=n_jobs, skip=skip), named.total, progress):
+        for cause in outcome.causes:
+            warn_once(cause.message, key=cause.key, group=cause.group)
+        if outcome.values is None:
+            skipped.append(outcome.name)
+            reasons.append(outcome.reason)
+        else:
+            names.append(outcome.name)
+            values.append(outcome.values)
+        while names and reasons:  # if no run can be evaluated, that is an error
+            warnings.warn(f"skipped: {reasons.pop(0)}", MultiAspectWarning, stacklevel=callers_level())
+    if not names:
+        raise MultiAspectError(f"no run could be evaluated: {reasons[0]}")
+    result = plan.frame(names, values)
+    record(result, labelled)
+    if skipped:
+        result.attrs["skipped"] = skipped
+    return result
+
+
+def _shown(found: Iterator[Outcome], total: int | None, progress: bool) -> Iterator[Outcome]:
+    """Yield outcomes, and show their number if asked to."""
+    if not progress:
+        yield from found
+        return
+    from tqdm.auto import tqdm  # warns in notebooks without widgets
+
+    with tqdm(total=total, desc="evaluate", unit="run") as bar:
+        for outcome in found:
+            yield outcome
+            bar.update()

@@ -1,0 +1,128 @@
+"""Runs and plans in a form that is quick to send to other processes."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import astuple, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collection.run_tables import RunTable
+from ..collection.texts import Texts
+from .plan import Plan
+
+__all__ = ["PackedRun", "forget_plan", "pack_plan", "unpack_plan"]
+
+#: Bytes that follow the last string in a buffer.
+_PADDING = bytes(8)
+
+
+@dataclass(frozen=True)
+class PackedRun:
+    """The rows of a run as bytes. Python strings would take longer to pickle than the run to evaluate."""
+
+    qids: tuple[str, ...]
+    #: The query of each block of adjacent rows with the same query, and the number of its rows.
+    block_query: bytes
+    block_size: bytes
+    #: The bytes of all docnos, and the number of bytes of each (as 8-bit or 32-bit numbers).
+    docnos: bytes
+    docno_size: bytes
+    is_short: bool
+    score: bytes
+
+    @classmethod
+    def of(cls, table: RunTable) -> PackedRun:
+        """Pack the rows of a run."""
+        heads = np.flatnonzero(np.diff(table.query, prepend=-1))
+        size = table.docnos.size
+        is_short = bool(size.max(initial=0) < 256)
+        return cls(
+            qids=tuple(table.qids.tolist()),
+            block_query=table.query[heads].astype("<u4").tobytes(),
+            block_size=np.diff(heads, append=len(table)).astype("<u4").tobytes(),
+            docnos=_contiguous(table.docnos).tobytes(),
+            docno_size=size.astype("<u1" if is_short else "<u4").tobytes(),
+            is_short=is_short,
+            score=table.score.astype("<f8", copy=False).tobytes(),
+        )
+
+    def unpacked(self) -> RunTable:
+        """Return the rows of the run."""
+        size = np.frombuffer(self.docno_size, "<u1" if self.is_short else "<u4").astype(np.int64)
+        docnos = Texts(np.frombuffer(self.docnos + _PADDING, np.uint8), np.cumsum(size) - size, size)
+        query = np.repeat(
+            np.frombuffer(self.block_query, "<u4").astype(np.intp), np.frombuffer(self.block_size, "<u4")
+        )
+        qids = np.empty(len(self.qids), dtype=object)
+        qids[:] = self.qids
+        return RunTable(qids, query, docnos, np.frombuffer(self.score, "<f8").astype(np.float64, copy=False))
+
+    def digest(self) -> str:
+        """Return a digest of the content."""
+        found = hashlib.sha256(b"rows")
+        for part in astuple(self):
+            data = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass")
+            found.update(len(data).to_bytes(8, "little"))
+            found.update(data)
+        return found.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.score) // 8
+
+
+def _contiguous(texts: Texts) -> NDArray[np.uint8]:
+    """Return the bytes of all strings, without any in between."""
+    begin = np.cumsum(texts.size) - texts.size
+    if np.array_equal(texts.start, begin):
+        return texts.data[: int(texts.size.sum())]
+    place = np.repeat(texts.start - begin, texts.size)
+    place += np.arange(len(place))
+    data: NDArray[np.uint8] = texts.data[place]
+    return data
+
+
+#: Plans by key: those of this process, and those that it was sent.
+_plans: dict[str, Plan] = {}
+
+#: How many plans a process keeps.
+_MOST_PLANS = 2
+
+
+def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
+    """Return a key and the bytes of a plan.
+
+    An array, which joblib sends to each worker once, rather than with each task. Measures that are defined in a
+    notebook or script are sent with their code.
+    """
+    try:
+        import cloudpickle
+    except ImportError:  # joblib before 1.5 has a copy
+        from joblib.externals import cloudpickle
+
+    content = cloudpickle.dumps(plan, protocol=pickle.HIGHEST_PROTOCOL)
+    key = hashlib.sha256(content).hexdigest()
+    _keep(key, plan)
+    return key, np.frombuffer(content, dtype=np.uint8)
+
+
+def unpack_plan(key: str, content: NDArray[np.uint8]) -> Plan:
+    """Return a plan, restored once per process."""
+    plan = _plans.get(key)
+    if plan is None:
+        plan = pickle.loads(content.data)
+        _keep(key, plan)
+    return plan
+
+
+def forget_plan(key: str) -> None:
+    """Drop a plan from those that this process keeps."""
+    _plans.pop(key, None)
+
+
+def _keep(key: str, plan: Plan) -> None:
+    _plans[key] = plan
+    while len(_plans) > _MOST_PLANS:
+        _plans.pop(next(iter(_plans)), None)

@@ -1,0 +1,144 @@
+"""What is evaluated, without the runs: judgments and measures, prepared once for any number of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure as AnyMeasure
+
+from .._typing import Floats
+from ..bases.delegated import first_fraction
+from ..bases.standard import StandardMeasures
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.run_tables import RunTable
+from ..collection.runs import join
+from ..errors import Cause, MultiAspectError, choices, collected
+from ..integration.provider import supports
+from .aggregation import COLUMNS
+
+__all__ = ["Outcome", "Plan", "long_frame"]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The values of one run."""
+
+    name: str
+    #: Shape (n_measures, n_queries); None if the run is skipped.
+    values: Floats | None = None
+    #: What there is to warn of.
+    causes: list[Cause] = field(default_factory=list)
+    #: Why the run is skipped.
+    reason: str = ""
+    #: Whether the values are those of an earlier call.
+    reused: bool = False
+
+
+class Plan:
+    """Measures of this package and of ir-measures, ready to evaluate runs against judgments.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        The judged pairs.
+    labelled : mapping of str to Measure
+        The measures by label.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure lacks a parameter, or does not support the labels.
+    """
+
+    def __init__(self, judgments: Judgments, labelled: Mapping[str, AnyMeasure]) -> None:
+        self.judgments = judgments
+        self.labels = list(labelled)
+        self.measures: list[AnyMeasure] = list(labelled.values())
+        for measure in filter(supports, self.measures):
+            measure.validate_params()
+        self._standard = _standard(self.measures, judgments)
+
+    def evaluate(self, name: str, run: object, *, skip: bool = False) -> Outcome:
+        """Evaluate a run, and collect the warnings.
+
+        Parameters
+        ----------
+        name : str
+            Name of the run.
+        run : DataFrame, dict, iterable of namedtuples, path, open file or RunTable
+            The run.
+        skip : bool, default False
+            Whether to report a run that cannot be read, or has no judged query, instead of raising an error.
+        """
+        with collected() as causes:
+            try:
+                table, rankings = join(name, run, self.judgments)
+            except MultiAspectError as error:
+                if not skip:
+                    raise
+                return Outcome(name, causes=causes, reason=str(error))
+            return Outcome(name, self.values(rankings, table), causes)
+
+    def values(self, rankings: Rankings, table: RunTable) -> Floats:
+        """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
+        # Measures computed here count the last row of each document of a query, so those elsewhere must too.
+        elsewhere = (
+            {}
+            if self._standard is None
+            else self._standard.values(
+                rankings, lambda: table.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
+            )
+        )
+        return np.stack(
+            [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
+        )
+
+    def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
+        """Return the long frame of runs, with all judged queries."""
+        return long_frame(names, self.labels, [self.judgments.qids] * len(names), values)
+
+
+def long_frame(
+    names: list[str], labels: list[str], qids: Iterable[np.ndarray], values: list[Floats]
+) -> pd.DataFrame:
+    """Return a long frame: one row per run, measure and query.
+
+    Parameters
+    ----------
+    names : list of str
+        The runs.
+    labels : list of str
+        The measures.
+    qids : iterable of ndarray of str
+        The queries of each run.
+    values : list of ndarray of float, each of shape (n_measures, n_queries)
+        The values of each run.
+    """
+    per_run = list(qids)
+    sizes = [len(labels) * len(each) for each in per_run]
+    rows = {
+        "name": np.repeat(np.array(names, dtype=object), sizes),
+        "qid": np.concatenate([np.tile(each, len(labels)) for each in per_run]),
+        "measure": np.concatenate([np.repeat(np.array(labels, dtype=object), len(each)) for each in per_run]),
+        "value": np.concatenate([each.ravel() for each in values]),
+    }
+    return pd.DataFrame(rows)[COLUMNS]
+
+
+def _standard(measures: list[AnyMeasure], judgments: Judgments) -> StandardMeasures | None:
+    """Prepare the measures of ir-measures, which evaluate the aspect relevance; None if there are none."""
+    others = {measure for measure in measures if not supports(measure)}
+    if not others:
+        return None
+    labels = judgments.labels("relevance")
+    fraction = first_fraction(labels)
+    if fraction is not None:
+        raise MultiAspectError(
+            f"ir-measures supports integer relevance labels only, got {fraction:g}; use On(base=...) to compute "
+            f"{choices(sorted(map(str, others)))} on such labels, where possible"
+        )
+    return StandardMeasures(others, judgments, labels)

@@ -1,0 +1,146 @@
+"""Evaluation of runs one after the other, here or by the workers of joblib."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..collection.runs import NamedRuns, read_table
+from ..errors import MultiAspectError
+from .packing import PackedRun, forget_plan, pack_plan, unpack_plan
+from .plan import Outcome, Plan
+
+__all__ = ["check_n_jobs", "outcomes"]
+
+#: Number of tasks per worker, if there are runs enough: few, as each costs time, but enough to end together.
+_TASKS_PER_WORKER = 8
+#: Maximum number of runs per task, and of runs whose total is unknown: these bound what an interruption loses.
+_MOST_RUNS, _RUNS_OF_UNKNOWN_NUMBER = 64, 8
+#: Maximum number of rows per task, which bounds the memory that waiting tasks take.
+_MOST_ROWS = 1_000_000
+
+
+def check_n_jobs(n_jobs: object) -> None:
+    """Raise an error unless `n_jobs` is None or a nonzero integer."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise MultiAspectError(
+            f"n_jobs: expected a number of processes, None or a negative integer as in joblib, got {n_jobs!r}"
+        )
+
+
+def outcomes(plan: Plan, runs: NamedRuns, *, n_jobs: int | None, skip: bool) -> Iterator[Outcome]:
+    """Evaluate runs, in their order.
+
+    Parameters
+    ----------
+    plan : Plan
+        The judgments and measures.
+    runs : NamedRuns
+        The runs, which are read when their turn comes.
+    n_jobs : int or None
+        As in joblib.
+    skip : bool
+        See `Plan.evaluate`.
+    """
+    if n_jobs != 1:
+        from joblib import effective_n_jobs
+
+        n_workers = effective_n_jobs(n_jobs)
+        if n_workers > 1:
+            yield from _parallel(plan, runs, n_jobs, n_workers, skip)
+            return
+    for name, run in runs:
+        outcome = plan.evaluate(name, run, skip=skip)
+        del run  # before the next one is read
+        yield outcome
+
+
+@dataclass(frozen=True, eq=False)
+class _Item:
+    """A run on its way to a worker; an outcome if it could not be read here."""
+
+    name: str
+    run: str | PackedRun | Outcome
+
+    @classmethod
+    def of(cls, name: str, run: object, skip: bool) -> _Item:
+        if isinstance(run, str | PathLike):
+            # Workers may have been started in another directory.
+            return cls(name, os.path.abspath(os.path.expanduser(run)))
+        try:
+            return cls(name, PackedRun.of(read_table(name, run)))
+        except MultiAspectError as error:
+            if not skip:
+                raise
+            return cls(name, Outcome(name, reason=str(error)))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.run) if isinstance(self.run, PackedRun) else 0
+
+
+def _parallel(plan: Plan, runs: NamedRuns, n_jobs: int | None, n_workers: int, skip: bool) -> Iterator[Outcome]:
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    size = _RUNS_OF_UNKNOWN_NUMBER
+    if runs.total is not None:
+        size = min(max(1, -(-runs.total // (_TASKS_PER_WORKER * n_workers))), _MOST_RUNS)
+    failures: list[Exception] = []
+    key, content = pack_plan(plan)
+    tasks = (delayed(_work)(content, key, task, skip) for task in _tasks(runs, size, skip, failures))
+    try:
+        if get_active_backend()[0].supports_return_generator:
+            for done in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks):
+                yield from done
+        else:
+            # Several tasks per worker at a time, so that results arrive meanwhile.
+            with Parallel(n_jobs=n_jobs, batch_size=1) as parallel:
+                while some := list(islice(tasks, n_workers * _TASKS_PER_WORKER // 2)):
+                    for done in parallel(some):
+                        yield from done
+    finally:
+        forget_plan(key)
+    for failure in failures:
+        raise failure
+
+
+def _tasks(
+    runs: Iterable[tuple[str, object]], size: int, skip: bool, failures: list[Exception]
+) -> Iterator[list[_Item]]:
+    """Yield the runs in groups.
+
+    joblib calls this in a thread of its own, where an error would be lost: it is kept for the caller.
+    """
+    task: list[_Item] = []
+    try:
+        for name, run in runs:
+            task.append(_Item.of(name, run, skip))
+            del run
+            if len(task) >= size or sum(item.n_rows for item in task) >= _MOST_ROWS:
+                yield task
+                task = []
+    except Exception as error:
+        failures.append(error)
+    if task:
+        yield task
+
+
+def _work(content: NDArray[np.uint8], key: str, task: list[_Item], skip: bool) -> list[Outcome]:
+    """Evaluate some runs in a worker."""
+    plan = unpack_plan(key, content)
+    return [_outcome(plan, item, skip) for item in task]
+
+
+def _outcome(plan: Plan, item: _Item, skip: bool) -> Outcome:
+    if isinstance(item.run, Outcome):
+        return item.run
+    run: Any = item.run.unpacked() if isinstance(item.run, PackedRun) else item.run
+    return plan.evaluate(item.name, run, skip=skip)

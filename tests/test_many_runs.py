@@ -1,0 +1,320 @@
+"""Runs are read, evaluated and dropped one by one, here or by workers."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
+from pt_multiaspect.collection.run_tables import RunTable
+from pt_multiaspect.evaluation.packing import PackedRun
+
+SCALES = Aspects({"relevance": 2, "credibility": 2})
+MEASURES = [TOMA(aspects=SCALES) @ 5, CAM(aspects=SCALES) @ 5, "nDCG@5", "RR@5"]
+
+
+@pytest.fixture(scope="module")
+def qrels() -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    pairs = [(f"q{query}", f"d{document}") for query in range(4) for document in range(12)]
+    frame = pd.DataFrame(pairs, columns=["qid", "docno"])
+    return frame.assign(label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame)))
+
+
+def run_of(qrels: pd.DataFrame, seed: int) -> pd.DataFrame:
+    some = qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]]
+    return some.assign(score=np.random.default_rng(seed).normal(size=len(some)))
+
+
+def write(run: pd.DataFrame, path: Any) -> None:
+    path.write_text("".join(f"{row.qid} Q0 {row.docno} 1 {row.score!r} x\n" for row in run.itertuples()))
+
+
+# -- streaming -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
+    runs = {f"run {seed} of ten": run_of(qrels, seed) for seed in range(10)}
+    found = evaluate((pair for pair in runs.items()), qrels, MEASURES, n_jobs=n_jobs, progress=False)
+    pd.testing.assert_frame_equal(found, evaluate(runs, qrels, MEASURES, progress=False), check_exact=True)
+    pd.testing.assert_frame_equal(
+        found, evaluate(list(runs.items()), qrels, MEASURES, progress=False), check_exact=True
+    )
+    pd.testing.assert_frame_equal(found, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True)
+
+
+def test_no_run_is_kept(qrels):
+    """Neither in the caller's generator, nor in ours: at most the one that is evaluated is alive."""
+    alive: list[weakref.ref[pd.DataFrame]] = []
+    most = 0
+
+    def runs() -> Iterator[tuple[str, pd.DataFrame]]:
+        nonlocal most
+        for seed in range(6):
+            gc.collect()
+            most = max(most, sum(each() is not None for each in alive))
+            run = run_of(qrels, seed)
+            alive.append(weakref.ref(run))
+            yield f"run-{seed}", run
+            del run
+
+    assert len(evaluate(runs(), qrels, "AP", progress=False)) == 6 * 4
+    assert most == 0
+
+
+def test_workers_are_fed_a_bounded_number_of_runs(qrels):
+    """The generator is asked for more only as results arrive."""
+    started = 0
+
+    def runs() -> Iterator[tuple[str, pd.DataFrame]]:
+        nonlocal started
+        for seed in range(120):
+            started += 1
+            yield f"run-{seed}", run_of(qrels, seed % 3)
+
+    from pt_multiaspect.collection.judgments import Judgments
+    from pt_multiaspect.collection.runs import NamedRuns
+    from pt_multiaspect.evaluation.plan import Plan
+    from pt_multiaspect.evaluation.processes import outcomes
+    from pt_multiaspect.integration.parsing import parse_all
+
+    with joblib.parallel_config(backend="threading"):
+        found = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.of(runs()), n_jobs=2, skip=False)
+        next(found)
+        first = started
+        assert sum(1 for _ in found) == 119
+    assert first < 120
+
+
+def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
+    from collections.abc import Mapping
+
+    class Lazy(Mapping):
+        asked: list[str] = []
+
+        def __getitem__(self, name: str) -> pd.DataFrame:
+            self.asked.append(name)
+            return run_of(qrels, int(name))
+
+        def __iter__(self) -> Iterator[str]:
+            return map(str, range(3))
+
+        def __len__(self) -> int:
+            return 3
+
+    lazy = Lazy()
+    found = evaluate(lazy, qrels, MEASURES, progress=False)
+    # The first run once more, to tell runs by name from one run by query.
+    assert lazy.asked == ["0", "0", "1", "2"]
+    expected = evaluate({str(seed): run_of(qrels, seed) for seed in range(3)}, qrels, MEASURES, progress=False)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_directories_and_patterns_are_their_files(qrels, tmp_path, monkeypatch):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    for seed, name in enumerate(["a/one.run", "a/two.run", "b/three.run", "a/.hidden", "b/notes.txt"]):
+        write(run_of(qrels, seed), tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    expected = {name: tmp_path / "a" / name for name in ("one.run", "two.run")}
+    table = evaluate(expected, qrels, MEASURES, progress=False)
+    for runs in ("a", tmp_path / "a", "a/*.run", ["a"], (each for each in ["a"])):
+        pd.testing.assert_frame_equal(evaluate(runs, qrels, MEASURES, progress=False), table, check_exact=True)
+    several = evaluate(["a", "b/*.run"], qrels, "AP", progress=False)
+    assert several["name"].unique().tolist() == ["one.run", "two.run", "three.run"]
+    assert evaluate("**/*.run", qrels, "AP", progress=False)["name"].nunique() == 3
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        (lambda: [("a", {"q0": {"d0": 1.0}})] * 2, "distinct names, got several runs named a"),
+        (lambda: iter([("a", {"q0": {"d0": 1.0}})] * 2), "distinct names, got several runs named a"),
+        (lambda: {1: {"q0": {"d0": 1.0}}, "1": {"q0": {"d0": 2.0}}}, "distinct names, got several runs named 1"),
+        (lambda: iter([]), "expected at least one run, got none"),
+        (dict, "expected at least one run, got none"),
+        (list, "expected at least one run, got none"),
+        (lambda: "nowhere/*.run", r"no file matches nowhere/\*.run"),
+    ],
+)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_runs_that_have_no_distinct_name_are_errors(qrels, runs, message, n_jobs):
+    with joblib.parallel_config(backend="threading"), pytest.raises(MultiAspectError, match=message):
+        evaluate(runs(), qrels, "AP", n_jobs=n_jobs, progress=False)
+
+
+def test_a_missing_file_is_an_error_before_the_first_run_is_evaluated(qrels, tmp_path):
+    class Evaluated(dict):
+        def items(self):  # type: ignore[no-untyped-def]
+            raise AssertionError("evaluated before the files were looked for")
+
+    write(run_of(qrels, 1), tmp_path / "there.run")
+    runs = {"there": tmp_path / "there.run", "watched": Evaluated(q0={"d0": 1.0}), "gone": tmp_path / "gone.run"}
+    with pytest.raises(MultiAspectError, match=r"run gone: .*gone\.run: no such file"):
+        evaluate(runs, qrels, "AP", progress=False)
+    with pytest.raises(MultiAspectError, match=r"run folder: .*expected a run file, got a directory"):
+        evaluate({"folder": tmp_path}, qrels, "AP", progress=False)
+    with pytest.warns(MultiAspectWarning, match="skipped: run gone"):
+        found = evaluate({"there": runs["there"], "gone": runs["gone"]}, qrels, "AP", progress=False, errors="skip")
+    assert found.attrs["skipped"] == ["gone"]
+
+
+def test_the_progress_bar_counts_runs_of_unknown_number(qrels, capsys):
+    evaluate(((f"r{seed}", run_of(qrels, seed)) for seed in range(3)), qrels, "AP")
+    assert "3run" in capsys.readouterr().err
+    with joblib.parallel_config(backend="threading"):
+        evaluate([run_of(qrels, seed) for seed in range(40)], qrels, "AP", n_jobs=2)
+    assert "40/40" in capsys.readouterr().err
+
+
+# -- workers ---------------------------------------------------------------------------------------
+
+
+def backends() -> list[str]:
+    return ["loky", "threading", "multiprocessing", "sequential"]
+
+
+@pytest.fixture(scope="module")
+def of_all_kinds(qrels, tmp_path_factory) -> dict[str, Any]:
+    """Runs as frames, dicts, files and rows, one of which causes a warning, and one of which is faulty."""
+    path = tmp_path_factory.mktemp("runs") / "file.run"
+    write(run_of(qrels, 50), path)
+    frames = {f"frame {seed}": run_of(qrels, seed) for seed in range(20)}
+    nested = {
+        qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in run_of(qrels, 9).groupby("qid")
+    }
+    twice = pd.concat([run_of(qrels, 3), run_of(qrels, 3).assign(score=-1.0)])
+    return {
+        **frames,
+        "dict": nested,
+        "file": path,
+        "twice": twice,
+        "foreign": {"q99": {"d0": 1.0}},
+        "broken": {"q0": 1},
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(qrels, of_all_kinds) -> tuple[pd.DataFrame, list[str]]:
+    return evaluated(qrels, of_all_kinds, n_jobs=1)
+
+
+def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list[str]]:
+    ma.errors._given.clear()
+    with pytest.warns(MultiAspectWarning) as caught:
+        frame = evaluate(runs, qrels, MEASURES, progress=False, errors="skip", **options)
+    return frame, [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("backend", backends())
+def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, of_all_kinds, expected, backend):
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        found = evaluated(qrels, of_all_kinds)
+    pd.testing.assert_frame_equal(found[0], expected[0], check_exact=True)
+    assert found[0].attrs["skipped"] == ["foreign", "broken"]
+    assert found[1] == expected[1]
+    assert sum("repeated documents" in message for message in found[1]) == 1
+
+
+def test_n_jobs_is_that_of_parallel_config_unless_it_is_given(qrels, monkeypatch):
+    used: list[Any] = []
+    original = joblib.Parallel
+
+    def parallel(*args: Any, **kwargs: Any) -> Any:
+        used.append(kwargs.get("n_jobs"))
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(joblib, "Parallel", parallel)
+    runs = [run_of(qrels, 1), run_of(qrels, 2)]
+    evaluate(runs, qrels, "AP", progress=False)
+    evaluate(runs, qrels, "AP", n_jobs=None, progress=False)
+    assert used == []  # one process needs no pool
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        evaluate(runs, qrels, "AP", progress=False)
+        evaluate(runs, qrels, "AP", n_jobs=None, progress=False)
+        assert used == [None, None]
+        evaluate(runs, qrels, "AP", n_jobs=1, progress=False)
+        assert used == [None, None]
+
+
+@pytest.mark.parametrize("n_jobs", [0, True, 1.5, "2"])
+def test_invalid_n_jobs(qrels, n_jobs):
+    with pytest.raises(MultiAspectError, match="n_jobs: expected a number of processes, None or"):
+        evaluate([run_of(qrels, 1)], qrels, "AP", n_jobs=n_jobs, progress=False)
+
+
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
+    """Also where a thread of joblib asks for the runs."""
+
+    def runs() -> Iterator[tuple[str, pd.DataFrame]]:
+        for seed in range(100):
+            yield str(seed), run_of(qrels, seed % 3)
+        raise KeyError("the end of the archive")
+
+    with joblib.parallel_config(backend=backend, n_jobs=2), pytest.raises(KeyError, match="end of the archive"):
+        evaluate(runs(), qrels, "AP", progress=False)
+
+
+def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
+    from pt_multiaspect.evaluation import processes
+
+    sizes: list[int] = []
+    original = processes._work
+    monkeypatch.setattr(processes, "_work", lambda *args: sizes.append(len(args[2])) or original(*args))
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        evaluate([run_of(qrels, seed % 5) for seed in range(100)], qrels, "AP", progress=False)
+    assert sum(sizes) == 100
+    assert 6 <= len(sizes) <= 20
+
+
+def test_a_worker_restores_the_judgments_once(qrels):
+    from pt_multiaspect.collection.judgments import Judgments
+    from pt_multiaspect.evaluation import packing
+    from pt_multiaspect.evaluation.plan import Plan
+    from pt_multiaspect.integration.parsing import parse_all
+
+    plan = Plan(Judgments(qrels), parse_all(MEASURES))
+    key, content = packing.pack_plan(plan)
+    assert packing.unpack_plan(key, content) is plan  # in threads
+    packing.forget_plan(key)
+    restored = packing.unpack_plan(key, content)
+    assert restored is not plan
+    assert packing.unpack_plan(key, content) is restored
+    run = run_of(qrels, 1)
+    assert np.array_equal(restored.evaluate("a", run).values, plan.evaluate("a", run).values)
+    packing.forget_plan(key)
+
+
+rows = st.lists(
+    st.tuples(
+        st.sampled_from("abc"), st.text(max_size=12) | st.text("x", min_size=250, max_size=300), st.floats(-9, 9)
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=25)
+@given(rows)
+def test_packing_keeps_every_row(given_rows):
+    frame = pd.DataFrame(given_rows, columns=["qid", "docno", "score"])
+    table = RunTable.of(frame.astype({"qid": object, "docno": object, "score": float}))
+    for before in (
+        table,
+        RunTable(table.qids, table.query[::-1], table.docnos.take(slice(None, None, -1)), table.score),
+    ):
+        packed = PackedRun.of(before)
+        pd.testing.assert_frame_equal(packed.unpacked().to_pandas(), before.to_pandas())
+        assert packed.digest() == PackedRun.of(packed.unpacked()).digest()
+        assert len(packed) == len(before)
