@@ -47,6 +47,7 @@ Examples:
   pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \\
     -m 'CAM=CAM(base=AP)@10' --baseline bm25.run bm25.run new=runs/x7.run
   zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
+  pt-multiaspect evaluate --qrels qrels.txt -m AP --resume values runs/
 
 \b
 Marks: + significantly better, - significantly worse than the baseline.
@@ -78,6 +79,14 @@ Marks: + significantly better, - significantly worse than the baseline.
     default="raise",
     help="If a run cannot be read: stop, or skip it with a warning and exit with code 1. Default: raise.",
 )
+@click.option(
+    "--resume",
+    metavar="DIRECTORY",
+    type=click.Path(file_okay=False),
+    help="Write the values of each run to DIRECTORY (Parquet) as soon as it is evaluated. The same command "
+    "continues where an earlier one stopped. Runs that have changed are evaluated again; all runs, if measures, "
+    "scales or qrels have.",
+)
 @format_options
 @runs_argument()
 def command(
@@ -94,6 +103,7 @@ def command(
     sort: str | None,
     jobs: int,
     on_error: str,
+    resume: str | None,
     format: str | None,
     output: str | None,
     runs: tuple[str, ...],
@@ -117,7 +127,14 @@ def command(
     compared = None if baseline is None else pick_run(baseline, list(named), "--baseline")
     if sort is not None and sort != "name" and sort not in parsed:
         raise MultiAspectError(f"--sort: expected name or one of the measures ({choices(parsed)}), got {sort!r}")
-    values = evaluate(named, judgments, parsed, n_jobs=jobs, progress=sys.stderr.isatty(), errors=on_error)
+    try:
+        values = evaluate(
+            named, judgments, parsed, n_jobs=jobs, progress=sys.stderr.isatty(), errors=on_error, out=resume
+        )
+    except KeyboardInterrupt:
+        if resume is None:
+            raise
+        raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
     table = _sorted(aggregate(values, ci=CONFIDENCE if ci else None), values, sort)
     if format == "tex" and not perquery and not judged:
         place = {name: at for at, name in enumerate(table["name"])}

@@ -141,6 +141,11 @@ class Judgments:
         """Return `qrels` if they are Judgments, else build Judgments from them."""
         return qrels if isinstance(qrels, Judgments) else cls(qrels)
 
+    @property
+    def content(self) -> tuple[pd.DataFrame, bool, tuple[str, ...], Judgments | None]:
+        """All that the values of measures depend on, for digests."""
+        return self._frame, self._positional, self.label_names, self._origin
+
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
         place = np.empty(len(self), dtype=np.intp)

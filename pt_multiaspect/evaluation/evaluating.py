@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
 
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
-from .._typing import Floats
 from ..collection.judgments import Judgments
 from ..collection.runs import NamedRuns
 from ..errors import MultiAspectError, MultiAspectWarning, callers_level, warn_once
@@ -16,6 +17,7 @@ from ..integration.labels import record
 from ..integration.parsing import parse_all
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
+from .store import Store
 
 __all__ = ["evaluate"]
 
@@ -28,6 +30,8 @@ def evaluate(
     n_jobs: int | None = None,
     progress: bool = True,
     errors: str = "raise",
+    out: str | PathLike[str] | None = None,
+    collect: bool = True,
 ) -> pd.DataFrame:
     """Evaluate runs with measures of this package and of ir-measures.
 
@@ -54,6 +58,14 @@ def evaluate(
     errors : {'raise', 'skip'}, default 'raise'
         What to do if a run cannot be read, or has no query in common with the qrels. With 'skip', such
         runs are left out with a warning. Other errors are always raised.
+    out : path, optional
+        A directory, made if needed, to which the values of each run are written as soon as it is evaluated: one
+        Parquet file per run with the columns of the result, whole or not at all. If the evaluation is
+        interrupted, call it again: values are taken from the directory where the name and the content of the
+        run, the measures with their scales, the judgments and the versions of the code are the same, and
+        computed again otherwise. Requires Polars or PyArrow.
+    collect : bool, default True
+        With False, which requires `out`, values are not kept in memory.
 
     Returns
     -------
@@ -61,17 +73,28 @@ def evaluate(
         Columns ``name qid measure value`` with one row per run, measure and judged query. Queries
         missing from a run count as empty rankings. Use `aggregate` for mean values. ``attrs["measures"]``
         contains the measures by label, for `aggregate`, and ``attrs["skipped"]`` the names of skipped runs, if
-        there are any.
+        there are any. With ``collect=False``, columns ``name reused`` with one row per run: whether its values
+        were in `out` already.
 
     Raises
     ------
     MultiAspectError
-        If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped.
+        If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped. Files
+        that are missing are reported before the first run is evaluated.
 
     Warns
     -----
     MultiAspectWarning
-        For each run that is skipped, with the reason.
+        For each run that is skipped, with the reason; if `out` contains values of other measures or judgments,
+        which are moved to a subdirectory.
+
+    Notes
+    -----
+    A file of `out` is replaced when its run has changed; files of runs that are not part of the call are kept, so
+    several calls with the same measures and judgments, also at the same time, may share a directory. Warnings
+    about a run are given when it is evaluated, not when its values are taken from `out`. ``aggregate`` reads the
+    measures from the labels of a frame that is read from `out`: pass it the measures if labels are not their
+    names.
 
     Examples
     --------
@@ -91,26 +114,33 @@ def evaluate(
     named = NamedRuns.of(runs)
     if not skip:
         named.check_files()
+    if out is None and not collect:
+        raise MultiAspectError("collect=False discards the values: expected a directory to write them to, out=...")
     plan = Plan(Judgments.of(qrels), labelled)
-    names: list[str] = []
-    values: list[Floats] = []
+    store = None if out is None else Store.open(out, plan)
+    found = outcomes(plan, named, n_jobs=n_jobs, skip=skip, store=store)
+    evaluated: dict[str, Outcome] = {}
     skipped: list[str] = []
     reasons: list[str] = []
-    for outcome in _shown(outcomes(plan, named, n_jobs=n_jobs, skip=skip), named.total, progress):
+    for outcome in _shown(found, named.total, progress):
         for cause in outcome.causes:
             warn_once(cause.message, key=cause.key, group=cause.group)
         if outcome.values is None:
             skipped.append(outcome.name)
             reasons.append(outcome.reason)
         else:
-            names.append(outcome.name)
-            values.append(outcome.values)
-        while names and reasons:  # if no run can be evaluated, that is an error
+            evaluated[outcome.name] = replace(outcome, values=outcome.values if collect else None, causes=[])
+        while evaluated and reasons:  # if no run can be evaluated, that is an error
             warnings.warn(f"skipped: {reasons.pop(0)}", MultiAspectWarning, stacklevel=callers_level())
-    if not names:
+    if not evaluated:
         raise MultiAspectError(f"no run could be evaluated: {reasons[0]}")
-    result = plan.frame(names, values)
-    record(result, labelled)
+    if collect:
+        result = plan.frame(
+            list(evaluated), [each.values for each in evaluated.values() if each.values is not None]
+        )
+        record(result, labelled)
+    else:
+        result = pd.DataFrame({"name": list(evaluated), "reused": [each.reused for each in evaluated.values()]})
     if skipped:
         result.attrs["skipped"] = skipped
     return result
@@ -124,6 +154,10 @@ def _shown(found: Iterator[Outcome], total: int | None, progress: bool) -> Itera
     from tqdm.auto import tqdm  # warns in notebooks without widgets
 
     with tqdm(total=total, desc="evaluate", unit="run") as bar:
+        n_reused = 0
         for outcome in found:
             yield outcome
+            n_reused += outcome.reused
+            if outcome.reused:
+                bar.set_postfix(reused=n_reused, refresh=False)
             bar.update()

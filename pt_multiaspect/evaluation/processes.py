@@ -16,6 +16,7 @@ from ..collection.runs import NamedRuns, read_table
 from ..errors import MultiAspectError
 from .packing import PackedRun, forget_plan, pack_plan, unpack_plan
 from .plan import Outcome, Plan
+from .store import Place, Store, evaluate_stored
 
 __all__ = ["check_n_jobs", "outcomes"]
 
@@ -35,7 +36,9 @@ def check_n_jobs(n_jobs: object) -> None:
         )
 
 
-def outcomes(plan: Plan, runs: NamedRuns, *, n_jobs: int | None, skip: bool) -> Iterator[Outcome]:
+def outcomes(
+    plan: Plan, runs: NamedRuns, *, n_jobs: int | None, skip: bool, store: Store | None = None
+) -> Iterator[Outcome]:
     """Evaluate runs, in their order.
 
     Parameters
@@ -48,16 +51,18 @@ def outcomes(plan: Plan, runs: NamedRuns, *, n_jobs: int | None, skip: bool) -> 
         As in joblib.
     skip : bool
         See `Plan.evaluate`.
+    store : Store, optional
+        Where values are stored, and taken from if they are still right.
     """
     if n_jobs != 1:
         from joblib import effective_n_jobs
 
         n_workers = effective_n_jobs(n_jobs)
         if n_workers > 1:
-            yield from _parallel(plan, runs, n_jobs, n_workers, skip)
+            yield from _parallel(plan, runs, n_jobs, n_workers, skip, store)
             return
     for name, run in runs:
-        outcome = plan.evaluate(name, run, skip=skip)
+        outcome = _evaluated(plan, name, run, None if store is None else store.place_of(name), skip)
         del run  # before the next one is read
         yield outcome
 
@@ -68,25 +73,31 @@ class _Item:
 
     name: str
     run: str | PackedRun | Outcome
+    place: Place | None
 
     @classmethod
-    def of(cls, name: str, run: object, skip: bool) -> _Item:
+    def of(cls, name: str, run: object, skip: bool, store: Store | None) -> _Item:
+        place = None if store is None else store.place_of(name)
         if isinstance(run, str | PathLike):
             # Workers may have been started in another directory.
-            return cls(name, os.path.abspath(os.path.expanduser(run)))
+            return cls(name, os.path.abspath(os.path.expanduser(run)), place)
         try:
-            return cls(name, PackedRun.of(read_table(name, run)))
+            return cls(name, PackedRun.of(read_table(name, run)), place)
         except MultiAspectError as error:
+            if place is not None:
+                place.clear()
             if not skip:
                 raise
-            return cls(name, Outcome(name, reason=str(error)))
+            return cls(name, Outcome(name, reason=str(error)), None)
 
     @property
     def n_rows(self) -> int:
         return len(self.run) if isinstance(self.run, PackedRun) else 0
 
 
-def _parallel(plan: Plan, runs: NamedRuns, n_jobs: int | None, n_workers: int, skip: bool) -> Iterator[Outcome]:
+def _parallel(
+    plan: Plan, runs: NamedRuns, n_jobs: int | None, n_workers: int, skip: bool, store: Store | None
+) -> Iterator[Outcome]:
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
@@ -95,7 +106,7 @@ def _parallel(plan: Plan, runs: NamedRuns, n_jobs: int | None, n_workers: int, s
         size = min(max(1, -(-runs.total // (_TASKS_PER_WORKER * n_workers))), _MOST_RUNS)
     failures: list[Exception] = []
     key, content = pack_plan(plan)
-    tasks = (delayed(_work)(content, key, task, skip) for task in _tasks(runs, size, skip, failures))
+    tasks = (delayed(_work)(content, key, task, skip) for task in _tasks(runs, size, skip, store, failures))
     try:
         if get_active_backend()[0].supports_return_generator:
             for done in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks):
@@ -113,7 +124,7 @@ def _parallel(plan: Plan, runs: NamedRuns, n_jobs: int | None, n_workers: int, s
 
 
 def _tasks(
-    runs: Iterable[tuple[str, object]], size: int, skip: bool, failures: list[Exception]
+    runs: Iterable[tuple[str, object]], size: int, skip: bool, store: Store | None, failures: list[Exception]
 ) -> Iterator[list[_Item]]:
     """Yield the runs in groups.
 
@@ -122,7 +133,7 @@ def _tasks(
     task: list[_Item] = []
     try:
         for name, run in runs:
-            task.append(_Item.of(name, run, skip))
+            task.append(_Item.of(name, run, skip, store))
             del run
             if len(task) >= size or sum(item.n_rows for item in task) >= _MOST_ROWS:
                 yield task
@@ -136,11 +147,14 @@ def _tasks(
 def _work(content: NDArray[np.uint8], key: str, task: list[_Item], skip: bool) -> list[Outcome]:
     """Evaluate some runs in a worker."""
     plan = unpack_plan(key, content)
-    return [_outcome(plan, item, skip) for item in task]
+    return [
+        item.run if isinstance(item.run, Outcome) else _evaluated(plan, item.name, item.run, item.place, skip)
+        for item in task
+    ]
 
 
-def _outcome(plan: Plan, item: _Item, skip: bool) -> Outcome:
-    if isinstance(item.run, Outcome):
-        return item.run
-    run: Any = item.run.unpacked() if isinstance(item.run, PackedRun) else item.run
-    return plan.evaluate(item.name, run, skip=skip)
+def _evaluated(plan: Plan, name: str, run: Any, place: Place | None, skip: bool) -> Outcome:
+    """Evaluate a run, unless its values are stored already."""
+    if place is not None:
+        return evaluate_stored(plan, name, run, place, skip=skip)
+    return plan.evaluate(name, run.unpacked() if isinstance(run, PackedRun) else run, skip=skip)

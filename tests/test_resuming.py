@@ -1,0 +1,451 @@
+"""Values that are written as they are computed, and taken from there only while they are right."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, TOMA, Aspect, Aspects, MultiAspectError, MultiAspectWarning, evaluate
+from pt_multiaspect.evaluation import parquet
+from pt_multiaspect.evaluation.digests import _is_installed, digest_of
+from pt_multiaspect.evaluation.plan import Plan
+
+ROOT = Path(__file__).resolve().parent.parent
+SCALES = Aspects({"relevance": 2, "credibility": 2})
+MEASURES = {"ours": TOMA(aspects=SCALES) @ 5, "CAM": CAM(aspects=SCALES) @ 5, "map": "map"}
+
+
+@pytest.fixture
+def qrels() -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    pairs = [(f"q{query}", f"d{document}") for query in range(4) for document in range(12)]
+    frame = pd.DataFrame(pairs, columns=["qid", "docno"])
+    return frame.assign(label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame)))
+
+
+@pytest.fixture
+def runs(qrels) -> dict[str, pd.DataFrame]:
+    names = ["bm25.run", "a/b c\n*ü", "_hidden", "." * 300]
+    return {name: run_of(qrels, seed) for seed, name in enumerate(names)}
+
+
+def run_of(qrels: pd.DataFrame, seed: int) -> pd.DataFrame:
+    some = qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]]
+    return some.assign(score=np.random.default_rng(seed).normal(size=len(some)))
+
+
+def write(run: pd.DataFrame, path: Path) -> None:
+    path.write_text("".join(f"{row.qid} Q0 {row.docno} 1 {row.score!r} x\n" for row in run.itertuples()))
+
+
+@pytest.fixture
+def computed(monkeypatch) -> list[str]:
+    """The names of the runs that are evaluated, rather than read."""
+    names: list[str] = []
+    original = Plan.evaluate
+
+    def counting(self: Plan, name: str, run: Any, **options: Any) -> Any:
+        names.append(name)
+        return original(self, name, run, **options)
+
+    monkeypatch.setattr(Plan, "evaluate", counting)
+    return names
+
+
+def files(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.parquet"))
+
+
+# -- the second call -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed, n_jobs):
+    expected = evaluate(runs, qrels, MEASURES, progress=False)
+    computed.clear()
+    with joblib.parallel_config(backend="threading"):
+        for times in (4, 0):
+            found = evaluate(runs, qrels, MEASURES, n_jobs=n_jobs, progress=False, out=tmp_path / "out")
+            pd.testing.assert_frame_equal(found, expected, check_exact=True)
+            pd.testing.assert_frame_equal(ma.aggregate(found), ma.aggregate(expected))
+            assert len(computed) == times
+            computed.clear()
+    more = runs | {"new": run_of(qrels, 9)}
+    evaluate(more, qrels, MEASURES, progress=False, out=tmp_path / "out")
+    assert computed == ["new"]
+
+
+def test_other_tools_read_the_directory(qrels, runs, tmp_path):
+    expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    assert len(files(tmp_path)) == len(runs) == len(list(tmp_path.iterdir()))
+    table = pl.concat([pl.read_parquet(path.read_bytes()) for path in files(tmp_path)])
+    assert table.columns == ["name", "qid", "measure", "value"]
+    found = pd.DataFrame({name: table[name].to_list() for name in table.columns})
+    keys = ["name", "measure", "qid"]
+    pd.testing.assert_frame_equal(
+        found.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True), check_exact=True
+    )
+    pytest.importorskip("pyarrow")
+    dataset = pd.read_parquet(tmp_path).sort_values(keys, ignore_index=True)
+    assert dataset["value"].tolist() == found.sort_values(keys)["value"].tolist()
+
+
+def test_values_need_not_be_kept_in_memory(qrels, runs, tmp_path):
+    for reused in (False, True):
+        found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, collect=False)
+        assert found.to_dict("list") == {"name": list(runs), "reused": [reused] * 4}
+    with pytest.raises(MultiAspectError, match="collect=False discards the values"):
+        evaluate(runs, qrels, MEASURES, progress=False, collect=False)
+
+
+def test_the_progress_bar_counts_reused_runs(qrels, runs, tmp_path, capsys):
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    evaluate(runs, qrels, MEASURES, out=tmp_path)
+    shown = capsys.readouterr().err
+    assert "4/4" in shown
+    assert "reused=4" in shown
+
+
+# -- what is computed again ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed, as_file, n_jobs):
+    def given(run: pd.DataFrame) -> Any:
+        if not as_file:
+            return run
+        write(run, tmp_path / "x.run")
+        os.utime(tmp_path / "x.run", (0, 0))  # whatever its time says
+        return tmp_path / "x.run"
+
+    out = tmp_path / "out"
+    first = run_of(qrels, 1)
+    other = first.assign(score=first["score"].to_numpy()[::-1])
+    with joblib.parallel_config(backend="threading", n_jobs=n_jobs):
+        for run in (first, other, first):
+            found = evaluate({"x": given(run), "y": first}, qrels, MEASURES, progress=False, out=out)
+            expected = evaluate({"x": run, "y": first}, qrels, MEASURES, progress=False, n_jobs=1)
+            pd.testing.assert_frame_equal(found, expected, check_exact=True)
+            assert len(files(out)) == 2  # the earlier values of x are gone
+    # Each loop evaluates x once for `out` and both for the comparison, and the first one also y.
+    assert (computed.count("x"), computed.count("y")) == (6, 4)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame.assign(label=frame["label"].where(frame.index != 5, 2 - frame["label"])),
+        lambda frame: frame.assign(credibility=frame["credibility"].astype(float).where(frame.index != 5)),
+        lambda frame: frame.iloc[1:],
+        lambda frame: frame.assign(docno=frame["docno"].replace("d3", "d99")),
+        lambda frame: frame.assign(qid=frame["qid"].replace("q3", "q99")),
+        lambda frame: frame.rename(columns={"label": "credibility", "credibility": "label"}),
+    ],
+)
+def test_changed_judgments_are_noticed(qrels, runs, tmp_path, change):
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    changed = change(qrels)
+    expected = evaluate(runs, changed, MEASURES, progress=False)
+    with pytest.warns(MultiAspectWarning, match="values of 4 runs with other measures, judgments or versions"):
+        found = evaluate(runs, changed, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert len(files(tmp_path)) == 4
+    assert len(list((tmp_path / "_superseded").iterdir())) == 4
+
+
+def test_a_name_that_means_something_else_is_noticed(qrels, runs, tmp_path, computed):
+    """Measures print the same, but a set of scales or a distance of that name was declared again."""
+
+    def measure() -> ma.Measure:
+        return TOMA(aspects="resumed", distance="resumed") @ 5
+
+    def declare(threshold: int, factor: float) -> None:
+        Aspects({"relevance": Aspect(2, threshold=threshold), "credibility": 2}, name="resumed")
+        ma.register_distance("resumed")(lambda gaps: factor * gaps[:, 0] + gaps[:, 1])
+
+    declare(1, 2.0)
+    evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
+    computed.clear()
+    declare(1, 2.0)
+    evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
+    assert computed == []
+    with pytest.warns(MultiAspectWarning, match="the name 'resumed' now refers to"):
+        declare(2, 2.0)
+    with pytest.warns(MultiAspectWarning, match="computed again"):
+        evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
+    assert len(computed) == 4
+    declare(2, 0.5)
+    with pytest.warns(MultiAspectWarning, match="computed again"):
+        found = evaluate(runs, qrels, measure(), progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(found, evaluate(runs, qrels, measure(), progress=False), check_exact=True)
+
+
+#: A module of a user, with a measure that refers to a function, a constant and a base class.
+MODULE = """
+import numpy as np
+FACTOR = 2
+def helper(x):
+    return FACTOR * np.abs(x)
+class Base:
+    power = 1
+    def inner(self):
+        return [helper(each) for each in range(3) if each in {"a", "b", 1}]
+class Measure(Base):
+    def score(self, ranking, *, offset=1):
+        return self.inner() + offset
+def factory(n):
+    def made(x):
+        return x + n
+    return made
+value = factory(1)
+"""
+
+
+def digest_of_module(text: str) -> str:
+    namespace: dict[str, Any] = {"__name__": "users_module"}
+    exec(compile(text, "users_module.py", "exec"), namespace)
+    return digest_of(namespace["Measure"], namespace["value"])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("FACTOR = 2", "FACTOR = 3"),
+        ("FACTOR * np.abs", "FACTOR + np.abs"),
+        ("np.abs(x)", "np.sign(x)"),
+        ("power = 1", "power = 2"),
+        ("offset=1", "offset=2"),
+        ("+ offset", "- offset"),
+        ('{"a", "b", 1}', '{"a", "c", 1}'),
+        ("range(3)", "range(4)"),
+        ("factory(1)", "factory(2)"),
+        ("x + n", "x - n"),
+    ],
+)
+def test_changed_code_is_noticed(old, new):
+    assert old in MODULE
+    same = digest_of_module(MODULE)
+    assert digest_of_module(MODULE) == same
+    assert digest_of_module("\n# a comment\n" + MODULE) == same
+    assert digest_of_module(MODULE.replace(old, new)) != same
+
+
+MANY = """
+import ir_measures
+import pt_multiaspect as ma
+from pt_multiaspect.evaluation.digests import digest_of
+aspects = ma.Aspects({"relevance": 2, "credibility": ma.Aspect(3, threshold=2)}, name="digested")
+qrels = ma.Judgments({"q1": {"d1": {"relevance": 1, "credibility": 0}}})
+cam = ma.CAM(base={"relevance": "AP", "credibility": "P@3"}, aspects=aspects)
+measures = [ma.TOMA(aspects=aspects, gate="relevance") @ 5, cam, ir_measures.nDCG @ 5]
+found = digest_of(measures, qrels, {"a", "b", "c"}, frozenset({"d", "e"}))
+"""
+
+
+def test_code_of_installed_packages_is_told_apart_by_versions():
+    installed = [_is_installed(module) for module in ("numpy", "ir_measures", "json", "builtins", "math")]
+    assert installed == [True] * 5
+    assert _is_installed("pt_multiaspect.measures.toma")
+    assert not _is_installed(__name__)
+    assert not _is_installed("__main__")
+
+
+def test_digests_are_the_same_in_every_process():
+    here: dict[str, Any] = {}
+    exec(MANY, here)
+    command = [sys.executable, "-c", f"{MANY}print(found)"]
+    seed = "1" if os.environ.get("PYTHONHASHSEED") == "0" else "0"
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed}
+    )
+    assert done.stdout.strip() == here["found"]
+
+
+def test_what_cannot_be_compared_is_an_error(tmp_path):
+    with (
+        open(tmp_path / "open", "w") as file,
+        pytest.raises(MultiAspectError, match=r"cannot tell whether .* changes"),
+    ):
+        digest_of({"log": file})
+    one: list[Any] = []
+    one.append(one)
+    assert digest_of(one) != digest_of([])
+    assert digest_of(1) != digest_of(1.0) != digest_of(True) != digest_of("1")
+    assert digest_of([["a"], "b"]) != digest_of([["a", "b"]])
+    assert digest_of(np.arange(4)) != digest_of(np.arange(4).reshape(2, 2))
+
+
+def test_damaged_files_are_computed_again(qrels, runs, tmp_path, computed):
+    expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    one, other, third, _ = files(tmp_path)
+    one.write_bytes(one.read_bytes()[:-20])
+    other.write_bytes(third.read_bytes())  # the values of another run
+    computed.clear()
+    found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert len(computed) == 2
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    assert len(computed) == 2
+
+
+def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
+    out = tmp_path / "out"
+    paths = [tmp_path / f"{seed}.run" for seed in range(3)]
+    for seed, path in enumerate(paths):
+        write(run_of(qrels, seed), path)
+    for n_jobs, backend in ((1, "sequential"), (2, "threading")):
+        write(run_of(qrels, 1), paths[1])
+        evaluate(paths, qrels, MEASURES, progress=False, out=out)
+        assert len(files(out)) == 3
+        paths[1].write_text("q0 Q0 d1\n")
+        options: Any = {"errors": "skip", "progress": False, "out": out, "n_jobs": n_jobs}
+        with (
+            joblib.parallel_config(backend=backend),
+            pytest.warns(MultiAspectWarning, match=r"skipped: run 1\.run"),
+        ):
+            found = evaluate(paths, qrels, MEASURES, **options)
+        assert found.attrs["skipped"] == ["1.run"]
+        assert len(files(out)) == 2
+
+
+# -- the directory ---------------------------------------------------------------------------------
+
+
+def test_directories_with_other_files_are_refused(qrels, runs, tmp_path):
+    (tmp_path / "mine.parquet").write_bytes(b"")
+    with pytest.raises(MultiAspectError, match=r"out: expected an empty directory.* contains mine\.parquet"):
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    with pytest.raises(MultiAspectError, match="out: expected a directory, got the file"):
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "mine.parquet")
+
+
+def test_without_a_package_for_parquet_the_remedy_is_named(qrels, runs, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "find_spec", lambda name: None)
+    with pytest.raises(MultiAspectError, match="requires Polars, which is part of the extra fast, or PyArrow"):
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+
+
+def test_abandoned_temporary_files_are_removed(qrels, runs, tmp_path):
+    for name in (".old.tmp", ".new.tmp"):
+        (tmp_path / name).write_bytes(b"half")
+    os.utime(tmp_path / ".old.tmp", (0, 0))
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    assert [path.name for path in tmp_path.glob(".*")] == [".new.tmp"]
+
+
+def test_a_full_disk_is_an_error_and_leaves_no_part_of_a_file(qrels, runs, tmp_path, monkeypatch):
+    def full(frame: pd.DataFrame, file: Any) -> None:
+        file.write(b"PAR1")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(parquet, "_WRITERS", {"polars": full, "pyarrow": full})
+    with pytest.raises(MultiAspectError, match=r"out: cannot write to .*: No space left on device"):
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- interruptions ---------------------------------------------------------------------------------
+
+#: Evaluates ten runs of a generator, and says so before each.
+SCRIPT = """
+import sys, time
+import numpy as np, pandas as pd
+import pt_multiaspect as ma
+
+qrels = {f"q{q}": {f"d{d}": {"relevance": (q + d) % 3, "credibility": d % 2} for d in range(8)} for q in range(3)}
+
+def runs():
+    for seed in range(10):
+        order = np.random.default_rng(seed).permutation(8)
+        print(seed, flush=True)
+        yield f"run-{seed}", {f"q{q}": {f"d{d}": float(-i) for i, d in enumerate(order)} for q in range(3)}
+        time.sleep(pause)
+
+def work(out, n_jobs=1):
+    measures = ma.CAM(aspects={"relevance": 2, "credibility": 1})
+    return ma.evaluate(runs(), qrels, measures, out=out, n_jobs=n_jobs, progress=False)
+
+pause = float(sys.argv[2])
+if __name__ == "__main__":
+    work(sys.argv[1], int(sys.argv[3]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_an_interruption_loses_only_the_run_in_hand(tmp_path, computed, monkeypatch, number):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    out = tmp_path / "out"
+    command = [sys.executable, str(tmp_path / "script.py"), str(out), "0.1", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.strip() == "5":
+            process.send_signal(number)
+            break
+    process.wait(timeout=60)
+    process.stdout.close()
+    assert process.returncode != 0
+    kept = len(files(out))
+    assert kept in (5, 6)  # the sixth, if the signal came late
+    assert [path for path in out.iterdir() if path.suffix not in (".parquet", ".tmp")] == []
+
+    monkeypatch.setattr(sys, "argv", ["script.py", "", "0", "1"])
+    namespace: dict[str, Any] = {"__name__": "script"}
+    exec(SCRIPT, namespace)
+    expected = namespace["work"](tmp_path / "whole")
+    computed.clear()
+    pd.testing.assert_frame_equal(namespace["work"](out), expected, check_exact=True)
+    assert len(computed) == 10 - kept
+
+
+def test_two_processes_may_write_to_one_directory(tmp_path, monkeypatch):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "out"), "0.01", "1"]
+    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT) for _ in range(2)]
+    assert [process.wait(timeout=60) for process in both] == [0, 0]
+    assert len(files(tmp_path / "out")) == 10
+
+
+# -- the command line ------------------------------------------------------------------------------
+
+
+def test_the_command_line_resumes(cli, trec_files, computed, monkeypatch):
+    arguments = ["-m", "CAM AP", "--aspects", "scales.json", "--format", "tsv", "runs"]
+    expected = cli("evaluate", *arguments)
+    assert expected[0] == 0
+    computed.clear()
+    assert cli("evaluate", "--resume", "values", *arguments) == expected
+    assert sorted(computed) == ["alpha.run", "beta.run", "delta.run", "gamma.run"]
+    computed.clear()
+    assert cli("evaluate", "--resume", "values", *arguments) == expected
+    assert computed == []
+
+    run = trec_files / "runs" / "beta.run"
+    run.write_text((trec_files / "runs" / "alpha.run").read_text())
+    _, table, _ = cli("evaluate", "--resume", "values", *arguments)
+    assert computed == ["beta.run"]
+    alpha, beta = (line.split("\t") for line in table.splitlines()[1:3])
+    assert beta[1:] == alpha[1:]
+
+    def interrupted(self: Plan, name: str, run: Any, **options: Any) -> Any:
+        raise KeyboardInterrupt
+
+    run.write_text((trec_files / "runs" / "gamma.run").read_text())
+    monkeypatch.setattr(Plan, "evaluate", interrupted)
+    code, _, error = cli("evaluate", "--resume", "values", *arguments)
+    assert code == 1
+    assert "interrupted; the same command continues with the values in values" in error
+    assert len(files(trec_files / "values")) == 3
