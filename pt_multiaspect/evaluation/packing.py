@@ -27,9 +27,10 @@ class PackedRun:
     #: The query of each block of adjacent rows with the same query, and the number of its rows.
     block_query: bytes
     block_size: bytes
-    #: The bytes of all docnos, and the number of bytes of each (as 8-bit or 32-bit numbers).
+    #: The bytes of all docnos, the number of bytes of each (as 8-bit or 32-bit numbers) and of those after each.
     docnos: bytes
     docno_size: bytes
+    gap: int
     is_short: bool
     score: bytes
 
@@ -39,12 +40,14 @@ class PackedRun:
         heads = np.flatnonzero(np.diff(table.query, prepend=-1))
         size = table.docnos.size
         is_short = bool(size.max(initial=0) < 256)
+        docnos, gap = _adjacent(table.docnos)
         return cls(
             qids=tuple(table.qids.tolist()),
             block_query=table.query[heads].astype("<u4").tobytes(),
             block_size=np.diff(heads, append=len(table)).astype("<u4").tobytes(),
-            docnos=_contiguous(table.docnos).tobytes(),
+            docnos=docnos.tobytes(),
             docno_size=size.astype("<u1" if is_short else "<u4").tobytes(),
+            gap=gap,
             is_short=is_short,
             score=table.score.astype("<f8", copy=False).tobytes(),
         )
@@ -52,7 +55,7 @@ class PackedRun:
     def unpacked(self) -> RunTable:
         """Return the rows of the run."""
         size = np.frombuffer(self.docno_size, "<u1" if self.is_short else "<u4").astype(np.int64)
-        docnos = Texts(np.frombuffer(self.docnos + _PADDING, np.uint8), np.cumsum(size) - size, size)
+        docnos = Texts(np.frombuffer(self.docnos + _PADDING, np.uint8), _starts(size, self.gap), size)
         query = np.repeat(
             np.frombuffer(self.block_query, "<u4").astype(np.intp), np.frombuffer(self.block_size, "<u4")
         )
@@ -73,15 +76,25 @@ class PackedRun:
         return len(self.score) // 8
 
 
-def _contiguous(texts: Texts) -> NDArray[np.uint8]:
-    """Return the bytes of all strings, without any in between."""
-    begin = np.cumsum(texts.size) - texts.size
-    if np.array_equal(texts.start, begin):
-        return texts.data[: int(texts.size.sum())]
+def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
+    """Return where strings of these sizes start, one after the other."""
+    step = size + gap
+    return np.asarray(np.cumsum(step) - step, dtype=np.int64)
+
+
+def _adjacent(texts: Texts) -> tuple[NDArray[np.uint8], int]:
+    """Return the bytes of all strings one after the other, and the number of bytes after each."""
+    if not len(texts):
+        return texts.data[:0], 0
+    for gap in (1, 0):  # as read from Python's strings, and from Arrow's
+        begin = _starts(texts.size, gap)
+        if np.array_equal(texts.start - texts.start[0], begin):
+            first = int(texts.start[0])
+            return texts.data[first : first + int(begin[-1] + texts.size[-1])], gap
     place = np.repeat(texts.start - begin, texts.size)
     place += np.arange(len(place))
     data: NDArray[np.uint8] = texts.data[place]
-    return data
+    return data, 0
 
 
 #: Plans by key: those of this process, and those that it was sent.
