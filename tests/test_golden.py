@@ -383,9 +383,12 @@ def test_a66_published_means() -> None:
 # --- The official evaluator of the TREC Health Misinformation tracks --------------------------
 
 
-def track_frames() -> tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, dict[str, float]]]:
-    two = golden("trec_eval_extension.json")["two"]
-    qrels = pd.DataFrame(two["qrels"], columns=["docno", "label", "credibility"]).assign(qid="1")
+def track_frames(
+    kind: str = "two",
+) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], dict[str, dict[str, float]]]:
+    two = golden("trec_eval_extension.json")[kind]
+    columns = ["docno", "label", "credibility", "correctness"][: 1 + len(two["qrels"][0][1:])]
+    qrels = pd.DataFrame(two["qrels"], columns=columns).assign(qid="1")
     runs = {
         name: pd.DataFrame(run["docnos"], columns=["docno", "score"]).assign(qid="1")
         for name, run in two["runs"].items()
@@ -406,6 +409,30 @@ def test_the_tracks_names_give_the_official_values() -> None:
     assert sorted(table.columns) == sorted(names)
     for name, values in official.items():
         assert table.loc[name, names].round(4).to_dict() == values, name
+
+
+def test_the_tracks_names_for_three_aspects() -> None:
+    """The official weights are .3333 each, so its CAM is .9999 times the mean; NWCS divides by these weights."""
+    qrels, runs, official = track_frames("three")
+    names = ["cam_three_ndcg", "cam_map_three", "nwcs_three"]
+    topics = pd.DataFrame({"qid": ["1"], "query": ["one"]})
+    table = pt.Experiment(list(runs.values()), topics, qrels, names, names=list(runs)).set_index("name")
+    found = ma.evaluate(runs, qrels, names, progress=False)
+    assert len(found) == 21
+    for row in found.itertuples():
+        weights = 1 if row.measure == "nwcs_three" else 0.9999
+        assert row.value * weights == pytest.approx(official[row.name][row.measure], abs=5.1e-5), row
+        assert table.loc[row.name, row.measure] == row.value
+
+
+def test_the_tracks_nlre_of_three_aspects_is_refused() -> None:
+    """It is normalised by another sum, so that reading it as NLRE gave other values without a sign."""
+    qrels, runs, official = track_frames("three")
+    name = "run_random"
+    ours = NLRE(aspects={"relevance": 3, "credibility": 3, "correctness": 3}).calc_aggregate(qrels, runs[name])
+    assert abs(ours - official[name]["nlre_three"]) > 0.02
+    with pytest.raises(ma.MultiAspectError, match="values differ from NLRE; use NLRE"):
+        ma.evaluate(runs, qrels, ["nlre_three"], progress=False)
 
 
 def test_the_tracks_measures_as_objects() -> None:

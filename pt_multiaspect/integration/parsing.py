@@ -17,14 +17,23 @@ from .provider import supports
 
 __all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all", "trec_names"]
 
-#: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval.
+#: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval, for two
+#: and for three aspects. With three, its values of CAM are .9999 times those here, as its weights are .3333 each.
 TRACK_NAMES: dict[str, ir_measures.Measure] = {
     "nlre": NLRE,
     "cam": CAM(base="nDCG"),
     "cam_map": CAM(base="AP"),
     "nwcs": NWCS(ideal="judged"),
+    "cam_three_ndcg": CAM(base="nDCG"),
+    "cam_map_three": CAM(base="AP"),
+    "nwcs_three": NWCS(ideal="judged"),
 }
-RESERVED.update(TRACK_NAMES)
+#: Names of that evaluator whose values no measure here has.
+_OTHER_TRACK_NAMES = {
+    "nlre_three": "divides by a sum that is not the maximum of the rank errors, so that its values differ from "
+    "NLRE; use NLRE, for any number of aspects"
+}
+RESERVED.update(TRACK_NAMES, _OTHER_TRACK_NAMES)
 
 
 def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
@@ -60,6 +69,8 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
         )
     if measure in TRACK_NAMES:
         return [TRACK_NAMES[measure]]
+    if measure in _OTHER_TRACK_NAMES:
+        raise MultiAspectError(f"the tracks' {measure} {_OTHER_TRACK_NAMES[measure]}")
     _check_trec_name(measure)
     try:
         return trec_names(measure)
