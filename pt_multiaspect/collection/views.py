@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -214,6 +214,13 @@ class AspectView:
         for label, value in gains.items():
             gain[self.label == label] = value
         return np.maximum(gain, 0.0)
+
+    def gated(self, passed: Bools) -> AspectView:
+        """Return the aspect with the lowest grade for the documents that do not pass; unjudged ones stay so."""
+        lowest = np.where(self.known, self.scale.grades[0], np.nan)
+        return replace(
+            self, label=np.where(passed, self.label, lowest), grade_index=np.where(passed, self.grade_index, 0)
+        )
 
     @cached_property
     def target(self) -> Target:

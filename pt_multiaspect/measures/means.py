@@ -18,8 +18,9 @@ from ..errors import MultiAspectError, choices
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking, placed
 from ..kernels.hits import ratio
+from ..orders.order import check_gate
 from .checks import check_units
-from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
+from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on
 
@@ -158,17 +159,22 @@ class AspectMean(BasedMeasure):
         return None in keys or len(keys) > 1 or not (self.IS_WEIGHTED_SUM or len(terms) == 1)
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
-        parts = [(base, view.target, share) for view, base, share in self._parts(self.views(judgments))]
+        views = self.views(judgments)
+        weighted = self._parts(views)
+        parts = [(base, self._gated(view, views).target, share) for view, base, share in weighted]
         shares = np.repeat([[share] for _, _, share in parts], judgments.n_queries, axis=1)
         if self["empty"] == "drop":
             shares = np.where(np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares)
             total = shares.sum(axis=0)
             shares = np.divide(shares, total, out=shares, where=total > 0)
-        names = [view.name for view, _, _ in self._parts(self.views(judgments))]
         return [
-            Term(base, target, share, name)
-            for (base, target, _), share, name in zip(parts, shares, names, strict=True)
+            Term(base, target, share, view.name)
+            for (base, target, _), share, (view, _, _) in zip(parts, shares, weighted, strict=True)
         ]
+
+    def _gated(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
+        """The aspect as the mean evaluates it: as it is, unless another aspect is its precondition."""
+        return view
 
 
 class _CAM(AspectMean):
@@ -189,6 +195,9 @@ class _CAM(AspectMean):
         in the paper; ``'drop'`` leaves it out of that query.
     aspects : Aspects, mapping or str, optional
         The aspects and their scales; by default, every label column.
+    gate : str, optional
+        A precondition for the other aspects, such as ``'relevance'``: documents below the threshold of this aspect
+        have the lowest grade on all others, whatever their labels. By default, there is no gate.
     normalized : bool, default False
         Divide by the maximum CAM over all rankings of the judged documents, so that 1 is attainable.
         The maximum is exact and requires non-negative bases that are sums over ranks: nDCG, DCG, CG,
@@ -201,8 +210,8 @@ class _CAM(AspectMean):
     In strings, ``cam`` is CAM over nDCG and ``cam_map`` is CAM over AP, as in the official evaluator of
     the TREC Health Misinformation tracks (Trec_eval_extension). Values agree with that evaluator, with
     two exceptions. Its ``cam_map`` is 0 for topics whose *last* aspect has no relevant document
-    retrieved, whatever the other aspects score; here, only that aspect is 0. With three aspects, its
-    weights are .333333 each, so that a perfect run scores .999999.
+    retrieved, whatever the other aspects score; here, only that aspect is 0. With three aspects
+    (``cam_three_ndcg``, ``cam_map_three``), its weights are .3333 each, so that a perfect run scores .9999.
 
     References
     ----------
@@ -232,6 +241,7 @@ class _CAM(AspectMean):
     SOURCES = ("lioma2017", "maistro2021")
     SUPPORTED_PARAMS = {
         **{name: param for name, param in AspectMean.SUPPORTED_PARAMS.items() if name != "cutoff"},
+        "gate": GATE,
         "normalized": Param(boolean("normalized"), False, "divide by the maximum attainable value"),
         "cutoff": CUTOFF,
     }
@@ -251,6 +261,18 @@ class _CAM(AspectMean):
                     f"normalized=True requires a non-negative base for which higher is better, got {base.text}: "
                     "its maximum attainable value may not be positive"
                 )
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        super()._check_names(names)
+        if self["gate"] is not None:
+            check_gate(self["gate"], names)
+
+    def _gated(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
+        if self["gate"] in (None, view.name):
+            return view
+        (gate,) = (each for each in views if each.name == self["gate"])
+        gate.check_threshold()
+        return view.gated(gate.positive)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         values = super()._evaluate(rankings, views)

@@ -1,7 +1,7 @@
 """Parameters of measures: parsing, defaults and printing.
 
-`real`, `count`, `choice` and `boolean` make checks for the parameters of new measures; `CUTOFF`, `ASPECTS`, `REL`,
-`base_param` and `weights_param` are parameters that measures share.
+`real`, `count`, `choice` and `boolean` make checks for the parameters of new measures; `CUTOFF`, `ASPECTS`, `GATE`,
+`REL`, `base_param` and `weights_param` are parameters that measures share.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ir_measures import ParamInfo
 
 from .. import _validation
 from .._validation import boolean, choice, count, real
+from ..aspects.aspects import aspect_name
 from ..aspects.parameter import parse_aspects, spell_aspects
 from ..bases import Bases, parse_base, parse_bases
 from ..orders.order import check_weights
@@ -20,6 +21,7 @@ from ..orders.order import check_weights
 __all__ = [
     "ASPECTS",
     "CUTOFF",
+    "GATE",
     "REL",
     "Param",
     "base_param",
@@ -75,6 +77,11 @@ ASPECTS = Param(
     None,
     "the aspects and their scales: names, top grades, an Aspects object, its name or its file (.json)",
     spell=spell_aspects,
+)
+GATE = Param(
+    lambda gate: None if gate is None else aspect_name(gate),
+    None,
+    "an aspect that is a precondition for the others",
 )
 REL = Param(
     _validation.whole("rel: expected a whole number", low=0, high=2**53),

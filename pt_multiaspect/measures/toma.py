@@ -12,7 +12,7 @@ import numpy as np
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
-from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Base
 from ..bases.base import power_gain
@@ -24,7 +24,7 @@ from ..orders import DistanceOrder, TupleOrder
 from ..orders.order import AXES, check_gate
 from ..orders.parameter import parse_distance, parse_order, spell_order
 from .joint import Joint, JointMeasure, JointSource
-from .parameters import ASPECTS, CUTOFF, Param, base_param, weights_param
+from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure
 
@@ -60,10 +60,6 @@ class _Classes(JointSource):
                 "Under TOMA, rel is a class index, not a grade; without rel, all classes above 0 are relevant",
                 group="rel of TOMA",
             )
-
-
-def _parse_gate(gate: Any) -> str | None:
-    return None if gate is None else aspect_name(gate)
 
 
 class _TOMA(JointMeasure, BasedMeasure):
@@ -185,7 +181,7 @@ class _TOMA(JointMeasure, BasedMeasure):
             "nonzero",
             "the classes that binary bases count as relevant: nonzero, top-half",
         ),
-        "gate": Param(_parse_gate, None, "an aspect that is a precondition for the others"),
+        "gate": GATE,
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }
@@ -210,6 +206,12 @@ class _TOMA(JointMeasure, BasedMeasure):
                 raise MultiAspectError(
                     f"TOMA: expected the aspects of the order, {choices(order.names)}, got {choices(named)}"
                 )
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether lower values are better: of the base, unless the order is one of harm."""
+        order = self["order"]
+        return super().lower_is_better != (order is not None and order.lower_is_better)
 
     def _check_names(self, names: Sequence[str]) -> None:
         super()._check_names(names)
@@ -271,6 +273,12 @@ class _TOMA(JointMeasure, BasedMeasure):
     GAIN_IS_GRADE = True
 
     def document_gain(self, judgments: Judgments) -> Floats:
+        order = self["order"]
+        if order is not None and order.lower_is_better:
+            raise MultiAspectError(
+                f"lower is better for the order {spell_order(order)}, so its weights are no labels to train on; "
+                "use another order"
+            )
         self.warn_if_inferred(self.views(judgments))
         gain = self.bases.one.graded_gain(self.target(judgments))
         if self["weighting"] != "exponential":

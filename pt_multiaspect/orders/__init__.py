@@ -1,5 +1,6 @@
 """Orders of label tuples: by distance, by explicit weights, and those of published tracks."""
 
+from .derived import trec_misinfo_label
 from .distance import DistanceOrder
 from .explicit import Order
 from .order import TupleOrder
@@ -15,4 +16,5 @@ __all__ = [
     "trec_misinfo_2020",
     "trec_misinfo_2021",
     "trec_misinfo_2022",
+    "trec_misinfo_label",
 ]

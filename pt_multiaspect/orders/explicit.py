@@ -68,6 +68,8 @@ class Order(TupleOrder):
     allow_violations : bool, default False
         Whether to accept negative weights, and weights that rank a tuple above another that is at
         least as good on every aspect, as in preference orders that penalise harmful documents.
+    lower_is_better : bool, default False
+        Whether high weights are bad, as of an order of harm: lower values of measures are then better.
 
     Raises
     ------
@@ -95,6 +97,7 @@ class Order(TupleOrder):
         *,
         name: str | None = None,
         allow_violations: bool = False,
+        lower_is_better: bool = False,
     ) -> None:
         pairs = list(weights.items() if isinstance(weights, Mapping) else weights)
         if not pairs:
@@ -125,7 +128,7 @@ class Order(TupleOrder):
         self.names = tuple(self.aspects)
         self.scales = tuple(aspect.scale for aspect in self.aspects.values())
         self.name = name
-        self.allow_violations = bool(allow_violations)
+        self.allow_violations, self.lower_is_better = bool(allow_violations), bool(lower_is_better)
         grades = self._grades(tuples)
         self._values = np.array(
             [number(value, f"the weight of {key}") for key, (_, value) in zip(tuples, pairs, strict=True)],
@@ -146,7 +149,7 @@ class Order(TupleOrder):
                     [*key, number(weight, "a weight")]
                     for key, weight in zip(self._tuples, self._values.tolist(), strict=True)
                 ],
-                **({"allow_violations": True} if self.allow_violations else {}),
+                **self._flags,
             },
             separators=(",", ":"),
             ensure_ascii=False,
@@ -219,6 +222,11 @@ class Order(TupleOrder):
         except MultiAspectError as error:
             reason = str(error).removesuffix(_ALLOWING)
             raise MultiAspectError(f"the distance decreases when a gap increases: {reason}") from None
+
+    @property
+    def _flags(self) -> dict[str, bool]:
+        """The parameters that are set."""
+        return {name: True for name in ("allow_violations", "lower_is_better") if getattr(self, name)}
 
     def _code(self, grades: Grades) -> NDArray[np.intp]:
         codes = np.ravel_multi_index(tuple(grades.T), tuple(map(len, self.scales)))
@@ -296,7 +304,7 @@ class Order(TupleOrder):
 
     def rescaled(self, constants: Sequence[float]) -> Order:
         weights = {tuple(map(times, labels, constants)): weight for labels, weight in self.to_dict().items()}
-        return Order(weights, scaled_aspects(self.aspects, constants), allow_violations=self.allow_violations)
+        return Order(weights, scaled_aspects(self.aspects, constants), name=None, **self._flags)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -398,13 +406,14 @@ class Order(TupleOrder):
         try:
             content = read_json(text, "an order")
             pairs = [(tuple(row[:-1]), row[-1]) for row in content["weights"]]
-            aspects, allowed = content["aspects"], content.get("allow_violations", False)
+            aspects = content["aspects"]
+            flags = {name: content.get(name, False) for name in ("allow_violations", "lower_is_better")}
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise MultiAspectError(
                 'expected JSON of the form {"aspects": {name: scale, …}, "weights": [[label, …, weight], …]}, '
                 f"got {text!r} ({error!r})"
             ) from None
-        return cls(pairs, aspects, name=name, allow_violations=allowed)
+        return cls(pairs, aspects, name=name, **flags)
 
     def spelled(self) -> str:
         """The text of the order in the string form of a measure: its name, or JSON."""
@@ -413,8 +422,8 @@ class Order(TupleOrder):
     def __repr__(self) -> str:
         pairs = ", ".join(f"{key}: {spell(weight)}" for key, weight in self.to_dict().items())
         named = "" if self.name is None else f", name={self.name!r}"
-        violating = ", allow_violations=True" if self.allow_violations else ""
-        return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{violating})"
+        flags = "".join(f", {flag}=True" for flag in self._flags)
+        return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{flags})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, type(self)) and (self._json, self.name) == (other._json, other.name)

@@ -75,7 +75,7 @@ __all__ = ["correctness", "trec_misinfo_2020", "trec_misinfo_2021", "trec_misinf
 
 INCORRECT, CORRECT = 0, 2
 NOT_JUDGED, NEITHER = -1, 1
-_CORRECTNESS = Aspect([NOT_JUDGED, INCORRECT, NEITHER, CORRECT], threshold=CORRECT)
+CORRECTNESS = Aspect([NOT_JUDGED, INCORRECT, NEITHER, CORRECT], threshold=CORRECT)
 
 #: Per track, the column of its qrels and the answer that each code stands for (None: neither answer).
 _TRACK_ANSWERS: dict[int, tuple[str, dict[float, str | None]]] = {
@@ -169,11 +169,14 @@ def correctness(
     return pd.Series(result, index=qrels.index, name="correctness")
 
 
-def _order(name: str, aspects: Mapping[str, Aspect], weigh: Callable[..., int]) -> Order:
+def order_of(
+    name: str, aspects: Mapping[str, Aspect], weigh: Callable[..., int], lower_is_better: bool = False
+) -> Order:
     """Build an order with a weight for every tuple of the scales."""
     declared = Aspects(aspects)
     tuples = product(*(aspect.scale.grades.tolist() for aspect in declared.values()))
-    return Order([(labels, weigh(*labels)) for labels in tuples], declared, name=name, allow_violations=True)
+    weights = [(labels, weigh(*labels)) for labels in tuples]
+    return Order(weights, declared, name=name, allow_violations=True, lower_is_better=lower_is_better)
 
 
 @cache
@@ -225,10 +228,10 @@ def trec_misinfo_2020() -> Order:
 
     aspects = {
         "relevance": Aspect(1),
-        "correctness": _CORRECTNESS,
+        "correctness": CORRECTNESS,
         "credibility": Aspect([-1, 0, 1], threshold=1),
     }
-    return _order("trec-misinfo-2020", aspects, weigh)
+    return order_of("trec-misinfo-2020", aspects, weigh)
 
 
 @cache
@@ -286,10 +289,10 @@ def trec_misinfo_2021() -> Order:
 
     aspects = {
         "relevance": Aspect(2),
-        "correctness": _CORRECTNESS,
+        "correctness": CORRECTNESS,
         "credibility": Aspect([-1, 0, 1, 2], threshold=1),
     }
-    return _order("trec-misinfo-2021", aspects, weigh)
+    return order_of("trec-misinfo-2021", aspects, weigh)
 
 
 @cache
@@ -346,7 +349,7 @@ def trec_misinfo_2022() -> Order:
             return -int(usefulness)
         return (2 if correctness == CORRECT else 0) + int(usefulness)
 
-    return _order("trec-misinfo-2022", {"relevance": Aspect(2), "correctness": _CORRECTNESS}, weigh)
+    return order_of("trec-misinfo-2022", {"relevance": Aspect(2), "correctness": CORRECTNESS}, weigh)
 
 
 # Creating an order registers its name for measure strings.
