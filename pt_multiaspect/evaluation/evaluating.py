@@ -15,6 +15,7 @@ from ..collection.runs import NamedRuns
 from ..errors import MultiAspectError, MultiAspectWarning, callers_level, warn_once
 from ..integration.labels import record
 from ..integration.parsing import parse_all
+from ..integration.topics import check_topics
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
 from .store import Store
@@ -27,6 +28,7 @@ def evaluate(
     qrels: object,
     measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
     *,
+    topics: str | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
     errors: str = "raise",
@@ -48,7 +50,11 @@ def evaluate(
     measures : measure, str, sequence of these or mapping
         Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
         of ir-measures are computed on the aspect relevance. A mapping is ``{label: measure}``; its labels
-        appear in the column `measure`.
+        appear in the column `measure`. A `suite` is such a mapping.
+    topics : {'judged', 'positive'}, optional
+        The topics of each measure: all judged topics, or only those in which some judged document is positive for
+        the measure (has a positive gain on an aspect that it evaluates), so that a run can score above 0. The TREC
+        Health Misinformation tracks average over the latter. By default those of the suite, or all judged topics.
     n_jobs : int, optional
         Number of processes that evaluate runs in parallel, as in joblib: -1 for all cores; None for that of
         ``joblib.parallel_config``, or else 1. Values, warnings and their order are the same for every number
@@ -70,7 +76,7 @@ def evaluate(
     Returns
     -------
     DataFrame
-        Columns ``name qid measure value`` with one row per run, measure and judged query. Queries
+        Columns ``name qid measure value`` with one row per run, measure and query that counts. Queries
         missing from a run count as empty rankings. Use `aggregate` for mean values. ``attrs["measures"]``
         contains the measures by label, for `aggregate`, and ``attrs["skipped"]`` the names of skipped runs, if
         there are any. With ``collect=False``, columns ``name reused`` with one row per run: whether its values
@@ -80,7 +86,8 @@ def evaluate(
     ------
     MultiAspectError
         If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped. Files
-        that are missing are reported before the first run is evaluated.
+        that are missing are reported before the first run is evaluated. With ``topics='positive'``, if no topic
+        counts for a measure, or no document is positive or not for it.
 
     Warns
     -----
@@ -110,13 +117,14 @@ def evaluate(
     if errors not in ("raise", "skip"):
         raise MultiAspectError(f"errors: expected 'raise' or 'skip', got {errors!r}")
     skip = errors == "skip"
+    topics = check_topics(topics, measures)
     labelled = parse_all(measures)
     named = NamedRuns.of(runs)
     if not skip:
         named.check_files()
     if out is None and not collect:
         raise MultiAspectError("collect=False discards the values: expected a directory to write them to, out=...")
-    plan = Plan(Judgments.of(qrels), labelled)
+    plan = Plan(Judgments.of(qrels), labelled, topics)
     store = None if out is None else Store.open(out, plan)
     found = outcomes(plan, named, n_jobs=n_jobs, skip=skip, store=store)
     evaluated: dict[str, Outcome] = {}

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from ..bases.delegated import first_fraction
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
@@ -18,6 +18,7 @@ from ..collection.run_tables import RunTable
 from ..collection.runs import join
 from ..errors import Cause, MultiAspectError, choices, collected
 from ..integration.provider import supports
+from ..integration.topics import TOPICS, counted_topics
 from .aggregation import COLUMNS
 
 __all__ = ["Outcome", "Plan", "long_frame"]
@@ -47,20 +48,25 @@ class Plan:
         The judged pairs.
     labelled : mapping of str to Measure
         The measures by label.
+    topics : {'judged', 'positive'}, default 'judged'
+        The topics that count for each measure; see `pt_multiaspect.evaluate`.
 
     Raises
     ------
     MultiAspectError
-        If a measure lacks a parameter, or does not support the labels.
+        If a measure lacks a parameter, does not support the labels, or has no topic that counts.
     """
 
-    def __init__(self, judgments: Judgments, labelled: Mapping[str, AnyMeasure]) -> None:
+    def __init__(self, judgments: Judgments, labelled: Mapping[str, AnyMeasure], topics: str = TOPICS[0]) -> None:
         self.judgments = judgments
         self.labels = list(labelled)
         self.measures: list[AnyMeasure] = list(labelled.values())
         for measure in filter(supports, self.measures):
             measure.validate_params()
         self._standard = _standard(self.measures, judgments)
+        self.topics = topics
+        #: Which queries count for each measure, shape (n_measures, n_queries).
+        self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, topics).values()))
 
     def evaluate(self, name: str, run: object, *, skip: bool = False) -> Outcome:
         """Evaluate a run, and collect the warnings.
@@ -98,8 +104,11 @@ class Plan:
         )
 
     def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
-        """Return the long frame of runs, with all judged queries."""
-        return long_frame(names, self.labels, [self.judgments.qids] * len(names), values)
+        """Return the long frame of runs, with the judged queries that count."""
+        table = long_frame(names, self.labels, [self.judgments.qids] * len(names), values)
+        if self.counted.all():
+            return table
+        return table[np.tile(self.counted.ravel(), len(names))].reset_index(drop=True)
 
 
 def long_frame(

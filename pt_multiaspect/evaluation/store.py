@@ -69,7 +69,7 @@ class Store:
             place.mkdir(parents=True, exist_ok=True)
         except FileExistsError:
             raise MultiAspectError(f"out: expected a directory, got the file {directory}") from None
-        evaluation = digest_of(plan.labels, plan.measures, plan.judgments)[:16]
+        evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.topics)[:16]
         found: dict[str, list[str]] = {}
         foreign: list[str] = []
         others: list[str] = []
@@ -158,12 +158,13 @@ def _values(columns: dict[str, Any] | None, name: str, plan: Plan) -> Floats | N
     """Return the values of a file, or None if its rows are not those of the run: it is evaluated again then."""
     if columns is None:
         return None
-    shape = (len(plan.labels), plan.judgments.n_queries)
-    values = np.asarray(columns.pop("value"), dtype=np.float64)
-    expected = plan.frame([name], [np.zeros(shape)])
-    if len(values) != len(expected) or any(columns[column] != expected[column].tolist() for column in columns):
+    stored = np.asarray(columns.pop("value"), dtype=np.float64)
+    values = np.zeros(plan.counted.shape)
+    expected = plan.frame([name], [values])
+    if len(stored) != len(expected) or any(columns[column] != expected[column].tolist() for column in columns):
         return None
-    return values.reshape(shape)
+    values[plan.counted] = stored
+    return values
 
 
 class _File(io.BytesIO):

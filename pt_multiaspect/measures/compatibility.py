@@ -207,6 +207,7 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     RANGE = (-1.0, 1.0)
 
     SIGNS = (1, -1)
+    EVERY_TERM_COUNTS = True  # the track of 2022 averaged over topics with helpful and harmful documents
     IS_WEIGHTED_SUM = False
     IS_INCREASING = False
 

@@ -70,6 +70,8 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
     IS_WEIGHTED_SUM: ClassVar[bool] = True
     #: Whether `combine` is non-decreasing in each value.
     IS_INCREASING: ClassVar[bool] = True
+    #: Whether a query without positive documents in any one term has none, rather than in all terms.
+    EVERY_TERM_COUNTS: ClassVar[bool] = False
     #: Whether `document_gain` is a grade or class index, to which learners may assign their own gains.
     GAIN_IS_GRADE: ClassVar[bool] = False
     #: Whether `document_gain` is normalised per query, so that it depends on the queries.

@@ -1,0 +1,78 @@
+"""The topics that count for each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import ir_measures
+import numpy as np
+
+from .._typing import Bools
+from .._validation import choice
+from ..collection.judgments import Judgments
+from ..errors import MultiAspectError
+from .provider import supports
+
+__all__ = ["TOPICS", "check_topics", "counted_topics"]
+
+#: Which topics count: all judged ones, or those with a positive document.
+TOPICS = ("judged", "positive")
+
+_check = choice("topics", *TOPICS)
+
+
+def check_topics(topics: object, measures: object) -> str:
+    """Return which topics count; by default, those of the suite that `measures` is, else all judged topics."""
+    return str(_check(getattr(measures, "topics", TOPICS[0]) if topics is None else topics))
+
+
+def counted_topics(
+    labelled: Mapping[str, ir_measures.Measure], judgments: Judgments, topics: str
+) -> dict[str, Bools]:
+    """Return which judged topics count for each measure.
+
+    Parameters
+    ----------
+    labelled : mapping of str to ir_measures.Measure
+        The measures by label.
+    judgments : Judgments
+        The judged documents.
+    topics : {'judged', 'positive'}
+        All judged topics, or those in which some judged document is positive for the measure.
+
+    Returns
+    -------
+    dict of str to ndarray of bool, shape (n_queries,)
+
+    Raises
+    ------
+    MultiAspectError
+        If no document is positive or negative for a measure, or no topic counts for one.
+    """
+    if topics == TOPICS[0]:
+        return {label: np.ones(judgments.n_queries, dtype=np.bool_) for label in labelled}
+    counted = {}
+    for label, measure in labelled.items():
+        try:
+            counted[label] = _positive(measure, judgments)
+        except MultiAspectError as error:
+            raise MultiAspectError(f"topics='positive': {error}; use topics='judged'") from None
+        if not counted[label].any():
+            raise MultiAspectError(
+                f"topics='positive': no topic has a positive document for {label}, so it has no mean; leave the "
+                "measure out, or use topics='judged'"
+            )
+    return counted
+
+
+def _positive(measure: ir_measures.Measure, judgments: Judgments) -> Bools:
+    """The queries in which some judged document is positive for a measure."""
+    if not supports(measure):  # evaluated by ir-measures on the labels of relevance
+        rel = measure.params.get("rel", 1)
+        labels = judgments.labels("relevance")
+        return np.bincount(judgments.pool_query[labels >= rel], minlength=judgments.n_queries) > 0
+    terms = measure.terms(judgments)
+    if not terms:
+        raise MultiAspectError(f"{measure.NAME} does not tell which documents are positive")
+    empty = np.stack([term.base.empty(term.target) for term in terms])
+    return np.asarray(~(np.any if measure.EVERY_TERM_COUNTS else np.all)(empty, axis=0), dtype=np.bool_)

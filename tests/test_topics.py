@@ -1,0 +1,86 @@
+"""The topics that count: all judged ones, or those with a positive document for the measure."""
+
+from __future__ import annotations
+
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, MultiAspectError
+
+QRELS = {
+    "both": {"d1": {"relevance": 1, "credibility": 1}},
+    "one": {"d1": {"relevance": 1, "credibility": 0}},
+    "none": {"d1": {"relevance": 0, "credibility": 0}},
+}
+RUN = {qid: {"d1": 1.0} for qid in QRELS}
+
+
+def test_topics_without_a_positive_document_are_left_out() -> None:
+    aspects = {"relevance": 1, "credibility": 1}
+    measures = {
+        "nDCG": "nDCG",
+        "rel 2": "AP(rel=1)",
+        "credible": ma.On(aspect="credibility", base="AP", aspects=aspects),
+        "CAM": CAM(base="AP", aspects=aspects),
+        "both": CAM(base="AP", aspects=aspects, weights={"relevance": 0, "credibility": 1}),
+    }
+    values = ma.evaluate({"run": RUN}, QRELS, measures, topics="positive", progress=False)
+    assert values.groupby("measure", sort=False)["qid"].agg(list).to_dict() == {
+        "nDCG": ["both", "one"],
+        "rel 2": ["both", "one"],
+        "credible": ["both"],
+        "CAM": ["both", "one"],
+        "both": ["both"],
+    }
+    means = ma.aggregate(values).iloc[0]
+    assert means.drop("name").tolist() == [1.0, 1.0, 1.0, 0.75, 1.0]
+    judged = ma.aggregate(ma.evaluate({"run": RUN}, QRELS, measures, progress=False)).iloc[0]
+    assert judged.drop("name").astype(float).tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3, 0.5, 1 / 3])
+    # The same for several runs, whose rows follow each other.
+    two = ma.evaluate({"a": RUN, "b": RUN}, QRELS, measures, topics="positive", progress=False)
+    assert [group["value"].tolist() for _, group in two.groupby("name")] == [values["value"].tolist()] * 2
+
+
+@pytest.mark.parametrize("topics", ["derived", 1, True])
+def test_other_topics_are_refused(topics) -> None:
+    with pytest.raises(MultiAspectError, match="topics: expected one of 'judged', 'positive'"):
+        ma.evaluate({"run": RUN}, QRELS, "nDCG", topics=topics, progress=False)
+
+
+def test_measures_without_positive_documents_are_refused() -> None:
+    even = {"kind": {"a": 0.5, "b": 0.5}}
+    groups = ma.Groups({"kind": {"d1": "a", "d2": "b"}}, target=even, name="topics-kind")
+    with pytest.raises(MultiAspectError, match="does not tell which documents are positive; use topics='judged'"):
+        ma.evaluate({"run": RUN}, QRELS, ma.AWRF(groups=groups), topics="positive", progress=False)
+
+
+def test_a_measure_that_no_topic_counts_for_is_an_error() -> None:
+    with pytest.raises(
+        MultiAspectError, match=r"no topic has a positive document for AP.rel=2., so it has no mean"
+    ):
+        ma.evaluate({"run": RUN}, QRELS, "AP(rel=2)", topics="positive", progress=False)
+
+
+def test_the_difference_of_compatibilities_counts_topics_with_both() -> None:
+    """Helpful minus harmful is 0 - 0 or one-sided elsewhere, and the track of 2022 left such topics out."""
+    qrels = {"both": {"d1": 1, "d2": -1}, "helpful": {"d1": 1}, "harmful": {"d1": -1}, "none": {"d1": 0}}
+    run = {qid: {"d1": 1.0} for qid in qrels}
+    measures = [ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful]
+    values = ma.evaluate({"run": run}, qrels, measures, topics="positive", progress=False)
+    assert values.groupby("measure", sort=False)["qid"].agg(list).to_dict() == {
+        "HelpfulCompat": ["both", "helpful"],
+        "HarmfulCompat": ["both", "harmful"],
+        "HelpfulMinusHarmful": ["both"],
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.*contains values of:pt_multiaspect.MultiAspectWarning")
+def test_stored_values_are_those_of_the_topics_that_count(tmp_path) -> None:
+    aspects = {"relevance": 1, "credibility": 1}
+    measures = {"nDCG": "nDCG", "credible": ma.On(aspect="credibility", base="AP", aspects=aspects)}
+    settings = [{"topics": topics} for topics in ("positive", "judged", "positive")]
+    for each in settings:  # the second call needs other values; the third finds its own again, or computes them
+        values = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **each)
+        again = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **each)
+        expected = ma.evaluate({"run": RUN}, QRELS, measures, progress=False, **each)
+        assert values.to_dict("list") == again.to_dict("list") == expected.to_dict("list")
