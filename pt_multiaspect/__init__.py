@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from .model_selection.scorer import ranking_scorer
     from .readability import with_readability
     from .reporting import Report, report
+    from .suites import Suite, suite
     from .tables import cite, to_latex, to_styler
 
 __version__ = "0.1.0"
@@ -146,6 +147,7 @@ __all__ = [
     "SingleAspectMeasure",
     "Subtopics",
     "accelerate",
+    "Suite",
     "aggregate",
     "aggregate_labels",
     "analysis",
@@ -178,6 +180,7 @@ __all__ = [
     "register",
     "register_distance",
     "report",
+    "suite",
     "testing",
     "to_latex",
     "to_styler",
@@ -206,6 +209,7 @@ __getattr__ = lazy_attributes(
         "Explanation": "measures.explanation",
         "Report": "reporting",
         "accelerate": "integration.accelerating",
+        "Suite": "suites",
         "analysis": "analysis",
         "cite": "tables",
         "describe": "description",
@@ -214,6 +218,7 @@ __getattr__ = lazy_attributes(
         "largest_differences": "explaining",
         "plots": "plots",
         "report": "reporting",
+        "suite": "suites",
         "testing": "testing",
         "to_latex": "tables",
         "to_styler": "tables",

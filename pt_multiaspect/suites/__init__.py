@@ -1,0 +1,6 @@
+"""Suites: the measures of published tracks, and those that we recommend for a paper."""
+
+from .catalogue import list_suites, suite
+from .definition import Suite
+
+__all__ = ["Suite", "list_suites", "suite"]

@@ -1,0 +1,352 @@
+"""Suites of tracks: what the organisers ran, on derived qrels written by hand and evaluated by other programs."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from contextlib import suppress
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import AP, P, Rprec, nDCG
+from shared_data import shared_path
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError, Suite
+from pt_multiaspect.integration.parsing import parse
+from pt_multiaspect.orders import correctness, trec_misinfo_label
+from pt_multiaspect.suites import list_suites
+from pt_multiaspect.suites.catalogue import NOT_OFFERED, SUITES
+
+#: The judgments of a world with every combination of labels of useful documents: as the tracks write them.
+CODES = {2020: ("answer", (-1, 0, 1, 2)), 2021: ("supportiveness", (-2, 0, 1, 2)), 2022: ("answer", (-1, 0, 1, 2))}
+ANSWERS = {2020: ("yes", "no"), 2021: ("helpful", "unhelpful"), 2022: ("yes", "no")}
+
+
+def world(year: int) -> tuple[pd.DataFrame, dict[str, str], pd.DataFrame]:
+    """Judgments of eight topics, the answers of the topics, and a run without ties."""
+    rng = np.random.default_rng(year)
+    column, codes = CODES[year]
+    useful = [0, 1] if year == 2020 else [0, 1, 2]
+    credible = [-1, 0, 1] if year == 2020 else [-2, 0, 1, 2]
+    answers = {f"t{n}": ANSWERS[year][n % 2] for n in range(8)}
+    rows = []
+    for topic in answers:
+        # Some topics lack correct, incorrect or credible documents, as in the tracks.
+        some = rng.choice(codes, size=2, replace=False)
+        for document in range(12):
+            usefulness = int(rng.choice(useful))
+            judged = (int(rng.choice(some)), int(rng.choice(credible[:2] if topic < "t3" else credible)))
+            rows.append((topic, f"d{document:02}", usefulness, *(judged if usefulness else (-1, -1))))
+    qrels = pd.DataFrame(rows, columns=["qid", "docno", "relevance", column, "credibility"])
+    # Not useful for any run: an ordinary topic with no useful document.
+    qrels.loc[qrels["qid"] == "t7", ["relevance", column, "credibility"]] = [0, -1, -1]
+    run = qrels[["qid", "docno"]].assign(score=rng.permutation(len(qrels)) + 1.0)
+    unjudged = [(topic, f"x{n}", n * 9 + 0.5) for topic in answers for n in range(8)]
+    run = pd.concat([run.sample(frac=0.8, random_state=year), pd.DataFrame(unjudged, columns=run.columns)])
+    return qrels, answers, run[run["qid"] != "t6"]
+
+
+def verdict(year: int, code: int, answer: str) -> str:
+    """Whether the answer of a document is right, from the READMEs of the tracks."""
+    says = {
+        2020: {1: "yes", 2: "no"},
+        2021: {2: "helpful", 0: "unhelpful"},
+        2022: {1: "yes", 0: "no"},
+    }[year].get(code)
+    return "neither" if says is None else "correct" if says == answer else "incorrect"
+
+
+def derived(rows: pd.DataFrame, labels: list[int]) -> pd.DataFrame:
+    """The rows of a derived qrels file: those with a positive label."""
+    frame = pd.DataFrame({"query_id": rows["qid"], "doc_id": rows["docno"], "relevance": labels})
+    return frame[frame["relevance"] > 0]
+
+
+def official(measure: ir_measures.Measure, qrels: pd.DataFrame, run: pd.DataFrame, topics=None) -> float:
+    """The mean over the topics of the derived file (or `topics`), as trec_eval -c computes it."""
+    run = run.rename(columns={"qid": "query_id", "docno": "doc_id"})
+    topics = sorted(set(qrels["query_id"])) if topics is None else topics
+    found = {m.query_id: m.value for m in ir_measures.iter_calc([measure], qrels, run)}
+    return sum(found.get(topic, 0.0) for topic in topics) / len(topics)
+
+
+def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.DataFrame) -> dict[str, float]:
+    """The measures of a track by the book: derived files, and ir-measures on each of them."""
+    column, _ = CODES[year]
+    said = [verdict(year, code, answers[qid]) for qid, code in zip(qrels["qid"], qrels[column], strict=True)]
+    useful = (qrels["relevance"] > 0).to_numpy()
+    right = useful & (np.array(said) == "correct")
+    wrong = useful & (np.array(said) == "incorrect")
+    credible = useful & (qrels["credibility"] > 0).to_numpy()
+    files = {
+        "useful": qrels["relevance"].tolist(),
+        "useful and correct": right.astype(int).tolist(),
+        "useful and incorrect": wrong.astype(int).tolist(),
+        "useful and credible": (useful & credible).astype(int).tolist(),
+        "useful, correct and credible": (right & credible).astype(int).tolist(),
+    }
+    files = {name: derived(qrels, labels) for name, labels in files.items()}
+
+    def cam(parts: list[np.ndarray], rows: np.ndarray) -> float:
+        topics = sorted(set(qrels.loc[rows, "qid"]))
+        each = [official(AP, derived(qrels, (part & rows).astype(int).tolist()), run, topics) for part in parts]
+        return sum(each) / len(each)
+
+    values = {f"nDCG {name}": official(nDCG, file, run) for name, file in files.items()}
+    values |= {f"P@10 {name}": official(P @ 10, file, run) for name, file in files.items()}
+    values["Rprec useful and incorrect"] = official(Rprec, files["useful and incorrect"], run)
+    rows = right if year == 2020 else right | credible
+    values["CAM(AP) correct, credible"] = cam([right, credible], rows)
+    values["CAM(AP) useful, credible"] = cam([useful, credible], useful)
+    values["CAM(AP) useful, correct, credible"] = cam([useful, right, credible], useful)
+    codes = getattr(ma.orders, f"trec_misinfo_{year}")().apply(labelled(year, qrels, answers))["code"]
+    for name, sign in (("helpful", 1), ("harmful", -1)):
+        preferred = derived(qrels, (sign * codes).tolist())
+        values[f"{name} compatibility"] = official(ir_measures.Compat(p=0.95), preferred, run)
+    both = sorted(set(qrels.loc[codes > 0, "qid"]) & set(qrels.loc[codes < 0, "qid"]))
+    sides = [
+        official(ir_measures.Compat(p=0.95), derived(qrels, (sign * codes).tolist()), run, both) for sign in (1, -1)
+    ]
+    values["helpful minus harmful"] = sides[0] - sides[1]
+    return values
+
+
+def labelled(year: int, qrels: pd.DataFrame, answers: dict[str, str]) -> pd.DataFrame:
+    """The wide qrels that a suite evaluates."""
+    return qrels.assign(correctness=correctness(qrels, answers, year))
+
+
+@pytest.mark.parametrize(
+    "name", ["trec-misinfo-2020", "trec-misinfo-2020-recall", "trec-misinfo-2021", "trec-misinfo-2022"]
+)
+def test_a_track_suite_gives_the_means_on_derived_qrels(name: str) -> None:
+    year = int(name.split("-")[2])
+    qrels, answers, run = world(year)
+    wanted = expected(year, qrels, answers, run)
+    suite = ma.suite(name)
+    values = ma.evaluate({"run": run}, labelled(year, qrels, answers), suite, progress=False)
+    found = ma.aggregate(values).iloc[0]
+    for label in suite:
+        assert found[label] == pytest.approx(wanted[label], abs=1e-9), label
+    # Over all judged topics, means are other ones.
+    everywhere = ma.evaluate({"run": run}, labelled(year, qrels, answers), suite, topics="judged", progress=False)
+    assert len(everywhere) == len(suite) * 8 > len(values)
+    lower = ma.aggregate(everywhere).iloc[0]
+    assert all(lower[label] < found[label] for label in suite if label != "helpful minus harmful")
+
+
+def test_the_mistake_of_2020_is_one_of_that_year() -> None:
+    measures = {year: ma.suite(f"trec-misinfo-{year}")["CAM(AP) correct, credible"] for year in (2020, 2021)}
+    qrels = {
+        "q": {
+            "right": {"correctness": 2, "credibility": 0},
+            "credible": {"correctness": 1, "credibility": 1},
+            "both": {"correctness": 2, "credibility": 1},
+        }
+    }
+    run = {"q": {"credible": 3.0, "right": 2.0, "both": 1.0}}
+    # correct: (1/2 + 2/3) / 2; credible in 2021: (1 + 2/3) / 2, in 2020 only the document that is correct: 1/3
+    assert measures[2021].calc_aggregate(qrels, run) == pytest.approx((7 / 12 + 5 / 6) / 2)
+    assert measures[2020].calc_aggregate(qrels, run) == pytest.approx((7 / 12 + 1 / 3) / 2)
+
+
+@pytest.mark.parametrize("name", [*SUITES])
+def test_every_suite_can_be_used(name: str) -> None:
+    suite = made(name)
+    assert suite.name == name
+    assert suite.description == str(suite)
+    for label, measure in suite.items():
+        assert label in suite.description
+        assert str(measure) in suite._repr_html_().replace("&#x27;", "'").replace("&quot;", '"')
+        # pt.Experiment(..., suite) iterates over the labels: they must not be other measures.
+        with suppress(MultiAspectError):
+            assert parse(label) == [measure], label
+        assert parse(str(measure)) == [measure]
+    again = pickle.loads(pickle.dumps(suite))
+    assert dict(again) == dict(suite)
+    assert suite.to_frame()["label"].tolist() == list(suite)
+    needed = {name for measure in suite.values() for name in getattr(measure, "required_aspects", ["relevance"])}
+    assert needed == set(suite.columns)
+
+
+def made(name: str) -> Suite:
+    settings = {
+        "multi-aspect": {"aspects": {"relevance": 2, "credibility": 1}},
+        "trec-fair-2022": {"groups": GROUPS},
+        "ntcir-17-fairweb-1": {"groups": GROUPS, "divergence": {"kind": "JSD"}},
+    }
+    return ma.suite(name, **settings.get(name, {}))
+
+
+GROUPS = ma.Groups(
+    {"kind": {"d1": "a", "d2": "b", "d3": "a"}}, target={"kind": {"a": 0.5, "b": 0.5}}, name="suites-kind"
+)
+
+
+def test_tracks_with_unknown_settings_are_not_offered() -> None:
+    for name, reason in NOT_OFFERED.items():
+        assert name not in SUITES
+        with pytest.raises(MultiAspectError) as raised:
+            ma.suite(name)
+        assert str(raised.value) == f"there is no suite for {name}: {reason}"
+    table = list_suites()
+    assert table["name"].tolist() == [*SUITES, *NOT_OFFERED]
+    assert (table["unknown"] == "").sum() == len(SUITES)
+
+
+def test_unknown_settings_of_the_shared_notes_are_named() -> None:
+    notes = json.loads(shared_path("collections", "suites.json").read_text())
+    for track in ("trec-decision-2019", "clef-ehealth-2016", "clef-ehealth-2017", "clef-ehealth-2020"):
+        assert "unknown" in notes[track]
+        assert track in NOT_OFFERED
+    for track in ("trec-misinfo-2020", "trec-misinfo-2021", "trec-misinfo-2022", "clef-ehealth-2015"):
+        assert "unknown" not in notes[track]
+        assert track in SUITES
+
+
+@pytest.mark.parametrize(
+    ("call", "parts"),
+    [
+        (lambda: ma.suite("trec-misinfo-2012"), ["unknown suite 'trec-misinfo-2012'", "Did you mean"]),
+        (lambda: ma.suite(2020), ["expected a name"]),
+        (lambda: ma.suite("multi-aspect"), ["requires aspects="]),
+        (lambda: ma.suite("multi-aspect", aspects={"relevance": 2}), ["at least one other aspect"]),
+        (lambda: ma.suite("multi-aspect", aspects="relevance,credibility"), ["with their scales"]),
+        (lambda: ma.suite("trec-misinfo-2020", aspects={"relevance": 1}), ["takes no aspects"]),
+        (lambda: ma.suite("trec-fair-2022"), ["requires groups="]),
+        (
+            lambda: ma.suite("trec-fair-2022", groups=ma.Groups({"kind": {"d1": "a"}}, name="suites-no-target")),
+            ["expected groups with a target"],
+        ),
+        (lambda: ma.suite("ntcir-17-fairweb-1", groups=GROUPS), ["requires divergence="]),
+        (lambda: trec_misinfo_label("credible"), ["label: expected useful-correct"]),
+    ],
+)
+def test_errors(call, parts: list[str]) -> None:
+    with pytest.raises(MultiAspectError) as raised:
+        call()
+    for part in parts:
+        assert part in str(raised.value)
+
+
+def test_incorrect_documents_are_better_at_the_end() -> None:
+    harm = ma.suite("trec-misinfo-2021")["P@10 useful and incorrect"]
+    assert harm.lower_is_better
+    assert not ma.suite("trec-misinfo-2020-recall")["Rprec useful and incorrect"].lower_is_better
+    assert pickle.loads(pickle.dumps(harm)).lower_is_better
+    order = trec_misinfo_label("useful-incorrect")
+    assert ma.Order.from_json(order.to_json()).lower_is_better
+    assert "lower_is_better=True" in repr(order)
+    qrels = {"q": {"d": {"relevance": 1, "correctness": 0}, "e": {"relevance": 1, "correctness": 2}}}
+    with pytest.raises(MultiAspectError, match="no labels to train on"):
+        ma.aggregate_labels(qrels, harm)
+
+
+QRELS = {
+    "both": {"d1": {"relevance": 1, "credibility": 1}},
+    "one": {"d1": {"relevance": 1, "credibility": 0}},
+    "none": {"d1": {"relevance": 0, "credibility": 0}},
+}
+RUN = {qid: {"d1": 1.0} for qid in QRELS}
+
+
+# --- other tracks -------------------------------------------------------------------------------
+
+
+def test_touche_is_not_the_organisers_script() -> None:
+    """The script's figures come out on runs cut to k and without unjudged documents, over topics that are left."""
+    golden = json.loads(shared_path("golden", "touche_ndcg.json").read_text())
+    qrels = pd.DataFrame(golden["qrels"], columns=["qid", "docno", "relevance"]).assign(quality=1)
+    run = pd.DataFrame(
+        [(qid, docno, -rank) for qid, docnos in golden["run"].items() for rank, docno in enumerate(docnos)],
+        columns=["qid", "docno", "score"],
+    )
+    suite = ma.suite("touche-2021")
+    values = ma.evaluate({"run": run}, qrels, suite, progress=False)
+    relevance = values[values["measure"] == "nDCG@5 relevance"].set_index("qid")["value"]
+    assert relevance.round(4).to_dict() == {"1": 0.5209, "2": 0.0, "3": 0.0}  # topic 4 has the ideal 0
+    official = {case["k"]: case["per topic"] for case in golden["cases"]}[5]
+    judged = run.groupby("qid").head(5).merge(qrels[["qid", "docno"]])
+    condensed = ma.evaluate({"run": judged}, qrels, {"nDCG@5": suite["nDCG@5 relevance"]}, progress=False)
+    assert condensed.set_index("qid")["value"]["1"] == pytest.approx(official["1"], abs=1e-8)
+    assert "not the organisers' values" in suite.description
+
+
+def test_fair_ranking_gives_the_official_figures() -> None:
+    cases = json.loads(shared_path("golden", "awrf.json").read_text())["cases"]
+    checked = 0
+    for number, case in enumerate(cases):
+        values = case.get("values", {})
+        if case.get("depth") != 500 or not values or None in values.values():
+            continue
+        dimensions = {
+            each["name"]: pd.DataFrame(
+                [(docno, *shares) for docno, shares in each["docs"].items()], columns=["docno", *each["groups"]]
+            )
+            for each in case["dimensions"]
+        }
+        groups = ma.Groups(dimensions, target=np.array(case["target"]), name=f"suites-awrf-{number}")
+        qrels = {"q": dict.fromkeys(case["relevant"], 1)}
+        run = {"q": {docno: float(-rank) for rank, docno in enumerate(case["run"])}}
+        suite = ma.suite("trec-fair-2022", groups=groups)
+        found = ma.aggregate(ma.evaluate({"run": run}, qrels, suite, progress=False)).iloc[0]
+        for label, key in (
+            ("nDCG of the track", "ndcg"),
+            ("AWRF of the track", "awrf"),
+            ("nDCG times AWRF", "score"),
+        ):
+            assert found[label] == pytest.approx(values[key], abs=1e-6), (number, label)
+        checked += 1
+    assert checked >= 5
+
+
+def test_clef_ehealth_2015_gives_the_correct_figures_on_real_runs() -> None:
+    """The figures without the slip of ubire, on one published run; trec_eval's measures by ir-measures."""
+    columns = {
+        "relevance": shared_path("data", "clef2015", "qrels.graded.txt.gz"),
+        "understandability": shared_path("data", "clef2015", "qread.graded.txt.gz"),
+    }
+    qrels = ma.read_qrels(columns)
+    runs = pd.read_csv(
+        shared_path("data", "clef2015", "runs.top100.tsv.gz"),
+        sep="\t",
+        names=["name", "qid", "rank", "docno"],
+        dtype={"name": str, "qid": str, "docno": str},
+        keep_default_na=False,
+        quoting=3,
+    )
+    figures = json.loads(shared_path("golden", "clef2015_runs.json").read_text())["runs"]
+    name = runs["name"].iloc[0]
+    run = runs[runs["name"] == name].assign(score=lambda frame: -frame["rank"])[["qid", "docno", "score"]]
+    suite = ma.suite("clef-ehealth-2015")
+    values = ma.evaluate({name: run}, qrels, suite, progress=False)
+    assert values["qid"].nunique() == 66
+    found = ma.aggregate(values).iloc[0]
+    for label, figure in figures[name]["correct"].items():
+        assert found[f"{label} 0.8"] == pytest.approx(figure, abs=1e-6), label
+    plain = qrels.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
+    ours = ir_measures.calc_aggregate(
+        [P @ 10, nDCG @ 10, AP], plain, run.rename(columns={"qid": "query_id", "docno": "doc_id"})
+    )
+    assert [found["P@10"], found["nDCG@10"], found["AP@1000"]] == pytest.approx(
+        list(map(ours.get, [P @ 10, nDCG @ 10, AP]))
+    )
+
+
+def test_multi_aspect_evaluates_each_aspect_and_all_together() -> None:
+    suite = ma.suite("multi-aspect", aspects={"relevance": 1, "credibility": 1})
+    found = ma.aggregate(ma.evaluate({"run": RUN}, QRELS, suite, progress=False)).iloc[0]
+    assert found["nDCG@10 relevance"] == pytest.approx(2 / 3)
+    assert found["nDCG@10 credibility"] == pytest.approx(1 / 3)
+    assert found["CAM normalised"] == pytest.approx(2 / 3)
+    assert found["MM of the aspects"] == pytest.approx(1 / 3)
+    assert found["judged@10 relevance"] == 1
+
+
+def test_a_mean_without_topics_is_an_error() -> None:
+    qrels = {"q": {"d1": {"relevance": 1, "correctness": 2}}}
+    with pytest.raises(MultiAspectError, match="no topic has a positive document for P@10 useful and incorrect"):
+        ma.evaluate({"run": {"q": {"d1": 1.0}}}, qrels, ma.suite("trec-misinfo-2022"), progress=False)
