@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 import pt_multiaspect as ma
@@ -84,3 +85,23 @@ def test_stored_values_are_those_of_the_topics_that_count(tmp_path) -> None:
         again = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **each)
         expected = ma.evaluate({"run": RUN}, QRELS, measures, progress=False, **each)
         assert values.to_dict("list") == again.to_dict("list") == expected.to_dict("list")
+
+
+def test_analyses_of_measures_with_different_topics() -> None:
+    """A baseline is tested on the topics of each measure; what needs all measures on the same topics says so."""
+    runs = {"a": RUN | {"both": {"x": 1.0}}, "b": RUN, "c": {qid: {"x": 2.0, "d1": 1.0} for qid in QRELS}}
+    qrels = QRELS | {f"more{n}": QRELS["both"] for n in range(3)}
+    credible = ma.On(aspect="credibility", base="AP", aspects={"credibility": 1})
+    values = ma.evaluate(runs, qrels, {"AP": "AP", "credible": credible}, topics="positive", progress=False)
+    found = ma.analysis.compare_with_baseline(values, "a")
+    each = [
+        ma.analysis.compare_with_baseline(values[values["measure"] == name], "a") for name in ("AP", "credible")
+    ]
+    pd.testing.assert_frame_equal(found, pd.concat(each, ignore_index=True))
+    remedy = r"no system has credible on topic one.*evaluate with topics='judged'"
+    for analysis in (ma.analysis.correlation, ma.to_latex):
+        with pytest.raises(MultiAspectError, match=remedy):
+            analysis(values)
+    few = ma.evaluate(runs, QRELS, {"AP": "AP", "credible": credible}, topics="positive", progress=False)
+    with pytest.raises(MultiAspectError, match="credible: expected at least two topics, got only both"):
+        ma.analysis.compare_with_baseline(few, "a")

@@ -192,6 +192,13 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
             f"system {names[system]} has no value of {measures[measure]}, but {choices(has[:3])} "
             f"{'has' if len(has) == 1 else 'have'} {counted(len(lacking), 'gap')}"
         )
+    of_all = np.argwhere(times.max(axis=0) == 0)
+    if len(of_all):
+        query, measure = of_all[0]
+        raise MultiAspectError(
+            f"measures have different sets of topics: no system has {measures[measure]} on topic {qids[query]} "
+            f"{counted(len(of_all), 'gap')}; evaluate with topics='judged', or give the measures one at a time"
+        )
     gaps = np.argwhere(times == 0)
     if len(gaps):
         system, query, measure = gaps[0]

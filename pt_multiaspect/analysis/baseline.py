@@ -92,6 +92,23 @@ def compare_with_baseline(
     """
     alpha = proportion("alpha")(alpha)
     correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
+    if _topics_differ(perquery):  # as with topics='positive'; each measure is tested on its own
+        parts = []
+        for measure, of_measure in perquery.groupby("measure", sort=False):
+            try:
+                found = compare_with_baseline(
+                    of_measure,
+                    baseline,
+                    test,
+                    alpha=alpha,
+                    correction=correction,
+                    n_resamples=n_resamples,
+                    seed=seed,
+                )
+            except MultiAspectError as error:
+                raise MultiAspectError(f"{measure}: {error}") from None
+            parts.append(found)
+        return pd.concat(parts, ignore_index=True)
     values, names, _, measures = matrix(perquery)
     baselines = _baselines(baseline, names)
     levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
@@ -116,6 +133,17 @@ def compare_with_baseline(
                 sign = 1.0 if one == index[name] else -1.0
                 rows.append((measure, against, name, sign * means[row] + 0.0, asl[row], p[row], p[row] < alpha))
     return pd.DataFrame(rows, columns=["measure", "baseline", "name", "difference", "asl", "p", "significant"])
+
+
+def _topics_differ(perquery: object) -> bool:
+    """Tell whether the measures of a long frame have different topics."""
+    if not isinstance(perquery, pd.DataFrame) or not {"measure", "qid"} <= set(perquery.columns):
+        return False  # `matrix` says what is wrong
+    try:
+        pairs = perquery[["measure", "qid"]].drop_duplicates()
+    except TypeError:  # labels that are not hashable
+        return False
+    return bool(len(pairs) < pairs["measure"].nunique() * pairs["qid"].nunique())
 
 
 def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
