@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..aspects.names import NameRegistry
 from ..errors import MultiAspectError, choices
 from .columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
 from .frames import to_pandas
+from .group_files import groups_in_file
 from .group_targets import Target, group_name
 
 __all__ = ["Dimension", "Groups"]
@@ -125,6 +127,41 @@ class Groups:
         self._digest = self._make_digest()
         self.name: str | None = f"groups-{self._digest[:12]}" if name is None else name
         Groups.registry.add(self)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Groups:
+        """Read groups from a file.
+
+        Parameters
+        ----------
+        path : str or path
+            A table (``.csv``, ``.tsv``) with a header and one row per document and group: the columns ``docno``,
+            ``group`` and, optionally, ``share`` (1 by default) and ``dimension``. It has no target. Or a JSON
+            object (``.json``) with the keys ``dimensions`` and, optionally, ``target`` and ``name``, the parameters
+            of `Groups`; instead of its memberships, a dimension may have the name of a table beside the file.
+
+        Returns
+        -------
+        Groups
+            Named as the file says, else as the file.
+
+        Raises
+        ------
+        MultiAspectError
+            If the file cannot be read, or does not contain valid groups. The message starts with its name.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "curators.json"
+        >>> _ = path.write_text('{"dimensions": {"gender": {"d1": "f", "d2": "m"}}}')
+        >>> Groups.from_file(path)
+        Groups('curators': gender (f, m; 2 documents))
+        """
+        try:
+            return cls(**groups_in_file(path))
+        except MultiAspectError as error:
+            raise MultiAspectError(f"{path}: {error}") from None
 
     def _make_digest(self) -> str:
         digest = hashlib.sha256()

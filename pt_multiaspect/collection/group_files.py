@@ -1,0 +1,129 @@
+"""Files of groups of documents: tables of memberships, and JSON with their target."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .._numbers import read_json
+from ..errors import MultiAspectError, choices
+from .columns import DOCUMENT_COLUMNS, as_floats
+
+__all__ = ["groups_in_file"]
+
+#: The endings of tables, with their separators.
+_TABLES = {".csv": ",", ".tsv": "\t"}
+
+_KEYS = ("dimensions", "target", "name")
+
+
+def groups_in_file(path: str | PathLike[str]) -> dict[str, Any]:
+    """Return the dimensions, the target and the name of groups that a file declares.
+
+    Parameters
+    ----------
+    path : str or path
+        See `Groups.from_file`.
+
+    Returns
+    -------
+    dict
+        The parameters of `Groups`.
+
+    Raises
+    ------
+    MultiAspectError
+        If the file cannot be read, or lacks what groups need.
+    """
+    file = Path(path).expanduser()
+    suffix = _suffix(file)
+    name = file.name.partition(".")[0]
+    named = {"name": name} if re.fullmatch(r"[A-Za-z][\w\-]*", name) else {}
+    if suffix in _TABLES:
+        return {"dimensions": _table(file), **named}
+    if suffix != ".json":
+        raise MultiAspectError(f"expected a file of groups that ends in {choices([*_TABLES, '.json'])}")
+    content = read_json(_text(file), "a file of groups")
+    if not isinstance(content, dict) or "dimensions" not in content or set(content) - set(_KEYS):
+        found = choices(content) if isinstance(content, dict) else type(content).__name__
+        raise MultiAspectError(
+            f"expected a JSON object with the keys dimensions and, optionally, target and name, got {found}"
+        )
+    dimensions = content["dimensions"]
+    if not isinstance(dimensions, dict):
+        raise MultiAspectError(f"dimensions: expected a JSON object, got {type(dimensions).__name__}")
+    read = {
+        dimension: _one_dimension(file.parent / members) if isinstance(members, str) else members
+        for dimension, members in dimensions.items()
+    }
+    return {**named, **content, "dimensions": read}
+
+
+def _suffix(file: Path) -> str:
+    """The ending of a file, without that of gzip."""
+    return (file.with_suffix("") if file.suffix == ".gz" else file).suffix.lower()
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise MultiAspectError("no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise MultiAspectError(f"the file cannot be read: {error}") from None
+
+
+def _read(file: Path) -> pd.DataFrame:
+    """Read a table of memberships: a document, a group and, optionally, a share and a dimension per row."""
+    suffix = _suffix(file)
+    if suffix not in _TABLES:
+        raise MultiAspectError(f"expected a table of memberships that ends in {choices(_TABLES)}, got {file.name}")
+    try:
+        frame = pd.read_csv(file, sep=_TABLES[suffix], dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise MultiAspectError(f"no such file: {file.name}") from None
+    except (OSError, ValueError) as error:  # also parser and Unicode errors
+        raise MultiAspectError(f"{file.name}: the file cannot be read: {error}") from None
+    if not isinstance(frame.index, pd.RangeIndex):
+        raise MultiAspectError(f"{file.name}: expected as many fields in each row as in the header, got more")
+    documents = [column for column in DOCUMENT_COLUMNS if column in frame.columns]
+    if not documents or "group" not in frame.columns:
+        raise MultiAspectError(
+            f"{file.name}: expected a header with the columns docno and group and, optionally, share and "
+            f"dimension, got {choices(frame.columns)}"
+        )
+    for column in (documents[0], "group", "dimension"):
+        if column in frame.columns and (frame[column].str.strip() == "").any():
+            row = int((frame[column].str.strip() == "").to_numpy().argmax())
+            raise MultiAspectError(
+                f"{file.name}: expected a {column} in every row, got none in row {row + 1}; leave out documents of "
+                "unknown groups"
+            )
+    if "share" in frame.columns:
+        shares = as_floats(frame["share"])
+        wrong = frame["share"][pd.isna(shares)]
+        if len(wrong):
+            raise MultiAspectError(f"{file.name}: expected numbers as shares, got {wrong.iloc[0]!r}")
+        frame["share"] = shares
+    return frame
+
+
+def _one_dimension(file: Path) -> pd.DataFrame:
+    frame = _read(file)
+    if "dimension" in frame.columns:
+        raise MultiAspectError(f"{file.name}: expected a table of one dimension, got a column dimension; drop it")
+    return frame
+
+
+def _table(file: Path) -> dict[str, pd.DataFrame]:
+    """The memberships by dimension; without a column of that name, the dimension is called group."""
+    frame = _read(file)
+    if "dimension" not in frame.columns:
+        return {"group": frame}
+    return {
+        str(dimension): rows.drop(columns="dimension") for dimension, rows in frame.groupby("dimension", sort=False)
+    }
