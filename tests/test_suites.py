@@ -350,3 +350,9 @@ def test_a_mean_without_topics_is_an_error() -> None:
     qrels = {"q": {"d1": {"relevance": 1, "correctness": 2}}}
     with pytest.raises(MultiAspectError, match="no topic has a positive document for P@10 useful and incorrect"):
         ma.evaluate({"run": {"q": {"d1": 1.0}}}, qrels, ma.suite("trec-misinfo-2022"), progress=False)
+
+
+def test_a_report_refuses_topics_that_differ_between_measures() -> None:
+    chosen = ma.suite("trec-misinfo-2021")
+    with pytest.raises(MultiAspectError, match=r"over all judged topics.*pass dict\(suite\)"):
+        ma.report({"a": {"q": {"d": 1.0}}}, QRELS, chosen)

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 
 import click
+import ir_measures
 import pandas as pd
 
 from ..analysis import axioms as axiom_checks
 from ..analysis import correlation, upper_bound
+from ..collection import Judgments
+from ..errors import MultiAspectWarning, choices
 from ..evaluation import evaluate
-from ..integration.measure_lists import parse_list
+from ..integration.labels import lower_is_better
+from ..integration.topics import check_topics, counted_topics
+from ..suites import Suite
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
 from .options import (
     Command,
+    Requested,
     aspects_option,
     format_options,
     jobs_option,
     measure_option,
     qrels_option,
     runs_argument,
+    topics_option,
 )
 from .tables import Sheet, chosen_format, write
 
@@ -38,6 +48,7 @@ Examples:
 @qrels_option
 @measure_option()
 @aspects_option
+@topics_option
 @click.option(
     "--method",
     type=click.Choice(["kendall", "tau_ap", "spearman", "rbo"]),
@@ -56,8 +67,9 @@ Examples:
 @runs_argument()
 def correlate(
     qrels: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: Requested,
     aspects: str | None,
+    topics: str | None,
     method: str,
     by: str,
     ci: bool,
@@ -73,7 +85,7 @@ def correlate(
     if len(parsed) < 2:
         raise click.UsageError(f"expected at least two measures, got only {next(iter(parsed))}")
     named = read_runs(runs, qrels)
-    values = evaluate(named, judgments, parsed, n_jobs=jobs, progress=sys.stderr.isatty())
+    values = evaluate(named, judgments, parsed, topics=topics, n_jobs=jobs, progress=sys.stderr.isatty())
     found = correlation(values, method, by, confidence=0.95 if ci else None)
     if not ci:
         found = found.rename_axis("measure").reset_index()
@@ -93,6 +105,7 @@ Examples:
 @qrels_option
 @measure_option()
 @aspects_option
+@topics_option
 @click.option("-q", "--perquery", is_flag=True, help="Show each query.")
 @click.option(
     "--strategy",
@@ -103,8 +116,9 @@ Examples:
 @format_options
 def bounds(
     qrels: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: Requested,
     aspects: str | None,
+    topics: str | None,
     perquery: bool,
     strategy: str,
     format: str | None,
@@ -118,10 +132,16 @@ def bounds(
     format = chosen_format(format, output)
     judgments = read_all_qrels(qrels)
     parsed = read_measures(measures, read_aspects(aspects), judgments)
+    if measures.suite is not None:
+        parsed = _with_upper_bounds(parsed)
     found = pd.concat(
         [upper_bound(judgments, measure, strategy).assign(measure=label) for label, measure in parsed.items()],
         ignore_index=True,
     )[["measure", "qid", "strategy", "value", "bound", "gap"]]
+    read = Judgments.of(judgments)
+    counted = counted_topics(parsed, read, check_topics(topics, parsed))
+    kept = {(label, qid) for label, counts in counted.items() for qid in read.qids[counts]}
+    found = found[[pair in kept for pair in zip(found["measure"], found["qid"], strict=True)]]
     if not perquery:
         by_measure = found.groupby("measure", sort=False)
         found = pd.DataFrame(
@@ -136,6 +156,15 @@ def bounds(
             }
         )
     write(Sheet.of(found), format, output)
+
+
+def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[str, ir_measures.Measure]:
+    """Return the measures of a suite for which higher is better; the others have no upper bound to reach."""
+    lower = [label for label, measure in measures.items() if lower_is_better(measure)]
+    if not lower or not isinstance(measures, Suite):
+        return measures
+    warnings.warn(f"left out, as lower is better: {choices(lower)}", MultiAspectWarning, stacklevel=2)
+    return replace(measures, measures={key: each for key, each in measures.items() if key not in lower})
 
 
 _AXIOMS = """\b
@@ -164,7 +193,7 @@ Examples:
 @click.option("--examples", is_flag=True, help="Show the smallest counterexample or tie of each instead.")
 @format_options
 def axioms(
-    measures: tuple[str, ...],
+    measures: Requested,
     aspects: str | None,
     properties: tuple[str, ...],
     trials: int,
@@ -185,7 +214,7 @@ def axioms(
     scales = read_aspects(aspects)
     given = {} if scales is None else {"aspects": scales}
     found = axiom_checks.check(
-        parse_list(measures),
+        read_measures(measures, None if measures.suite is None else scales),
         properties=list(properties) or None,
         trials=trials,
         seed=seed,

@@ -17,20 +17,58 @@ from ..bases.strings import UnknownMeasureError
 from ..collection.datasets import Collection, load_health
 from ..errors import MultiAspectError
 from ..measures import ALL, Param
+from ..suites import suite
+from ..suites.catalogue import NOT_OFFERED, SUITES, settings_of
 from .options import Command, complete_measure
 
 __all__ = ["completion", "datasets", "demo", "list_measures", "measures"]
+
+#: The aspects that the help of a suite of any aspects shows.
+EXAMPLE_ASPECTS = {"relevance": 2, "credibility": 2}
+
+#: Options are not broken into lines.
+_KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
 @click.command(
     cls=Command,
     short_help="List the measures, or show the help of one.",
-    epilog="\b\nExamples:\n  pt-multiaspect measures\n  pt-multiaspect measures TOMA",
+    epilog="\b\nExamples:\n  pt-multiaspect measures\n  pt-multiaspect measures TOMA\n"
+    "  pt-multiaspect measures --suites\n  pt-multiaspect measures --suites trec-misinfo-2021",
 )
+@click.option("--suites", is_flag=True, help="List the suites of measures, or show the suite NAME.")
 @click.argument("name", required=False, shell_complete=complete_measure)
-def measures(name: str | None) -> None:
+def measures(name: str | None, suites: bool) -> None:
     """List the measures of this package with their parameters, or show the help of the measure NAME."""
-    click.echo(list_measures() if name is None else measure_help(name))
+    if suites:
+        click.echo(list_of_suites() if name is None else suite_help(name))
+    else:
+        click.echo(list_measures() if name is None else measure_help(name))
+
+
+def list_of_suites() -> str:
+    """Return a text that lists the suites, and why there is none for some tracks."""
+    width = max(map(len, SUITES))
+    lines = []
+    for name, (_, title) in SUITES.items():
+        required = " and ".join(f"--{setting}" for setting in settings_of(name))
+        lines.append(f"{name:<{width}}  {title}{f' (requires {required})' if required else ''}")
+    missing = [
+        fill(f"{name}: {reason}", width=80, subsequent_indent="    ", **_KEEP)
+        for name, reason in NOT_OFFERED.items()
+    ]
+    return "\n".join([*lines, "", "There is no suite for:", *missing])
+
+
+def suite_help(name: str) -> str:
+    """Return the description of a suite, or what it requires."""
+    required = settings_of(name)
+    if not required:
+        return suite(name).description
+    if required == ("aspects",):
+        return suite(name, aspects=EXAMPLE_ASPECTS).description
+    title = SUITES[name][1]
+    return f"{name}: {title}\n\nrequires {' and '.join(required)}, see the documentation of pt_multiaspect.suite"
 
 
 def list_measures() -> str:

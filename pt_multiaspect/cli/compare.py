@@ -13,12 +13,14 @@ from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
 from .options import (
     ALPHA,
     Command,
+    Requested,
     alpha_option,
     aspects_option,
     format_options,
     measure_option,
     qrels_option,
     test_option,
+    topics_option,
 )
 from .significance import TESTS, tested
 from .tables import Sheet, chosen_format, write
@@ -40,6 +42,7 @@ Examples:
 @qrels_option
 @measure_option()
 @aspects_option
+@topics_option
 @click.option("-q", "--perquery", is_flag=True, help="Show each query instead, the largest differences first.")
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show N queries per measure only.")
 @test_option
@@ -48,8 +51,9 @@ Examples:
 @click.argument("runs", nargs=2, metavar="RUN RUN", type=click.Path())
 def command(
     qrels: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: Requested,
     aspects: str | None,
+    topics: str | None,
     perquery: bool,
     top: int | None,
     test: str | None,
@@ -73,7 +77,7 @@ def command(
     named = read_runs(runs, qrels)
     if len(named) != 2:
         raise click.UsageError(f"expected two runs, got {len(named)}")
-    values = evaluate(named, judgments, parsed, progress=sys.stderr.isatty())
+    values = evaluate(named, judgments, parsed, topics=topics, progress=sys.stderr.isatty())
     first, second = named
     taken = [name for name in named if name in _COLUMNS]
     if taken:

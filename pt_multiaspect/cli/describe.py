@@ -9,7 +9,7 @@ import click
 from ..description import describe
 from ..errors import MultiAspectError
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
-from .options import Command, aspects_option, measure_option, qrels_option, runs_argument
+from .options import Command, Requested, aspects_option, measure_option, qrels_option, runs_argument
 from .tables import write_text
 
 __all__ = ["command"]
@@ -44,7 +44,7 @@ Examples:
 def command(
     qrels: tuple[str, ...],
     aspects: str | None,
-    measures: tuple[str, ...],
+    measures: Requested,
     contingency: tuple[str, str] | None,
     write_aspects: str | None,
     output: str | None,

@@ -19,6 +19,7 @@ from .inputs import pick_run, read_all_qrels, read_aspects, read_measures, read_
 from .options import (
     ALPHA,
     Command,
+    Requested,
     alpha_option,
     aspects_option,
     format_options,
@@ -27,6 +28,7 @@ from .options import (
     qrels_option,
     runs_argument,
     test_option,
+    topics_option,
 )
 from .significance import CORRECTIONS, TESTS, tested
 from .tables import DECIMALS, Sheet, chosen_format, number, write, write_text
@@ -58,6 +60,7 @@ Marks: + significantly better, - significantly worse than the baseline.
 @qrels_option
 @measure_option()
 @aspects_option
+@topics_option
 @click.option(
     "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
 )
@@ -91,8 +94,9 @@ Marks: + significantly better, - significantly worse than the baseline.
 @runs_argument()
 def command(
     qrels: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: Requested,
     aspects: str | None,
+    topics: str | None,
     perquery: bool,
     baseline: str | None,
     test: str | None,
@@ -129,14 +133,22 @@ def command(
         raise MultiAspectError(f"--sort: expected name or one of the measures ({choices(parsed)}), got {sort!r}")
     try:
         values = evaluate(
-            named, judgments, parsed, n_jobs=jobs, progress=sys.stderr.isatty(), errors=on_error, out=resume
+            named,
+            judgments,
+            parsed,
+            topics=topics,
+            n_jobs=jobs,
+            progress=sys.stderr.isatty(),
+            errors=on_error,
+            out=resume,
         )
     except KeyboardInterrupt:
         if resume is None:
             raise
         raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
     table = _sorted(aggregate(values, ci=CONFIDENCE if ci else None), values, sort)
-    if format == "tex" and not perquery and not judged:
+    topics_differ = values.groupby("measure")["qid"].agg(frozenset).nunique() > 1
+    if format == "tex" and not perquery and not judged and not topics_differ:
         place = {name: at for at, name in enumerate(table["name"])}
         text = to_latex(
             values.sort_values("name", key=lambda column: column.map(place), kind="stable"),
@@ -154,6 +166,9 @@ def command(
         sheet = _per_query(values, table, list(parsed))
     else:
         means = _Means(values, table, list(parsed))
+        means.tell_topics(judgments["qid"].nunique())
+        if measures.suite is not None:
+            means.tell_suite(measures.suite)
         if compared is not None:
             means.compare(compared, test or "ttest", correction or "holm", ALPHA if alpha is None else alpha)
         if judged:
@@ -236,6 +251,19 @@ class _Means:
             self._marks[str(label)] = [marks[each] for each in verdict]
         corrected = f", correction: {correction}" if is_corrected else ""
         self._notes.append(f"+ better, - worse than {baseline} (two-sided {described}, p < {alpha:g}{corrected})")
+
+    def tell_topics(self, n_judged: int) -> None:
+        """Add how many topics each mean is over, where some are left out."""
+        counts = self._values.groupby("measure", sort=False)["qid"].nunique()
+        if (counts < n_judged).any():
+            each = ", ".join(f"{label} {count}" for label, count in counts.items())
+            self._notes.append(f"means over the topics with a positive document, of {n_judged} judged: {each}")
+
+    def tell_suite(self, name: str) -> None:
+        """Refer to what is to be known of a suite."""
+        self._notes.append(
+            f"for how these values can differ from official ones, see 'pt-multiaspect measures --suites {name}'"
+        )
 
     def add_judged(self, runs: dict[str, object], qrels: pd.DataFrame, aspects: Aspects | None) -> None:
         """Add how many of the first documents are judged, over the queries that the run has."""

@@ -9,7 +9,7 @@ import click
 from ..errors import MultiAspectError, choices
 from ..explaining import explain
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
-from .options import Command, aspects_option, measure_option, qrels_option
+from .options import Command, Requested, aspects_option, measure_option, qrels_option
 from .tables import Sheet, write, write_text
 
 __all__ = ["command"]
@@ -46,7 +46,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
 @click.argument("run", metavar="RUN", type=click.Path())
 def command(
     qrels: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: Requested,
     aspects: str | None,
     qid: str,
     format: str | None,
@@ -61,7 +61,8 @@ def command(
     judgments = read_all_qrels(qrels)
     parsed = read_measures(measures, read_aspects(aspects), judgments)
     if len(parsed) > 1:
-        raise click.UsageError(f"expected one measure, got {len(parsed)}: {choices(parsed)}")
+        hint = "" if measures.suite is None else "; choose one of the suite with -m LABEL"
+        raise click.UsageError(f"expected one measure, got {len(parsed)}: {choices(parsed)}{hint}")
     named = read_runs([run], qrels)
     if len(named) > 1:
         raise click.UsageError(f"expected one run, got {len(named)}")

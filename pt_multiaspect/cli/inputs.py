@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import ir_measures
 import pandas as pd
 
 from ..aspects import Aspects
+from ..collection.groups import Groups
 from ..collection.run_files import run_files
 from ..collection.trec_files import read_qrels, read_run
 from ..errors import MultiAspectError, choices
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
+from ..integration.provider import supports
+from ..suites import Suite, suite
+from ..suites.catalogue import settings_of
+from .options import Requested
 
 __all__ = ["STDIN", "judged_aspects", "pick_run", "read_all_qrels", "read_aspects", "read_measures", "read_runs"]
 
@@ -159,36 +165,74 @@ def read_aspects(given: str | None) -> Aspects | None:
 
 
 def read_measures(
-    given: Sequence[str], aspects: Aspects | None, qrels: pd.DataFrame
-) -> dict[str, ir_measures.Measure]:
-    """Parse measures, and let those that declare no scales use `aspects`.
+    given: Requested, aspects: Aspects | None, qrels: pd.DataFrame | None = None
+) -> Mapping[str, ir_measures.Measure]:
+    """Parse measures, and let those that declare no scales use `aspects`, and those without groups the given ones.
 
     Parameters
     ----------
-    given : sequence of str
-        One or more measures each; see `parse_list`.
+    given : Requested
+        One or more measures each (see `parse_list`), or labels of the suite, the suite, and the file of groups.
     aspects : Aspects or None
         The scales. Single-aspect measures of this package use that of relevance.
-    qrels : DataFrame
-        The judgments, whose columns the aspects must match.
+    qrels : DataFrame, optional
+        The judgments, whose columns the aspects must match; not checked without.
+
+    Returns
+    -------
+    mapping of str to ir_measures.Measure
+        The measures by label; a `Suite` if one is given.
 
     Raises
     ------
     MultiAspectError
-        If a measure cannot be parsed, or the qrels lack a declared aspect.
+        If a measure cannot be parsed, the qrels lack a declared aspect, there is no such suite, or groups have no
+        effect.
 
     Warns
     -----
     MultiAspectWarning
         If an aspect of the qrels is not declared, or a measure of ir-measures cannot use what is declared.
     """
-    measures = parse_list(given)
+    groups = None if given.groups is None else Groups.from_file(given.groups)
+    chosen = None if given.suite is None else _suite(given, aspects, groups)
+    of_suite = () if chosen is None else [text for text in given.texts if text in chosen]
+    texts = [text for text in given.texts if text not in of_suite]
+    measures: dict[str, ir_measures.Measure] = {}
+    if texts:
+        judged = list(aspects or ()) if qrels is None else judged_aspects(qrels)
+        measures = with_aspects(parse_list(texts), aspects, judged, "--aspects")
+    if groups is not None:
+        measures = {label: _with_groups(groups, measure) for label, measure in measures.items()}
+    if chosen is not None:
+        kept = {label: measure for label, measure in chosen.items() if not of_suite or label in of_suite}
+        twice = [label for label in measures if label in kept]
+        if twice:
+            raise MultiAspectError(f"the suite has a measure {twice[0]}, too; use another label, LABEL=MEASURE")
+        measures = {**kept, **measures}
+    if groups is not None and not any(measure.params.get("groups") for measure in measures.values()):
+        raise MultiAspectError(f"--groups has no effect: none of {choices(measures)} evaluates groups; omit it")
     taken = [label for label in measures if label in _COLUMNS]
     if taken:
         raise MultiAspectError(
             f"the label {taken[0]!r} of a measure is also a column of the table; use another label"
         )
-    return with_aspects(measures, aspects, judged_aspects(qrels), "--aspects")
+    return measures if chosen is None else replace(chosen, measures=measures)
+
+
+def _suite(given: Requested, aspects: Aspects | None, groups: Groups | None) -> Suite:
+    """The suite that is asked for. Scales and groups that it does not take may be for other measures."""
+    name = str(given.suite)
+    settings = {"aspects": aspects, "groups": groups}
+    if given.texts:
+        settings = {key: settings[key] for key in settings_of(name) if key in settings}
+    return suite(name, **settings)  # type: ignore[arg-type]
+
+
+def _with_groups(groups: Groups, measure: ir_measures.Measure) -> ir_measures.Measure:
+    """Return a measure of groups with these groups, unless it declares its own."""
+    lacks = supports(measure) and "groups" in measure.SUPPORTED_PARAMS and measure["groups"] is None
+    return measure(groups=groups) if lacks else measure
 
 
 def judged_aspects(qrels: pd.DataFrame) -> list[str]:

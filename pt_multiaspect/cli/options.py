@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import click
 import ir_measures
 from click.shell_completion import CompletionItem
 
+from ..integration.topics import TOPICS
+from ..suites.catalogue import SUITES
 from .significance import TESTS
 from .tables import FORMATS
 
@@ -17,6 +21,7 @@ __all__ = [
     "ALPHA",
     "Command",
     "Group",
+    "Requested",
     "alpha_option",
     "aspects_option",
     "complete_measure",
@@ -26,6 +31,7 @@ __all__ = [
     "qrels_option",
     "runs_argument",
     "test_option",
+    "topics_option",
 ]
 
 #: The default significance level.
@@ -83,6 +89,10 @@ def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str
     return [CompletionItem(name) for name in sorted(ir_measures.measures.registry) if name.startswith(incomplete)]
 
 
+def complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in SUITES if name.startswith(incomplete)]
+
+
 qrels_option: Callable[[F], F] = click.option(
     _QRELS,
     multiple=True,
@@ -113,19 +123,70 @@ jobs_option: Callable[[F], F] = click.option(
 )
 
 
+@dataclass(frozen=True)
+class Requested:
+    """The measures that a command is asked for: as texts, as a suite, and the file of their groups."""
+
+    texts: tuple[str, ...]
+    suite: str | None = None
+    groups: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.texts) or self.suite is not None
+
+
 def measure_option(required: bool = True) -> Callable[[F], F]:
-    """The option --measure."""
-    return click.option(
+    """The options --measure, --suite and --groups, which the command receives as one `Requested`."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def command(measures: tuple[str, ...], suite: str | None, groups: str | None, **others: Any) -> Any:
+            requested = Requested(measures, suite, groups)
+            if not requested and required:
+                raise click.UsageError("missing measures: give -m MEASURE or --suite NAME")
+            if not requested and groups is not None:
+                raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")
+            return function(measures=requested, **others)
+
+        for option in reversed(_MEASURE_OPTIONS):
+            command = option(command)
+        return cast(F, command)
+
+    return decorate
+
+
+_MEASURE_OPTIONS = (
+    click.option(
         "-m",
         "--measure",
         "measures",
         multiple=True,
-        required=required,
         metavar="MEASURE",
         shell_complete=complete_measure,
         help="An ir-measures or trec_eval name, or several in quotes, 'nDCG@10 TOMA@10'. May be repeated. "
         "LABEL=MEASURE sets the column head. 'pt-multiaspect measures' lists the measures of this package.",
-    )
+    ),
+    click.option(
+        "--suite",
+        metavar="NAME",
+        shell_complete=complete_suite,
+        help="The measures of a published track, or those recommended for a paper; with -m LABEL, some of them. "
+        "'pt-multiaspect measures --suites' lists the suites.",
+    ),
+    click.option(
+        "--groups",
+        metavar="FILE",
+        help="Groups of documents, for AWRF, GF and GFR: a .csv or .tsv file with the columns docno and group, or "
+        "a .json file with their target; see Groups.from_file.",
+    ),
+)
+
+topics_option: Callable[[F], F] = click.option(
+    "--topics",
+    type=click.Choice(TOPICS),
+    help="The topics of each mean: all judged ones, or those with a positive document for the measure. Default: as "
+    "the suite has it, else judged.",
+)
 
 
 def runs_argument(required: bool = True) -> Callable[[F], F]:

@@ -9,12 +9,12 @@ import click
 
 from ..errors import MultiAspectError
 from ..integration.declared import check_aspects
-from ..integration.measure_lists import parse_list
 from ..reporting import report
-from .inputs import judged_aspects, pick_run, read_all_qrels, read_aspects, read_runs
+from .inputs import judged_aspects, pick_run, read_all_qrels, read_aspects, read_measures, read_runs
 from .options import (
     ALPHA,
     Command,
+    Requested,
     alpha_option,
     aspects_option,
     jobs_option,
@@ -59,7 +59,7 @@ Examples:
 @runs_argument()
 def command(
     qrels: tuple[str, ...],
-    measures: tuple[str, ...],
+    measures: Requested,
     aspects: str | None,
     base: str,
     baseline: str | None,
@@ -88,7 +88,7 @@ def command(
     report(
         named,
         judgments,
-        parse_list(measures) if measures else None,
+        read_measures(measures, scales, judgments) if measures else None,
         aspects=scales,
         base=base,
         baseline=None if baseline is None else pick_run(baseline, list(named), "--baseline"),

@@ -16,7 +16,7 @@ from .misinfo import misinfo_2020, misinfo_2020_recall, misinfo_2021, misinfo_20
 from .other_tracks import clef_ehealth_2015, fair_2022, fairweb_1, touche_2021
 from .recommended import multi_aspect
 
-__all__ = ["NOT_OFFERED", "SUITES", "list_suites", "suite"]
+__all__ = ["NOT_OFFERED", "SUITES", "list_suites", "settings_of", "suite"]
 
 #: The factory of each suite, and what it is for.
 SUITES: dict[str, tuple[Callable[..., Suite], str]] = {
@@ -106,6 +106,32 @@ def suite(
     >>> round(ma.aggregate(values)["nDCG useful and correct"].item(), 4)
     0.8155
     """
+    known = settings_of(name)
+    given = {"aspects": aspects, "groups": groups, "divergence": divergence}
+    settings = {key: value for key, value in given.items() if value is not None}
+    unknown = [key for key in settings if key not in known]
+    if unknown:
+        raise MultiAspectError(f"suite({name!r}) takes no {choices(unknown)}; omit it")
+    return SUITES[name][0](**settings)
+
+
+def settings_of(name: str) -> tuple[str, ...]:
+    """Return the names of the settings of a suite, all of which are required.
+
+    Parameters
+    ----------
+    name : str
+        The name of a suite.
+
+    Returns
+    -------
+    tuple of str
+
+    Raises
+    ------
+    MultiAspectError
+        If there is no such suite.
+    """
     if not isinstance(name, str):
         raise MultiAspectError(f"suite: expected a name ({choices(SUITES)}), got {name!r}")
     if name in NOT_OFFERED:
@@ -114,14 +140,7 @@ def suite(
         raise MultiAspectError(
             f"unknown suite {name!r}: expected {choices(SUITES)}{did_you_mean([name], [*SUITES, *NOT_OFFERED])}"
         )
-    make = SUITES[name][0]
-    given = {"aspects": aspects, "groups": groups, "divergence": divergence}
-    settings = {key: value for key, value in given.items() if value is not None}
-    known = inspect.signature(make).parameters
-    unknown = [key for key in settings if key not in known]
-    if unknown:
-        raise MultiAspectError(f"suite({name!r}) takes no {choices(unknown)}; omit it")
-    return make(**settings)
+    return tuple(inspect.signature(SUITES[name][0]).parameters)
 
 
 def list_suites() -> pd.DataFrame:
@@ -142,8 +161,6 @@ def list_suites() -> pd.DataFrame:
     1         trec-misinfo-2020
     2  trec-misinfo-2020-recall
     """
-    offered = [
-        (name, title, ", ".join(inspect.signature(make).parameters), "") for name, (make, title) in SUITES.items()
-    ]
+    offered = [(name, title, ", ".join(settings_of(name)), "") for name, (_, title) in SUITES.items()]
     others = [(name, "", "", reason) for name, reason in NOT_OFFERED.items()]
     return pd.DataFrame([*offered, *others], columns=["name", "title", "requires", "unknown"])
