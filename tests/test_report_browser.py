@@ -170,12 +170,12 @@ def test_drilling_down(page, found):
         )
         shown = page(
             f"[...document.querySelectorAll('#explanation table')[{place}].querySelectorAll('tbody tr')]"
-            ".map((row) => [...row.cells].map((cell) => cell.firstChild.textContent))"
+            ".map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
         )
         top = of_run.ranks.head(4)
         assert [row[1] for row in shown[:4]] == top["docno"].tolist()
         for row, label in zip(shown, top["relevance"], strict=False):
-            assert row[2] == ("–" if label != label else f"{label:g}")
+            assert row[3] == ("–" if label != label else f"{label:g}")
         amounts = page(
             f"[...document.querySelectorAll('#explanation table')[{place}].querySelectorAll('.amount')]"
             ".map((cell) => Number(cell.textContent))"

@@ -163,10 +163,11 @@ def report(
             + did_you_mean([str(baseline)], named)
         )
     judgments = Judgments.of(qrels)
-    names = list(judgments.label_names)
-    chosen = names if spec is None else list(spec)
+    # Columns without names, as of tuples, get those of the aspects.
+    chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]
+    names = chosen if len(chosen) == len(judgments.label_names) else list(judgments.label_names)
     given = evaluated(measures, spec, names)
-    columns, labels = with_aspect_columns(given, base, spec, [name for name in chosen if name in names])
+    columns, labels = with_aspect_columns(given, base, spec, chosen)
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
     perquery, labels = without_copies(perquery, labels, base, given)
     named = {name: read_if_file(run) for name, run in named.items()}

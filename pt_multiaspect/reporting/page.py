@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["page", "vega"]
 
+#: Names of systems with at most this many characters are not broken.
+_SHORT = 20
+
 
 @cache
 def _asset(name: str) -> str:
@@ -175,7 +178,8 @@ def _systems(report: Report, data: dict[str, Any], heads: list[Head], options: O
             mark = ("", " class=best", " class=second")[best[place][row]]
             value = f"<span{mark}>{decimals(data['means'][place][row])}</span>"
             cells.append(f'<td>{value}<span class="mark"></span><small>{text}</small></td>')
-        rows.append(f'<tr data-row="{row}"><th scope="row">{escape(name)}</th>{"".join(cells)}</tr>')
+        short = " class=short" if len(name) <= _SHORT else ""
+        rows.append(f'<tr data-row="{row}"><th scope="row"{short}>{escape(name)}</th>{"".join(cells)}</tr>')
     first = '<th scope="col"><button type="button" class="sort" data-column="-1">System</button></th>'
     head = first + "".join(_head_cell(place, head) for place, head in enumerate(heads))
     table = (

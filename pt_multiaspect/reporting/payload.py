@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..errors import MultiAspectError
 from ..integration.labels import lower_aggregate_is_better, lower_is_better, recorded
 from ..tables.heads import heads_of
 from .figures import Options, ends, fronts, wide
@@ -37,6 +38,8 @@ def payload(report: Report, options: Options, ranked: dict[str, Any]) -> dict[st
         six significant digits, and verdicts follow from the p-values before rounding.
     """
     names, qids, labels, values = wide(report.perquery)
+    if not np.isfinite(values).all():
+        raise MultiAspectError("report: expected finite values, got NaN or infinity from one of the measures")
     known = recorded(report.perquery)
     aspects = {label: aspect for aspect, label in report.aspects.items()}
     heads = heads_of({label: known[label] for label in labels})

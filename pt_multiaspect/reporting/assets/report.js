@@ -131,7 +131,7 @@
         { type: "collect", sort: { field: "x" } }] }],
     scales: [
       { name: "x", type: "linear", domain: { data: "table", field: "x" }, range: "width", zero: false, nice: true,
-        padding: 14, reverse: { signal: "xFlip" } },
+        padding: 34, reverse: { signal: "xFlip" } },
       { name: "y", type: "linear", domain: { data: "table", field: "y" }, range: "height", zero: false, nice: true,
         padding: 14, reverse: { signal: "yFlip" } }],
     axes: [axis("bottom", "x", { title: { signal: "xTitle" }, titleLimit: { signal: "width" } }),
@@ -150,7 +150,10 @@
         cursor: { value: "pointer" } }, hover: { opacity: { value: 0.5 } } } },
       { type: "text", from: { data: "points" }, interactive: false, aria: false, encode: { enter: {
         text: { field: "datum.label" }, fill: { value: text }, fontSize: { value: 12 } } },
-        transform: [{ type: "label", size: { signal: "[width, height]" }, avoidMarks: ["points"],
+        // Names may cover points, but not each other; those of the front come first.
+        transform: [{ type: "label", size: { signal: "[width, height]" }, padding: 20,
+          avoidBaseMark: { signal: "length(data('table')) <= 12" },
+          sort: { field: "datum.front", order: "descending" },
           anchor: ["right", "top", "bottom", "left", "top-right", "bottom-right", "top-left", "bottom-left"],
           offset: [4] }] },
     ],
@@ -289,8 +292,9 @@
     around.setAttribute("role", "region");
     around.setAttribute("aria-label", `Ranking of ${letter}`);
     const head = make("tr");
-    head.append(headCell("Rank"), headCell("Document", "text"), ...data.aspects.map((name) => headCell(name)));
-    if (!parts.reason) head.append(headCell("Contribution"));
+    head.append(headCell("Rank", "whole"), headCell("Document", "text"));
+    if (!parts.reason) head.append(headCell("Contribution", "whole"));
+    head.append(...data.aspects.map((name) => headCell(name)));
     const body = make("tbody");
     const amounts = parts.reason ? [] : ranked.map((_, place) => parts.ranks[place] ?? 0);
     const most = Math.max(1e-300, ...amounts.map(Math.abs));
@@ -302,10 +306,6 @@
         if (there) name.append(" ", make("span", `(${there})`, "moved"));
       }
       row.append(make("td", place + 1), name);
-      data.labels.forEach((labels) => {
-        const label = labels[topic][document];
-        row.append(make("td", label === null ? "–" : label));
-      });
       if (!parts.reason) {
         const cell = make("td", undefined, "amount");
         const bar = make("i", undefined, amounts[place] < 0 ? "negative" : "");
@@ -313,14 +313,20 @@
         cell.append(bar, make("span", show(amounts[place], parts.decimals)));
         row.append(cell);
       }
+      data.labels.forEach((labels) => {
+        const label = labels[topic][document];
+        row.append(make("td", label === null ? "–" : label));
+      });
       body.append(row);
     });
     const total = parts.explained ?? value;
     const line = (said, amount) => {
       const row = make("tr");
       const cell = make("td", said, "text");
-      cell.colSpan = 2 + data.aspects.length;
-      row.append(cell, make("td", show(amount, parts.decimals)));
+      cell.colSpan = 2;
+      const none = make("td");
+      none.colSpan = data.aspects.length;
+      row.append(cell, make("td", show(amount, parts.decimals)), none);
       body.append(row);
     };
     if (!parts.reason) {
