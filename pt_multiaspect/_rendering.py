@@ -89,7 +89,7 @@ class Rendered:
         # Names of files that are no UTF-8 contain surrogates, which cannot be written.
         text = self._page().encode("utf-8", "replace").decode("utf-8")
         if path is not None:
-            Path(path).expanduser().write_text(text, encoding="utf-8")
+            Path(path).expanduser().write_text(text, encoding="utf-8", newline="\n")
         return text
 
 

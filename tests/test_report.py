@@ -336,6 +336,15 @@ def test_aspects_may_be_names_and_runs_iterators():
     assert found.systems["TOMA@5"].tolist() == expected.iloc[:, 1].tolist()
 
 
+def test_columns_without_names_get_those_of_the_aspects():
+    qrels = {qid: {"d1": (1, 0), "d2": (0, 1)} for qid in ("q1", "q2")}
+    runs = {"one": {qid: {"d1": 1.0} for qid in qrels}, "other": {qid: {"d2": 1.0} for qid in qrels}}
+    found = ma.report(runs, qrels, "CAM", aspects={"relevance": 1, "credibility": 1}, progress=False)
+    assert found.systems["nDCG@10 relevance"].tolist() == [1, 0]
+    assert found.systems["nDCG@10 credibility"].tolist() == [0, 1]
+    assert found.systems["CAM"].tolist() == [0.5, 0.5]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -351,7 +360,10 @@ def test_aspects_may_be_names_and_runs_iterators():
         ({"base": "nothing"}, "base: .*nothing"),
         ({"base": "TOMA"}, "base"),
         ({"measures": "nothing"}, "nothing"),
-        ({"aspects": {"relevance": 2, "crd": 1}}, "aspects declares crd, but the qrels have relevance, <b>cred"),
+        (
+            {"aspects": {"relevance": 2, "crd": 1}},
+            "no column for the aspect crd; expected aspects among relevance, <b>cred",
+        ),
     ],
 )
 def test_errors_come_before_the_evaluation(options, message, monkeypatch):

@@ -52,8 +52,9 @@ def vega() -> str:
         raise ImportError(
             'pages of reports require vl-convert-python: pip install "pt-multiaspect[report]"'
         ) from error
-    # A script must not contain the end of its element.
-    return str(javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    # A script must contain neither the end of its element nor the start of a comment.
+    bundle = str(javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def page(report: Report, data: dict[str, Any], options: Options) -> str:
