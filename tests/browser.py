@@ -55,8 +55,7 @@ class Browser:
         #: Exceptions and messages of the console, and requests over a network.
         self.errors: list[str] = []
         self.requests: list[str] = []
-        targets = self.call("Target.getTargets")["targetInfos"]
-        target = next(each["targetId"] for each in targets if each["type"] == "page")
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")

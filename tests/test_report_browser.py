@@ -6,7 +6,7 @@ import time
 
 import pytest
 from browser import Browser, browser  # noqa: F401
-from report_world import MEASURES, SCALES, SYSTEMS, world
+from report_world import MEASURES, NASTY, SCALES, SYSTEMS, world
 
 import pt_multiaspect as ma
 
@@ -49,6 +49,11 @@ def choose(page: Browser, select: str, value: object) -> None:
         f"(() => {{ const select = document.getElementById('{select}'); select.value = '{value}';"
         "select.dispatchEvent(new Event('change', {bubbles: true})); })()"
     )
+
+
+def middle(element: str) -> str:
+    """An expression for the middle of an element in the window."""
+    return f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({element}.getBoundingClientRect())"
 
 
 def until(page: Browser, expression: str) -> None:
@@ -146,6 +151,20 @@ def test_the_scatter_of_systems(page, found):
     assert page("document.getElementById('front').textContent") == "Choose two different measures."
 
 
+def test_names_of_points_are_texts(page):
+    at = SYSTEMS.index(NASTY[1])
+    point = f"document.querySelectorAll('#scatter .mark-symbol path')[{at}]"
+    page(f"{point}.scrollIntoView({{block: 'center'}})")
+    x, y = page(middle(point))
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    until(page, "document.querySelector('#vg-tooltip-element.visible') !== null")
+    assert page("document.getElementById('vg-tooltip-element').textContent").startswith(f"{NASTY[1]}: 0.")
+    assert page("getComputedStyle(document.getElementById('vg-tooltip-element')).position") == "fixed"
+    assert page("document.querySelectorAll('img').length") == 0
+    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    until(page, "document.querySelector('#vg-tooltip-element.visible') === null")
+
+
 def test_drilling_down(page, found):
     measure, a, b = found.labels.index("TOMA"), SYSTEMS.index("dense"), SYSTEMS.index("bm25")
     for select, value in (("measure", measure), ("a", a), ("b", b)):
@@ -196,9 +215,9 @@ def test_selecting_a_bar(page):
     bar = "document.querySelectorAll('#differences .mark-rect path')"
     assert page(f"{bar}.length") == 6
     page(f"{bar}[2].scrollIntoView({{block: 'center'}})")
-    box = page(f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({bar}[2].getBoundingClientRect())")
+    x, y = page(middle(f"{bar}[2]"))
     for kind in ("mousePressed", "mouseReleased"):
-        page.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+        page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
     until(page, "document.querySelector('#explanation h3') !== null")
 
 
@@ -234,11 +253,17 @@ def test_print_shows_everything(page):
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
-def test_a_single_system(browser, tmp_path):  # noqa: F811
+@pytest.mark.parametrize(("n_systems", "n_topics", "n_measures"), [(1, 2, 5), (2, 1, 5), (2, 2, 1)])
+def test_the_smallest_reports(browser, tmp_path, n_systems, n_topics, n_measures):  # noqa: F811
     pytest.importorskip("vl_convert")
-    runs, qrels = world(("one",), n_topics=2)
-    ma.report(runs, qrels, aspects=SCALES, progress=False, path=tmp_path / "one.html")
-    browser.open(tmp_path / "one.html")
+    runs, qrels = world(("one", "other")[:n_systems], n_topics=n_topics)
+    options = {"aspects": SCALES} if n_measures > 1 else {"measures": "nDCG@10", "aspects": ["relevance"]}
+    found = ma.report(runs, qrels, progress=False, path=tmp_path / "report.html", **options)
+    assert len(found.labels) == n_measures
+    browser.open(tmp_path / "report.html")
+    assert browser("document.querySelector('#aspects') === null") == (n_measures == 1)
+    assert browser("document.querySelector('#baseline') === null") == (min(n_systems, n_topics) == 1)
+    browser("document.querySelector('#table .sort').click()")
     browser("document.querySelector('#topics button').click()")
-    assert browser("document.querySelectorAll('#explanation table').length") == 1
+    assert browser("document.querySelectorAll('#explanation table').length") == n_systems
     assert browser.errors == []
