@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 from click.shell_completion import BashComplete
 from printed_tables import read_table
+from shared_data import shared_path
 
-from pt_multiaspect import Aspects, aggregate, analysis, describe, evaluate, explain, read_qrels
+from pt_multiaspect import Aspects, aggregate, analysis, datasets, describe, evaluate, explain, read_qrels, read_run
 from pt_multiaspect.cli.program import program
 from pt_multiaspect.collection.datasets import load_health
 from pt_multiaspect.integration.measure_lists import parse_list
@@ -265,6 +266,46 @@ def test_a_dataset_becomes_files_that_the_commands_read(cli, trec_files):
         code, _, err = cli("datasets", *arguments, qrels=())
         assert code == 2
         assert part in err
+
+
+def test_published_collections_are_listed_described_and_written(cli, monkeypatch):
+    code, out, _ = cli("datasets", qrels=())
+    assert code == 0
+    assert "clef-ehealth-2015  CLEF eHealth 2015 task 2: 66 topics" in out
+    code, out, _ = cli("datasets", "clef-ehealth-2018", qrels=())
+    assert code == 0
+    assert out.startswith("clef-ehealth-2018: ")
+    assert "licence: none stated" in out
+    monkeypatch.setenv("PT_MULTIASPECT_DATA", str(shared_path("data")))
+    code, out, _ = cli("datasets", "a66", "-o", "written", qrels=())
+    assert code == 0
+    judged = datasets.load("a66")
+    files = {aspect: f"written/{aspect}.qrels" for aspect in judged.aspects}
+    pd.testing.assert_frame_equal(read_qrels(files), judged.qrels, check_dtype=False)
+    assert Aspects.from_file("written/scales.json") == judged.aspects
+    run = read_run("written/runs/judged.run")
+    pd.testing.assert_frame_equal(run[["qid", "docno", "score"]], judged.run, check_dtype=False)
+    assert run["rank"].tolist() == [1, 2, 3, 4, 5] * 100
+    for line in re.sub(r"\\\n", "", out).splitlines()[1:]:
+        arguments = [argument.strip("'") for argument in re.findall(r"'[^']*'|\S+", line)]
+        code, _, err = cli(arguments[1], *arguments[2:], qrels=())
+        assert (code, err) == (0, "")
+
+
+def test_a_collection_that_cannot_be_downloaded_is_an_error_of_one_sentence(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("PT_MULTIASPECT_DATA", str(tmp_path / "none"))
+    code, out, err = cli("datasets", "a66", "-o", "new", qrels=())
+    assert (code, out) == (2, "")
+    assert err.splitlines()[0].startswith(
+        "pt-multiaspect: error: PT_MULTIASPECT_DATA: expected an existing directory"
+    )
+    assert not (tmp_path / "new").exists()
+    monkeypatch.delenv("PT_MULTIASPECT_DATA")
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    code, out, err = cli("datasets", "a66", "-o", "new", qrels=())
+    assert (code, out) == (1, "")
+    assert "pip install 'pt-multiaspect[data]'" in err
+    assert "Traceback" not in err
 
 
 def test_demo(cli):

@@ -14,7 +14,7 @@ from click.shell_completion import get_completion_class
 
 from ..aspects import Aspects
 from ..bases.strings import UnknownMeasureError
-from ..collection.datasets import Collection, load_health
+from ..collection.datasets import info, load, load_health, names
 from ..errors import MultiAspectError
 from ..measures import ALL, Param
 from ..suites import suite
@@ -124,60 +124,92 @@ def demo() -> None:
 @click.command(
     cls=Command,
     short_help="List the test collections, or write one to files.",
-    epilog="\b\nExamples:\n  pt-multiaspect datasets\n  pt-multiaspect datasets health --output health",
+    epilog="\b\nExamples:\n  pt-multiaspect datasets\n  pt-multiaspect datasets health --output health\n"
+    "  pt-multiaspect datasets clef-ehealth-2018\n  pt-multiaspect datasets clef-ehealth-2018 --output clef2018",
 )
-@click.argument("name", required=False, type=click.Choice(["health"]))
+@click.argument("name", required=False, type=click.Choice(["health", *names()]))
 @click.option("-o", "--output", metavar="DIR", type=click.Path(), help="The directory to write, new or empty.")
 def datasets(name: str | None, output: str | None) -> None:
-    """List the test collections, or write NAME to TREC files.
+    """List the test collections, describe NAME, or write it to TREC files.
 
-    The files are one qrels file per aspect, the label scales, topics, documents and three runs.
+    The files are one qrels file per aspect and the label scales; for health also topics, documents and three runs.
+    Published collections are downloaded on first use, to the directory PT_MULTIASPECT_DATA or the user's cache.
     """
-    collection = load_health()
     if name is None:
-        aspects = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in collection.grades.items())
+        health = load_health()
+        scales = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items())
         click.echo(
-            f"health  {len(collection.topics)} queries, {len(collection.documents)} documents, "
-            f"{len(collection.qrels)} judgments\n        {aspects}"
+            f"health  {len(health.topics)} queries, {len(health.documents)} documents, "
+            f"{len(health.qrels)} judgments\n        {scales}"
         )
+        for published in names():
+            known = info(published)
+            click.echo(f"{published}  {known.title}\n        {', '.join(known.aspects)}; licence: {known.licence}")
         if output is not None:
             raise click.UsageError("--output requires the name of a collection")
         return
     if output is None:
+        if name in names():
+            click.echo(repr(info(name)))
+            return
         raise click.UsageError(
             f"expected a directory to write, as in: pt-multiaspect datasets {name} --output {name}"
         )
     folder = Path(output).expanduser()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise MultiAspectError(f"--output: expected a new or empty directory, got {output}")
-    _write(collection, folder)
-    qrels = " ".join(f"{aspect}={output}/{aspect}.qrels" for aspect in collection.grades)
-    click.echo(
-        f"wrote {output}; try:\npt-multiaspect describe --qrels {qrels}\n"
-        f"pt-multiaspect evaluate --qrels {qrels} \\\n"
-        f"  --aspects {output}/scales.json -m 'nDCG@5 CAM@5 TOMA@5' {output}/runs"
-    )
+    aspects, runs = _write_health(folder) if name == "health" else _write_published(name, folder)
+    qrels = " ".join(f"{aspect}={output}/{aspect}.qrels" for aspect in aspects)
+    click.echo(f"wrote {output}; try:\npt-multiaspect describe --qrels {qrels} --aspects {output}/scales.json")
+    if runs:
+        # ir-measures' nDCG takes labels as gains, which is right for scales that start at 0 only.
+        first = "nDCG@5 " if aspects["relevance"].scale.grades[0] == 0 else ""
+        click.echo(
+            f"pt-multiaspect evaluate --qrels {qrels} \\\n"
+            f"  --aspects {output}/scales.json -m '{first}CAM@5 TOMA@5' {output}/runs"
+        )
 
 
-def _write(collection: Collection, folder: Path) -> None:
-    """Write a collection, and runs on it, to files."""
+def _write_health(folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
+    """Write the collection of the package, and runs on it."""
     from ..demo import ReadabilityReranker, TfidfRetriever
 
-    (folder / "runs").mkdir(parents=True)
-    collection.documents.to_json(folder / "documents.jsonl", orient="records", lines=True, force_ascii=False)
-    collection.topics.to_csv(folder / "topics.tsv", sep="\t", index=False, lineterminator="\n")
-    Aspects(collection.grades).to_file(folder / "scales.json")
-    for aspect in collection.grades:
-        column = "label" if aspect == "relevance" else aspect
-        rows = collection.qrels[["qid", "docno", column]].itertuples(index=False, name=None)
-        _write_lines(folder / f"{aspect}.qrels", (f"{qid} 0 {docno} {label}" for qid, docno, label in rows))
+    collection = load_health()
     words = TfidfRetriever(collection.documents)
-    for name, system in {
+    systems = {
         "words": words,
         "characters": TfidfRetriever(collection.documents, analyzer="char"),
         "readable": words >> ReadabilityReranker(collection.documents),
-    }.items():
-        run: pd.DataFrame = system.transform(collection.topics)
+    }
+    runs: dict[str, pd.DataFrame] = {name: system.transform(collection.topics) for name, system in systems.items()}
+    aspects = Aspects(collection.grades)
+    _write(folder, collection.qrels, aspects, runs)
+    collection.documents.to_json(folder / "documents.jsonl", orient="records", lines=True, force_ascii=False)
+    collection.topics.to_csv(folder / "topics.tsv", sep="\t", index=False, lineterminator="\n")
+    return aspects, runs
+
+
+def _write_published(name: str, folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
+    """Write the judgments of a published collection, and the run that was judged if there is one."""
+    judged = load(name)
+    runs = {}
+    if judged.run is not None:
+        ranks = judged.run.groupby("qid")["score"].rank(ascending=False).astype(int) - 1
+        runs["judged"] = judged.run.assign(rank=ranks)
+    _write(folder, judged.qrels, judged.aspects, runs)
+    return judged.aspects, runs
+
+
+def _write(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs: dict[str, pd.DataFrame]) -> None:
+    """Write judgments, scales and runs to files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    aspects.to_file(folder / "scales.json")
+    for aspect in aspects:
+        column = "label" if aspect == "relevance" else aspect
+        rows = qrels[["qid", "docno", column]].itertuples(index=False, name=None)
+        _write_lines(folder / f"{aspect}.qrels", (f"{qid} 0 {docno} {label}" for qid, docno, label in rows))
+    for name, run in runs.items():
+        (folder / "runs").mkdir(exist_ok=True)
         rows = run[["qid", "docno", "rank", "score"]].itertuples(index=False, name=None)
         _write_lines(
             folder / "runs" / f"{name}.run",

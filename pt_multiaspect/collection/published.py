@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from textwrap import fill
 
 import numpy as np
 import pandas as pd
@@ -57,14 +58,17 @@ class CollectionInfo:
     def __repr__(self) -> str:
         lines = [
             f"{self.name}: {self.title}",
-            repr(self.aspects),
+            *(f"aspect {name}: {aspect!r}" for name, aspect in self.aspects.items()),
             f"source: {self.source}",
             f"files: {choices(self.files)}",
             f"licence: {self.licence}",
             f"cite: {self.citation}",
-            *(f"- {note}" for note in self.notes),
+            *(f"note: {note}" for note in self.notes),
         ]
-        return "\n".join(lines)
+        return "\n".join(
+            fill(line, 80, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+            for line in lines
+        )
 
 
 @dataclass(frozen=True)
