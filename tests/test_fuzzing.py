@@ -244,6 +244,17 @@ def test_measure_strings() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["P_0", "P_5,0", "ndcg_cut_0", "recall_99999999999", "iprec_at_recall_7", "IPrec@1.5", "success_0"]
+)
+def test_trec_eval_names_have_the_ranges_of_ir_measures_names(text: str) -> None:
+    """P_0 was read as P at rank 0, which has no meaning."""
+    with pytest.raises(
+        ma.MultiAspectError, match=r"expected a (whole number of ranks|level of recall from 0 to 1)"
+    ):
+        parse(text)
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "x" * 10**6,
@@ -370,9 +381,8 @@ def test_groups() -> None:
         members: Any = {key: chance.choice(odd + ["a", "b"] * 9) for key in chance.sample(keys[:2] * 9 + keys, 3)}
         if chance.random() < 0.4:
             columns = chance.sample(["docno", "docno", "group", "group", "share", "a", "b"], chance.randrange(1, 5))
-            members = pd.DataFrame(
-                [[chance.choice([*odd, "a", "d1", 1.0, 0.5]) for _ in columns] for _ in range(3)], columns=columns
-            )
+            rows = [[chance.choice([*odd, "a", "d1", 1.0, 0.5]) for _ in columns] for _ in range(3)]
+            members = pd.DataFrame(rows, columns=columns, dtype=object)
         target = chance.choice(
             [
                 None,

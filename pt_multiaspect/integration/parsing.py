@@ -72,10 +72,16 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     if measure in _OTHER_TRACK_NAMES:
         raise MultiAspectError(f"the tracks' {measure} {_OTHER_TRACK_NAMES[measure]}")
     _check_trec_name(measure)
+    found: list[ir_measures.Measure] = []
+    unsupported = False
     try:
-        return trec_names(measure)
+        found = trec_names(measure)
     except ValueError as error:
         unsupported = "not yet supported" in str(error)
+    for each in found:
+        check_params(each)
+    if found:
+        return found
     try:
         return [read_measure(measure)]
     except MultiAspectError:
