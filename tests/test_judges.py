@@ -204,6 +204,16 @@ def test_means_of_two_grades_warn() -> None:
         ma.from_long(long(rows), combine="mean", aspects={"correct": 1})
 
 
+def test_means_that_nearly_all_reach_the_default_threshold_warn() -> None:
+    """Once declared as a grade of the means, the default threshold was no longer doubted by binary measures."""
+    rows = [("q1", f"d{n}", "correct", judge, 2 + n % 4) for n in range(12) for judge in "ab"]
+    with pytest.warns(
+        ma.MultiAspectWarning, match=r"second grade on, 2, .*100% of the documents \(12\).*threshold=3"
+    ):
+        ma.from_long(long(rows), combine="mean", aspects={"correct": [1, 2, 3, 4, 5]})
+    ma.from_long(long(rows), combine="mean", aspects={"correct": ma.Aspect([1, 2, 3, 4, 5], threshold=4)})
+
+
 def test_majorities_of_two_judges_warn() -> None:
     rows = [("q1", f"d{n}", "correct", judge, value) for n in range(2) for judge, value in (("a", n), ("b", 2 + n))]
     with pytest.warns(ma.MultiAspectWarning, match="2 of 2 documents with several labels have no majority"):
@@ -282,7 +292,9 @@ CASES: list[tuple[list[tuple[Any, ...]], dict[str, Any], str]] = [
     ([("q1", "d1", "correct", None, 1)], {}, "expected a judge in every row"),
     ([ONE], {"judge": "assessor"}, "expected the columns criterion, value, assessor"),
     ([ONE], {"criterion": "value"}, "expected different columns"),
-    ([ONE], {"combine": "max"}, "combine: expected 'median', 'mean', 'majority', got 'max'"),
+    ([ONE], {"criterion": None}, "criterion: expected the name of a column, got None"),
+    ([ONE], {"judge": ["judge"]}, r"judge: expected the name of a column, got \['judge'\]"),
+    ([ONE], {"combine": "max"}, "combine: expected one of 'median', 'mean', 'majority', got 'max'"),
     ([], {}, "expected at least one row"),
 ]
 

@@ -212,7 +212,7 @@ def judge_sensitivity(
     aspects : Aspects, mapping or str, optional
         The scales of the judges; by default, inferred from the labels of all judges.
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
-        The correlation coefficient, see `correlation`.
+        The correlation coefficient, see `correlation`; rank-biased overlap with p = 0.9.
     resample : {'labels', 'judges'}, default 'labels'
         What is drawn with replacement: the labels of each document and criterion independently, or judges with
         all of their labels. See Notes.

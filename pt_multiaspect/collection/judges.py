@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._numbers import exact
+from .._numbers import exact, spell
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..aspects.aspect import Aspect
@@ -16,6 +16,7 @@ from ..aspects.aspects import Aspects
 from ..errors import number_of, warn_once
 from ..kernels import opinions
 from .long_judgments import JUDGE, LongJudgments
+from .views import _LONG_SCALE, _MIN_POOL, _MOSTLY
 
 __all__ = ["COMBINATIONS", "from_long"]
 
@@ -73,8 +74,9 @@ def from_long(
     Warns
     -----
     MultiAspectWarning
-        If an inferred scale may start at 1, if most documents on which judges may disagree have no majority, or
-        if means of two grades count as positive only where all judges agree.
+        If an inferred scale may start at 1, or most documents with several labels have no majority. With 'mean',
+        if the threshold is not declared, and nearly all documents reach the default, the second grade, or only
+        those on which all judges agree.
 
     See Also
     --------
@@ -180,12 +182,8 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     scale = aspect.scale
     sign = 1.0 if scale.greater_is_better else -1.0
     upwards = np.unique(sign * np.append(scale.grades, labels[~np.isnan(labels)]))
-    if len(scale) == 2 and aspect.threshold is None:
-        warn_once(
-            f"{name}: means of two grades reach the upper one only if all judges agree, and only these documents "
-            "count as relevant in binary measures. Use combine='majority' or 'median', or declare the threshold",
-            key=f"means of two grades: {name}",
-        )
+    if aspect.threshold is None:
+        _check_threshold(name, aspect, labels)
     grades = (sign * upwards + 0.0).tolist()
     spec: dict[str, Any] = {"grades": grades, "greater_is_better": scale.greater_is_better}
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
@@ -198,3 +196,25 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     if len(scale) > 1:
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)
+
+
+def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:
+    """Warn if means hardly ever, or nearly always, reach the default threshold, the second grade."""
+    scale, known = aspect.scale, labels[~np.isnan(labels)]
+    if len(scale) == 2:
+        warn_once(
+            f"{name}: means of two grades reach the upper one only if all judges agree, and only these documents "
+            "count as relevant in binary measures. Use combine='majority' or 'median', or declare the threshold",
+            key=f"means of two grades: {name}",
+        )
+    elif len(scale) > 2 and len(known):
+        lowest = float(scale.grades[1])
+        fraction = float((known >= lowest if scale.greater_is_better else known <= lowest).mean())
+        if len(scale) >= _LONG_SCALE or (fraction >= _MOSTLY and len(known) >= _MIN_POOL):
+            middle = spell(float(scale.grades[len(scale) // 2]))
+            warn_once(
+                f"the threshold of {name} is not declared, so means from its second grade on, {spell(lowest)}, "
+                f"count as relevant in binary measures: {fraction:.0%} of the documents ({len(known)}). Declare "
+                f"the lowest positive grade, as in aspects={{{name!r}: Aspect(…, threshold={middle})}}",
+                key=f"threshold of means: {name}",
+            )
