@@ -494,6 +494,16 @@ def test_few_labels_of_a_judge_warn_and_keep_the_documents() -> None:
     assert found.pairs["correlation"].tolist() == [1, 1, 1]
 
 
+def test_single_labels_warn_if_labels_are_resampled() -> None:
+    """With one label each, every sample is the original: the interval was [1, 1]."""
+    runs, rows = world()
+    several = ("d0", "d1")
+    rows = [row for row in rows if row[2] == "relevance" and (row[1] in several or row[3] == "judge 0")]
+    with pytest.warns(ma.MultiAspectWarning) as caught:
+        judge_sensitivity(runs, long(rows), "nDCG", aspects={"relevance": 3}, n_resamples=2)
+    assert any("75% of the judged documents and criteria have one label" in str(each.message) for each in caught)
+
+
 def test_equal_means_warn() -> None:
     runs, rows = world()
     rows = [(*row[:4], 0) if row[3] == "judge 1" else row for row in rows if row[2] == "relevance"]

@@ -70,6 +70,17 @@ class LabelSets:
                 key=f"few labels of {choices(few[:3])}",
             )
 
+    def check_resampling(self) -> None:
+        """Warn if most documents have one label, which drawing labels does not change."""
+        single = float((self._n_labels == 1).sum() / self._n_units)
+        if single > _FEW:
+            warn_once(
+                f"{single:.0%} of the judged documents and criteria have one label, which resampling does not "
+                "change: the intervals of resampled labels are too narrow. Use the documents with several labels "
+                "only, or resample='judges'",
+                key="one label per document",
+            )
+
     def own(self, judge: int) -> float:
         """The fraction of labels that are a judge's own."""
         return float((self._judged.judge == judge).sum() / self._n_units)
@@ -115,7 +126,8 @@ class Systems:
         if self._judgments.n_queries < 2:
             raise MultiAspectError(f"expected at least two topics, got only {choices(self._judgments.qids)}")
         self._scales = Judgments(_all_grades(judged.aspects))
-        self._rankings: Sequence[Rankings] = [join(name, run, self._judgments)[1] for name, run in named.items()]
+        # Some coefficients break ties by this order.
+        self._rankings: Sequence[Rankings] = [join(name, named[name], self._judgments)[1] for name in sorted(named)]
         self._measures = list(measures.values())
         self._signs = np.where([lower_is_better(measure) for measure in self._measures], -1.0, 1.0)
 

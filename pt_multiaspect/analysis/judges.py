@@ -146,6 +146,7 @@ class JudgeSensitivity:
         of the correlation between resampled and all labels.
     pairs : DataFrame
         One row per measure and pair of judges: ``measure a b correlation low high``, with intervals over topics.
+        The judge a is the reference, which matters for τ_AP only.
     judges : DataFrame
         One row per measure and judge: ``measure judge own correlation low high``, the correlation between the
         order by the judge and that by all judges, and the fraction of labels that are the judge's own.
@@ -238,7 +239,8 @@ def judge_sensitivity(
     Warns
     -----
     MultiAspectWarning
-        If a judge labelled less than half of the documents, or a correlation is undefined because all systems have
+        If a judge labelled less than half of the documents, if labels are resampled but most documents have only
+        one, or if a correlation is undefined because all systems have
         the same mean; undefined correlations are left out of means and intervals.
 
     Notes
@@ -293,6 +295,8 @@ def judge_sensitivity(
     if len(judged.judges) < 2:
         raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
     labels = LabelSets(judged, combine)
+    if resample == "labels":
+        labels.check_resampling()
     labelled = {label: with_scales(measure, judged.aspects) for label, measure in parse_all(measures).items()}
     systems = Systems(runs, judged, labels.all, labelled)
     kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))
