@@ -21,7 +21,8 @@ def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
     n_units : int
         Number of units.
     """
-    grade = grade[np.lexsort((grade, unit))]
+    width = int(grade.max(initial=0)) + 1
+    grade = np.sort(unit * width + grade) % width  # faster than sorting by two keys
     n_grades = np.bincount(unit, minlength=n_units)
     begin = np.cumsum(n_grades) - n_grades
     result = np.full(n_units, -1, dtype=np.intp)
