@@ -9,6 +9,7 @@ from contextlib import suppress
 import ir_measures
 import numpy as np
 import pandas as pd
+import pyterrier as pt
 import pytest
 from ir_measures import AP, P, Rprec, nDCG
 from shared_data import shared_path
@@ -165,6 +166,7 @@ def test_every_suite_can_be_used(name: str) -> None:
         with suppress(MultiAspectError):
             assert parse(label) == [measure], label
         assert parse(str(measure)) == [measure]
+    assert [text for text in (suite.about_topics, *suite.notes) if not text.endswith(".")] == []
     again = pickle.loads(pickle.dumps(suite))
     assert dict(again) == dict(suite)
     assert suite.to_frame()["label"].tolist() == list(suite)
@@ -251,6 +253,17 @@ QRELS = {
     "none": {"d1": {"relevance": 0, "credibility": 0}},
 }
 RUN = {qid: {"d1": 1.0} for qid in QRELS}
+
+
+def test_an_experiment_averages_a_suite_over_all_judged_topics() -> None:
+    qrels, answers, run = world(2021)
+    wide = labelled(2021, qrels, answers).rename(columns={"relevance": "label"})
+    suite = ma.suite("trec-misinfo-2021")
+    topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "?"})
+    table = pt.Experiment([run], topics, wide, list(suite.values()), names=["run"]).set_index("name")
+    wanted = ma.aggregate(ma.evaluate({"run": run}, wide, suite, topics="judged", progress=False)).iloc[0]
+    for label, measure in suite.items():
+        assert table.loc["run", str(measure)] == pytest.approx(wanted[label], abs=1e-12), label
 
 
 # --- other tracks -------------------------------------------------------------------------------

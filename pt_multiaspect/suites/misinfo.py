@@ -34,8 +34,9 @@ _CAM_SLIP = (
 _CAM_THREE_SLIP = (
     "The official cam_map_three weighs the aspects by .3333 each: its values are .9999 times those here."
 )
-_COMPATIBILITY = "The official compatibility is cut at depth 1000, which changes values by less than 1e-20; here "
-"it is not."
+_COMPATIBILITY = (
+    "The official compatibility is cut at depth 1000, here it is not, which changes values by less than 1e-20."
+)
 
 
 _SOURCES_2020 = ("https://trec.nist.gov/data/misinfo2020.html (README.md, scripts/run-2020-eval.sh)",)
