@@ -55,7 +55,16 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {
-    page: [] for page in ("index", "start", "which_measure", "before_you_report", "conventions", "changelog")
+    page: []
+    for page in (
+        "index",
+        "start",
+        "which_measure",
+        "measures_compared",
+        "before_you_report",
+        "conventions",
+        "changelog",
+    )
 }
 
 myst_enable_extensions = ["colon_fence"]

@@ -50,6 +50,12 @@ def test_no_name_is_on_the_api_page_twice():
     assert sorted(DIRECTIVES) == sorted(set(DIRECTIVES))
 
 
+def test_every_measure_of_several_aspects_or_groups_is_compared():
+    page = (DOCS / "measures_compared.md").read_text(encoding="utf-8")
+    missing = {m.NAME for m in ALL if not m.SINGLE_ASPECT and not re.search(rf"\bma\.{m.NAME}\(", page)}
+    assert missing == {"On"}  # one aspect as it is
+
+
 def test_every_page_is_in_the_table_of_contents():
     contents = (DOCS / "index.md").read_text(encoding="utf-8").rpartition("{toctree}")[2]
     pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
