@@ -14,7 +14,7 @@ from .collection.groups import Groups
 from .collection.subtopics import as_subtopics, from_subtopics
 from .collection.trec_files import read_qrels, read_run
 from .errors import MultiAspectError, MultiAspectWarning
-from .evaluation import aggregate, evaluate
+from .evaluation import aggregate, evaluate, evaluator
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
 from .kernels import forms
@@ -158,6 +158,7 @@ __all__ = [
     "datasets",
     "describe",
     "evaluate",
+    "evaluator",
     "explain",
     "forms",
     "from_long",

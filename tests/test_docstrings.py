@@ -67,6 +67,7 @@ SHORT_METHODS = {
     "Judgments.queries_of",
     "Judgments.view",
     "Judgments.views",
+    "Measure.inferred_views",
     "Measure.shares",
     "Measure.views",
     "Measure.warn_if_inferred",

@@ -2,5 +2,6 @@
 
 from .aggregation import aggregate, interval_columns
 from .evaluating import evaluate
+from .partitions import evaluator
 
-__all__ = ["aggregate", "evaluate", "interval_columns"]
+__all__ = ["aggregate", "evaluate", "evaluator", "interval_columns"]

@@ -26,7 +26,7 @@ from ..integration.labels import recorded
 from ..integration.provider import supports
 from ..kernels.intervals import mean_interval
 
-__all__ = ["COLUMNS", "aggregate", "interval_columns"]
+__all__ = ["COLUMNS", "aggregate", "check_one_value", "interval_columns"]
 
 #: The columns of a long frame.
 COLUMNS = ["name", "qid", "measure", "value"]
@@ -71,11 +71,12 @@ def aggregate(
     Raises
     ------
     MultiAspectError
-        If a column is missing, or `measures` lacks a measure of the frame. With `ci`, also if a run has fewer
-        than two topics or several values for a topic, a value is not finite, or the aggregate of a measure is not
-        a function of the mean over topics. With `weights`, if they are not those of exactly the topics of each
-        run, or the aggregate is a sum. With `over`, if runs have different seeds or folds, or if the topics of
-        two seeds or folds are neither the same nor distinct. If `ci` is combined with `weights` or `over`.
+        If a column is missing, `measures` lacks a measure of the frame, or a run has several values of a measure
+        for a topic. With `ci`, also if a run has fewer than two topics, a value is not finite, or the aggregate
+        of a measure is not a function of the mean over topics. With `weights`, if they are not those of exactly
+        the topics of each run, or the aggregate is a sum. With `over`, if runs have different seeds or folds, or
+        if the topics of two seeds or folds are neither the same nor distinct. If `ci` is combined with `weights`
+        or `over`.
 
     Warns
     -----
@@ -153,12 +154,11 @@ def aggregate(
         _check_over(perquery, over)
         columns = {label: (f"{label} sd",) for label in known}
         _check_columns(known, columns)
-    elif weight is not None:
-        check_distinct(perquery, _ONE_VALUE, "use over= for seeds and folds")
+    else:
+        check_one_value(perquery)
     if confidence is not None:
         columns = {label: interval_columns(label, confidence) for label in known}
         _check_columns(known, columns)
-        check_distinct(perquery, _ONE_VALUE, "give each run its own name")
     if "name" in known:
         raise MultiAspectError("a measure has the label 'name', which is the column of the runs; use another label")
     rows = {name: {"name": name} for name in perquery["name"].unique()}
@@ -179,6 +179,14 @@ def aggregate(
                 raise MultiAspectError(f"no interval for {label} of {name}: {error}") from None
             rows[name].update(zip(columns[str(label)], ends, strict=True))
     return pd.DataFrame(list(rows.values()))
+
+
+def check_one_value(perquery: pd.DataFrame) -> None:
+    """Check that every run has one value of a measure per topic."""
+    remedy = (
+        "give each run its own name, do not evaluate parts of one run or topic separately, and use over= for seeds"
+    )
+    check_distinct(perquery, _ONE_VALUE, f"{remedy} and folds")
 
 
 def interval_columns(label: str, confidence: float) -> tuple[str, str]:

@@ -121,11 +121,11 @@ def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
     return key, np.frombuffer(content, dtype=np.uint8)
 
 
-def unpack_plan(key: str, content: NDArray[np.uint8]) -> Plan:
+def unpack_plan(key: str, content: NDArray[np.uint8] | bytes) -> Plan:
     """Return a plan, restored once per process."""
     plan = _plans.get(key)
     if plan is None:
-        plan = pickle.loads(content.data)
+        plan = pickle.loads(content if isinstance(content, bytes) else content.data)
         _keep(key, plan)
     return plan
 

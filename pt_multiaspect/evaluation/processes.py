@@ -27,6 +27,9 @@ _MOST_RUNS, _RUNS_OF_UNKNOWN_NUMBER = 64, 8
 #: Maximum number of rows per task, which bounds the memory that waiting tasks take.
 _MOST_ROWS = 1_000_000
 
+#: Backends that send a large array once, by a file in memory.
+_SHARING_ARRAYS = ("LokyBackend", "MultiprocessingBackend")
+
 
 def check_n_jobs(n_jobs: object) -> None:
     """Raise an error unless `n_jobs` is None or a nonzero integer."""
@@ -105,10 +108,13 @@ def _parallel(
     if runs.total is not None:
         size = min(max(1, -(-runs.total // (_TASKS_PER_WORKER * n_workers))), _MOST_RUNS)
     failures: list[Exception] = []
-    key, content = pack_plan(plan)
+    backend = get_active_backend()[0]
+    key, array = pack_plan(plan)
+    # Dask would keep an array on some workers, with which it is lost: bytes go with every task.
+    content = array if type(backend).__name__ in _SHARING_ARRAYS else array.tobytes()
     tasks = (delayed(_work)(content, key, task, skip) for task in _tasks(runs, size, skip, store, failures))
     try:
-        if get_active_backend()[0].supports_return_generator:
+        if backend.supports_return_generator:
             for done in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks):
                 yield from done
         else:
@@ -144,7 +150,7 @@ def _tasks(
         yield task
 
 
-def _work(content: NDArray[np.uint8], key: str, task: list[_Item], skip: bool) -> list[Outcome]:
+def _work(content: NDArray[np.uint8] | bytes, key: str, task: list[_Item], skip: bool) -> list[Outcome]:
     """Evaluate some runs in a worker."""
     plan = unpack_plan(key, content)
     return [

@@ -279,11 +279,15 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         """
         return True
 
+    def inferred_views(self, views: Sequence[AspectView]) -> list[AspectView]:
+        """Return those of `views` whose scales were inferred and change the values."""
+        if "aspects" not in self.SUPPORTED_PARAMS and not self.SINGLE_ASPECT:
+            return []  # the measure uses no scales
+        return [view for view in views if view.inferred and self.depends_on(view)]
+
     def warn_if_inferred(self, views: Sequence[AspectView]) -> None:
         """Warn once if the values depend on scales of `views` that were inferred."""
-        if "aspects" not in self.SUPPORTED_PARAMS and not self.SINGLE_ASPECT:
-            return  # the measure uses no scales
-        inferred = [view for view in views if view.inferred and self.depends_on(view)]
+        inferred = self.inferred_views(views)
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
             declared = self._declared(Aspects({view.name: view.other_reading or view.aspect for view in views}))

@@ -1,0 +1,314 @@
+"""Evaluation of runs by engines that apply a function to parts of a table: Spark, Dask, Ray, Polars, pandas."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure as AnyMeasure
+
+from .._typing import Floats
+from ..collection.columns import check_distinct_columns, identifiers
+from ..collection.frames import to_pandas
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.runs import join, read_table
+from ..errors import MultiAspectError, choices, counted
+from ..integration.labels import record
+from ..integration.parsing import parse_all
+from ..integration.provider import supports
+from .aggregation import COLUMNS, check_one_value
+from .packing import forget_plan, pack_plan, unpack_plan
+from .plan import Plan, long_frame
+
+__all__ = ["Evaluator", "evaluator"]
+
+#: The columns of the result as Spark declares them.
+SCHEMA = "name string, qid string, measure string, value double"
+
+
+def evaluator(
+    qrels: object,
+    measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
+    *,
+    by: str = "run",
+) -> Evaluator:
+    """Return a function that evaluates the runs of a table, for engines such as Spark, Dask, Ray and Polars.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, as for `evaluate`. They are sent to the workers with the function.
+    measures : measure, str, sequence of these or mapping
+        The measures, as for `evaluate`.
+    by : {'run', 'query'}, default 'run'
+        What a part of the table contains: whole runs, or whole queries of runs. With 'run', judged queries
+        that are missing from a run count as empty rankings. With 'query', only the queries in the part are
+        evaluated, as the others are in other parts; `Evaluator.complete` adds the queries that are in none. The
+        measures must declare the scales of their aspects then.
+
+    Returns
+    -------
+    Evaluator
+        The function. It can be pickled.
+
+    Raises
+    ------
+    MultiAspectError
+        If qrels or measures are invalid or in the wrong order; with ``by="query"``, if scales are not declared.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}}
+    >>> runs = pd.DataFrame({"name": ["a", "a", "b"], "qid": ["q1", "q1", "q2"], "docno": ["d1", "d2", "d1"]})
+    >>> ev = ma.evaluator(qrels, "AP")
+    >>> pd.concat([ev(part) for _, part in runs.assign(score=1.0).groupby("name")], ignore_index=True)
+      name qid measure  value
+    0    a  q1      AP    0.5
+    1    a  q2      AP    0.0
+    2    b  q1      AP    0.0
+    3    b  q2      AP    1.0
+    """
+    if by not in ("run", "query"):
+        raise MultiAspectError(f"by: expected 'run' or 'query', got {by!r}")
+    if _are_measures(qrels) and not _are_measures(measures):
+        raise MultiAspectError(
+            "expected the qrels first, evaluator(qrels, measures), got the measures first, as in "
+            "ir_measures.evaluator: swap them"
+        )
+    plan = Plan(Judgments.of(qrels), parse_all(measures))
+    if by == "query":
+        _check_declared(plan)
+    return Evaluator(plan, by)
+
+
+def _are_measures(given: object) -> bool:
+    """Whether an argument is what measures are given as."""
+    if isinstance(given, str) or hasattr(given, "SUPPORTED_PARAMS"):
+        return True
+    if to_pandas(given) is not None or isinstance(given, Judgments | Iterator) or not isinstance(given, Iterable):
+        return False
+    each = list(given.values() if isinstance(given, Mapping) else given)
+    return bool(each) and all(isinstance(one, str) or hasattr(one, "SUPPORTED_PARAMS") for one in each)
+
+
+def _check_declared(plan: Plan) -> None:
+    """Raise if the values of a measure depend on scales that were inferred from all judgments."""
+    for measure in filter(supports, plan.measures):
+        inferred = measure.inferred_views(measure.views(plan.judgments))
+        if inferred:
+            raise MultiAspectError(
+                f"{measure}: expected declared scales with by='query', got inferred ones for "
+                f"{choices(view.name for view in inferred)}, which would differ if qrels were divided by query as "
+                f"well. Declare them, as in aspects={{{choices(f'{v.name!r}: {v.aspect!r}' for v in inferred)}}}"
+            )
+
+
+class Evaluator:
+    """A function that evaluates the runs of a table; see `evaluator`.
+
+    It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
+    value`` of the same library, with one row per run, measure and query. Frames without rows give frames without
+    rows. Rows may be in any order, but a run, or with ``by="query"`` a query of a run, must be in one frame.
+    """
+
+    #: The columns of the result and their types, as Spark reads them.
+    schema = SCHEMA
+
+    def __init__(self, plan: Plan, by: str) -> None:
+        self._plan, self._by = plan, by
+        self._packed: tuple[str, bytes] | None = None
+        self.__name__ = "evaluator"
+        # Spark counts the parameters, with those that a bound method has already: one is the frame of a group.
+        frame = inspect.Parameter("frame", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        self.__signature__ = inspect.Signature([frame])
+
+    def __repr__(self) -> str:
+        return f"<Evaluator by {self._by}: {choices(self._plan.labels)} on {self._plan.judgments!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._packed is None:
+            key, content = pack_plan(self._plan)
+            forget_plan(key)
+            self._packed = key, content.tobytes()
+        return _restore, (*self._packed, self._by)
+
+    @property
+    def meta(self) -> pd.DataFrame:
+        """The result for a frame without rows, which Dask asks for."""
+        return self._plan.frame(["run"], [np.zeros((len(self._plan.labels), self._plan.judgments.n_queries))]).iloc[
+            :0
+        ]
+
+    def __call__(self, frame: Any) -> Any:
+        """Evaluate the runs of a frame.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas or Polars, or Table of PyArrow
+            Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are ignored.
+
+        Returns
+        -------
+        DataFrame or Table
+            Columns ``name qid measure value``. Runs are in the order of their first rows.
+
+        Raises
+        ------
+        MultiAspectError
+            If a column is missing, a name or an id is missing, or a score is not a number; with ``by="run"``,
+            if a run has no query in common with the qrels.
+        """
+        rows = to_pandas(frame)
+        if rows is None:
+            raise MultiAspectError(
+                f"expected a data frame with the columns name, qid, docno and score, got {type(frame).__name__}"
+            )
+        check_distinct_columns(rows, "runs")
+        if "name" not in rows.columns:
+            raise MultiAspectError(
+                f"expected a column name with the run of each row, got the columns {choices(rows.columns)}"
+            )
+        codes, names = pd.factorize(identifiers(rows["name"], "runs"))
+        by_run = np.argsort(codes, kind="stable")
+        parts = np.split(by_run, np.cumsum(np.bincount(codes))[:-1]) if len(codes) else []
+        qids: list[Any] = []
+        values: list[Floats] = []
+        for name, part in zip(names, parts, strict=True):
+            some, found = self._evaluated(str(name), rows.iloc[part])
+            qids.append(some)
+            values.append(found)
+        result = (
+            long_frame([str(name) for name in names], self._plan.labels, qids, values) if len(names) else self.meta
+        )
+        return _like(frame, result if len(result) else self.meta)
+
+    def _evaluated(self, name: str, run: pd.DataFrame) -> tuple[Any, Floats]:
+        """Return the queries and values of a run."""
+        judgments = self._plan.judgments
+        if self._by == "run":
+            table, rankings = join(name, run, judgments)
+            return judgments.qids, self._plan.values(rankings, table)
+        table = read_table(name, run)
+        position = judgments.queries_of(table.qids)
+        present = np.sort(position[position >= 0])
+        if not len(present):
+            return judgments.qids[:0], np.zeros((len(self._plan.labels), 0))
+        values = self._plan.values(Rankings(table, judgments), table)
+        return judgments.qids[present], values[:, present]
+
+    def complete(self, perquery: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
+        """Return the collected results as `evaluate` does: with all judged queries, in order.
+
+        Parameters
+        ----------
+        perquery : DataFrame
+            The results of all parts, in any order.
+        names : iterable of str, optional
+            The names of all runs, which are in this order in the result. By default, those of the results, sorted.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``name qid measure value``, with a row for each run, measure and judged query. Queries that
+            are in no part count as empty rankings. The measures are recorded for `aggregate`.
+
+        Raises
+        ------
+        MultiAspectError
+            If a run has several values for a query, as parts of it were evaluated separately; if values of a
+            measure are missing; if a name has no values, or is not in `names`; or if there are other queries or
+            measures.
+        """
+        rows = to_pandas(perquery)
+        missing = [column for column in COLUMNS if rows is None or column not in rows.columns]
+        if rows is None or missing:
+            raise MultiAspectError(f"expected the results of the parts, with the columns {choices(COLUMNS)}")
+        rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
+        check_one_value(rows)
+        found = rows["name"].unique()
+        order = sorted(found) if names is None else [str(name) for name in names]
+        self._check_known("run", found, order)
+        lost = [name for name in order if name not in set(found)]
+        if not order:
+            raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
+        if lost:
+            raise MultiAspectError(
+                f"expected values of every run, got none of {choices(lost[:3])} {counted(len(lost), 'run')}: no "
+                "query of these is judged, or a part was lost"
+            )
+        labels, judgments = self._plan.labels, self._plan.judgments
+        self._check_known("measure", rows["measure"].unique(), labels)
+        self._check_known("query", rows["qid"].unique(), judgments.qids)
+        values = np.full((len(order), len(labels), judgments.n_queries), np.nan)
+        place = [
+            pd.Index(known, dtype=object).get_indexer(pd.Index(rows[column], dtype=object))
+            for known, column in ((order, "name"), (labels, "measure"), (judgments.qids, "qid"))
+        ]
+        given = rows["value"].to_numpy(dtype=np.float64)
+        if np.isnan(given).any():
+            raise MultiAspectError(
+                f"expected numbers, got missing values {counted(int(np.isnan(given).sum()), 'value')}"
+            )
+        values[tuple(place)] = given
+        empty = np.isnan(values).all(axis=1)
+        incomplete = np.argwhere(np.isnan(values) & ~empty[:, None, :])
+        if len(incomplete):
+            run, measure, query = incomplete[0]
+            raise MultiAspectError(
+                f"expected a value of every measure, got none of {labels[measure]} for run {order[run]}, query "
+                f"{judgments.qids[query]} {counted(len(incomplete), 'value')}"
+            )
+        if empty.any():
+            if self._by == "run":
+                run, query = np.argwhere(empty)[0]
+                raise MultiAspectError(
+                    f"expected values for every judged query, got none for run {order[run]}, query "
+                    f"{judgments.qids[query]}: a part of the results was lost"
+                )
+            values = np.where(empty[:, None, :], self._of_empty_rankings()[None], values)
+        result = self._plan.frame(order, list(values))
+        record(result, dict(zip(labels, self._plan.measures, strict=True)))
+        return result
+
+    def _of_empty_rankings(self) -> Floats:
+        nothing = read_table("nothing", {})
+        return self._plan.values(Rankings(nothing, self._plan.judgments), nothing)
+
+    def _check_known(self, what: str, found: Iterable[object], known: Iterable[object]) -> None:
+        expected = set(known)
+        others = [each for each in found if each not in expected]
+        if others:
+            raise MultiAspectError(
+                f"got values of a {what} that is none of those expected: {choices(others[:3])}; expected "
+                f"{choices(list(known)[:5])}"
+            )
+
+
+def _restore(key: str, content: bytes, by: str) -> Evaluator:
+    """Return an evaluator in another process, which reads the judgments of several copies once."""
+    restored = Evaluator(unpack_plan(key, content), by)
+    restored._packed = key, content
+    return restored
+
+
+def _like(given: Any, result: pd.DataFrame) -> Any:
+    """Return the result as a frame of the library of `given`."""
+    library = type(given).__module__.partition(".")[0]
+    if library not in ("polars", "pyarrow"):
+        return result
+    columns = {column: result[column].tolist() for column in COLUMNS}
+    if library == "polars":
+        import polars
+
+        types = {column: polars.Float64 if column == "value" else polars.String for column in COLUMNS}
+        return polars.DataFrame(columns, schema=types)
+    import pyarrow
+
+    kinds = [(column, pyarrow.float64() if column == "value" else pyarrow.string()) for column in COLUMNS]
+    return pyarrow.table(columns, schema=pyarrow.schema(kinds))

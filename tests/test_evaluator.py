@@ -1,0 +1,307 @@
+"""Runs evaluated as parts of a table, by pandas, Polars, Spark, Dask and Ray."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, evaluate, evaluator
+
+SCALES = Aspects({"relevance": 2, "credibility": 2})
+MEASURES = {"ours": TOMA(aspects=SCALES) @ 5, "CAM": CAM(aspects=SCALES) @ 5, "nDCG@5": "nDCG@5", "RR@5": "RR@5"}
+
+
+@pytest.fixture(scope="module")
+def qrels() -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    pairs = [(f"q{query}", f"d{document}") for query in range(5) for document in range(12)]
+    frame = pd.DataFrame(pairs, columns=["qid", "docno"])
+    return frame.assign(label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame)))
+
+
+@pytest.fixture(scope="module")
+def runs(qrels) -> pd.DataFrame:
+    """Four runs, the first of which lacks two judged queries; one has a query that is not judged."""
+    parts = []
+    for seed, name in enumerate(["b", "a", "c", "d"]):
+        some = qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]]
+        some = some[~some["qid"].isin(["q0", "q3"] if name == "b" else [])]
+        some = some.replace({"qid": {"q4": "unjudged"}}) if name == "a" else some
+        parts.append(some.assign(name=name, score=np.random.default_rng(seed).normal(size=len(some))))
+    return pd.concat(parts, ignore_index=True)[["name", "qid", "docno", "score"]].sample(frac=1, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def expected(qrels, runs) -> pd.DataFrame:
+    return evaluate(dict(list(runs.groupby("name"))), qrels, MEASURES, progress=False)
+
+
+@pytest.fixture(params=["run", "query"])
+def ev(request, qrels) -> ma.evaluation.Evaluator:
+    return evaluator(qrels, MEASURES, by=request.param)
+
+
+def keys_of(ev: Any) -> list[str]:
+    return ["name"] if "by run" in repr(ev) else ["name", "qid"]
+
+
+def check(ev: Any, found: Any, expected: pd.DataFrame) -> None:
+    """Check the collected results, and that those by query leave out what is in no part."""
+    complete = ev.complete(found)
+    pd.testing.assert_frame_equal(complete, expected, check_exact=True)
+    pd.testing.assert_frame_equal(ma.aggregate(complete), ma.aggregate(expected), check_exact=True)
+    n_left_out = 0 if keys_of(ev) == ["name"] else 3 * len(MEASURES)
+    assert len(found) == len(expected) - n_left_out
+
+
+# -- pandas and Polars -----------------------------------------------------------------------------
+
+
+def test_groups_of_pandas(ev, runs, expected):
+    parts = [ev(part) for _, part in runs.groupby(keys_of(ev))]
+    check(ev, pd.concat(parts, ignore_index=True), expected)
+    check(ev, ev(runs), expected)  # all runs in one frame
+    assert ev(runs)["name"].drop_duplicates().tolist() == runs["name"].drop_duplicates().tolist()
+
+
+def test_groups_of_polars(ev, runs, expected):
+    frame = pl.DataFrame({name: runs[name].to_list() for name in runs})
+    found = frame.group_by(keys_of(ev)).map_groups(ev)
+    assert found.schema == {"name": pl.String, "qid": pl.String, "measure": pl.String, "value": pl.Float64}
+    check(ev, found, expected)
+    assert ev(frame.clear()).schema == found.schema
+
+
+def test_tables_of_pyarrow(ev, runs, expected):
+    pyarrow = pytest.importorskip("pyarrow")
+    found = ev(pyarrow.table({name: runs[name].tolist() for name in runs}))
+    assert isinstance(found, pyarrow.Table)
+    check(ev, found, expected)
+
+
+def test_the_function_can_be_sent(ev, runs):
+    restored = pickle.loads(pickle.dumps(ev))
+    pd.testing.assert_frame_equal(restored(runs), ev(runs), check_exact=True)
+    again = pickle.loads(pickle.dumps(restored))
+    assert again._plan is restored._plan  # the judgments are restored once per process
+    pd.testing.assert_frame_equal(restored.complete(ev(runs)), ev.complete(ev(runs)), check_exact=True)
+
+
+def test_what_engines_ask_for(ev, runs):
+    assert ev.schema == "name string, qid string, measure string, value double"
+    assert ev.__name__ == "evaluator"
+    assert inspect.getfullargspec(ev).args == ["frame"]
+    assert inspect.getfullargspec(pickle.loads(pickle.dumps(ev))).args == ["frame"]
+    for empty in (ev(runs.iloc[:0]), ev.meta):
+        assert len(empty) == 0
+        pd.testing.assert_series_equal(empty.dtypes, ev(runs).dtypes)
+
+
+def test_a_part_without_judged_queries(qrels, runs):
+    part = runs[(runs["name"] == "a") & (runs["qid"] == "unjudged")]
+    assert len(part)
+    by_query = evaluator(qrels, MEASURES, by="query")
+    pd.testing.assert_frame_equal(by_query(part), by_query.meta)
+    with pytest.raises(MultiAspectError, match="run a and the qrels have no query in common"):
+        evaluator(qrels, MEASURES)(part)
+
+
+def test_ids_of_ir_measures_and_numbers_as_names(qrels, runs):
+    renamed = runs.rename(columns={"qid": "query_id", "docno": "doc_id"}).replace(
+        {"name": dict(zip("abcd", range(4), strict=True))}
+    )
+    renamed["name"] = renamed["name"].astype(int)
+    found = evaluator(qrels, MEASURES)(renamed)
+    assert sorted(found["name"].unique()) == ["0", "1", "2", "3"]
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measures", ["AP", [CAM(aspects=SCALES)], {"x": "AP"}, CAM, ["AP", "P@5"]])
+def test_swapped_arguments(qrels, measures):
+    for given in (qrels, Judgments(qrels), {"q1": {"d1": {"relevance": 1}}}):
+        with pytest.raises(MultiAspectError, match=r"expected the qrels first, .*: swap them"):
+            evaluator(measures, given)
+        evaluator(given, "AP")
+
+
+def test_scales_are_declared_for_parts_by_query(qrels):
+    with pytest.raises(
+        MultiAspectError, match=r"TOMA.*expected declared scales with by='query'.*ones for relevance"
+    ):
+        evaluator(qrels, [TOMA, "AP"], by="query")
+    evaluator(qrels, [TOMA(aspects=SCALES), "AP"], by="query")
+    with pytest.raises(MultiAspectError, match="by: expected 'run' or 'query', got 'topic'"):
+        evaluator(qrels, "AP", by="topic")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda runs: runs.drop(columns="name"), "expected a column name with the run of each row"),
+        (lambda runs: runs.drop(columns="score"), "expected a column score"),
+        (lambda runs: runs.assign(name=runs["name"].where(runs["name"] != "a")), "runs.*name"),
+        (lambda runs: runs.assign(score=np.nan), "invalid score nan"),
+        (lambda runs: runs.to_dict("records"), "expected a data frame with the columns name"),
+    ],
+)
+def test_invalid_parts(ev, runs, change, message):
+    with pytest.raises(MultiAspectError, match=message):
+        ev(change(runs))
+
+
+def test_parts_of_one_run_are_noticed(qrels, runs):
+    """Each half gives values for all queries, the means of which would look plausible."""
+    ev = evaluator(qrels, MEASURES)
+    run = runs[runs["name"] == "c"]
+    halves = pd.concat([ev(run.iloc[::2]), ev(run.iloc[1::2])], ignore_index=True)
+    with pytest.raises(MultiAspectError, match="expected one value of ours for c on topic q0, got several"):
+        ev.complete(halves)
+    with pytest.raises(MultiAspectError, match="expected one value of ours for c on topic q0, got several"):
+        ma.aggregate(halves)
+
+
+@pytest.mark.parametrize(
+    ("by", "change", "message"),
+    [
+        (
+            "run",
+            lambda found: found[found["qid"] != "q1"],
+            "expected values for every judged query, got none for run a",
+        ),
+        ("query", lambda found: found.iloc[1:], "expected a value of every measure, got none of ours"),
+        (
+            "run",
+            lambda found: found[found["name"] != "c"],
+            r"expected values of every run, got none of c \(1 such run",
+        ),
+        ("run", lambda found: found.replace({"name": {"c": "x"}}), "a run that is none of those expected: x"),
+        ("run", lambda found: found.replace({"qid": {"q1": "x"}}), "a query that is none of those expected: x"),
+        (
+            "run",
+            lambda found: found.replace({"measure": {"CAM": "x"}}),
+            "a measure that is none of those expected: x",
+        ),
+        ("query", lambda found: found.assign(value=np.nan), "expected numbers, got missing values"),
+        ("query", lambda found: found.iloc[:0], "expected values of every run, got none of a, b, c"),
+        ("run", lambda found: found.drop(columns="value"), "expected the results of the parts"),
+    ],
+)
+def test_what_is_lost_is_noticed(qrels, runs, by, change, message):
+    ev = evaluator(qrels, MEASURES, by=by)
+    with pytest.raises(MultiAspectError, match=message):
+        ev.complete(change(ev(runs)), names=["a", "b", "c", "d"])
+
+
+def test_completed_runs_are_in_the_order_of_their_names(qrels, runs):
+    ev = evaluator(qrels, MEASURES, by="query")
+    names = ["d", "b", "a", "c"]
+    assert ev.complete(ev(runs), names=names)["name"].drop_duplicates().tolist() == names
+    with pytest.raises(MultiAspectError, match="expected values of at least one run"):
+        ev.complete(ev.meta)
+
+
+def test_queries_in_no_part_are_empty_rankings(qrels, runs):
+    """Also for measures that other programs compute, and those whose value is not 0 then."""
+    gdeval = ["ERR@5"] if shutil.which("perl") else []
+    measures = [*gdeval, "NumRet", "Judged@5", "SetP", ma.GMAP, ma.HMAP, ma.ESL(wanted=1), ma.CRP]
+    ev = evaluator(qrels, measures, by="query")
+    found = ev.complete(ev(runs))
+    whole = evaluate(dict(list(runs.groupby("name"))), qrels, measures, progress=False)
+    pd.testing.assert_frame_equal(found, whole, check_exact=True)
+
+
+# -- engines ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def worker_path() -> str:
+    """Where worker processes find the package and these tests."""
+    root = Path(__file__).resolve().parent.parent
+    return os.pathsep.join([str(root), str(root / "tests")])
+
+
+def test_spark(ev, runs, expected, tmp_path, worker_path, monkeypatch):
+    pytest.importorskip("pyspark")
+    pytest.importorskip("pyarrow")
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("PYTHONPATH", worker_path)
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.local.dir", str(tmp_path))
+    session = builder.config("spark.sql.warehouse.dir", str(tmp_path)).getOrCreate()
+    try:
+        rows = [tuple(row) for row in runs.itertuples(index=False)]
+        table = session.createDataFrame(rows, "name string, qid string, docno string, score double")
+        found = table.groupBy(*keys_of(ev)).applyInPandas(ev, ev.schema).collect()
+    finally:
+        session.stop()
+    check(ev, pd.DataFrame([row.asDict() for row in found]), expected)
+
+
+def test_dask_frames(ev, runs, expected):
+    dataframe = pytest.importorskip("dask.dataframe")
+    table = dataframe.from_pandas(runs, npartitions=3).shuffle(keys_of(ev), npartitions=2)
+    found = table.map_partitions(ev, meta=ev.meta).compute(scheduler="threads")
+    check(ev, found, expected)
+
+
+def test_ray(ev, runs, expected, worker_path):
+    ray = pytest.importorskip("ray")
+    environment = {"env_vars": {"PYTHONPATH": worker_path}}
+    ray.init(num_cpus=2, include_dashboard=False, runtime_env=environment, log_to_driver=False)
+    try:
+        table = ray.data.from_pandas(runs.astype({"name": object, "qid": object, "docno": object}))
+        groups = table.groupby(keys_of(ev), num_partitions=2)
+        found = groups.map_groups(ev, batch_format="pandas").to_pandas()
+    finally:
+        ray.shutdown()
+    check(ev, found, expected)
+
+
+def test_dask_workers_of_joblib_one_of_which_dies(qrels, worker_path, monkeypatch):
+    """1000 runs on two processes; the task of the dead worker is done again."""
+    distributed = pytest.importorskip("distributed")
+    import threading
+
+    import joblib
+
+    monkeypatch.setenv("PYTHONPATH", worker_path)
+    names = [f"run-{number}" for number in range(1000)]
+    parts = [qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]].assign(score=1.0) for seed in range(10)]
+    runs = {name: parts[number % 10].assign(score=lambda f: np.arange(len(f))) for number, name in enumerate(names)}
+    whole = evaluate(runs, qrels, MEASURES, progress=False)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        killed: list[int] = []
+
+        def kill() -> None:
+            while not any(client.processing().values()):
+                time.sleep(0.01)
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], 9)
+
+        assassin = threading.Thread(target=kill)
+        assassin.start()
+        with joblib.parallel_config(backend="dask"):
+            found = evaluate(runs, qrels, MEASURES, progress=False)
+        assassin.join()
+        assert killed
+        assert killed[0] not in client.run(os.getpid).values()
+    pd.testing.assert_frame_equal(found, whole, check_exact=True)
