@@ -374,6 +374,17 @@ def test_errors_come_before_the_evaluation(options, message, monkeypatch):
         ma.report(runs, qrels, **options)
 
 
+def test_a_folder_that_does_not_exist_is_named_before_the_evaluation(tmp_path, cli, monkeypatch):
+    pytest.importorskip("vl_convert")
+    monkeypatch.setattr("pt_multiaspect.reporting.build.evaluate", lambda *_, **__: pytest.fail("evaluated"))
+    runs, qrels = world(("bm25", "dense"), n_topics=2)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        ma.report(runs, qrels, aspects=SCALES, path=tmp_path / "nowhere" / "report.html")
+    code, _, err = cli("report", "-o", "nowhere/report.html", "runs")
+    assert code == 1
+    assert err == "pt-multiaspect: error: nowhere: No such file or directory\n"
+
+
 def test_runs_and_qrels_swapped():
     runs, qrels = world(("bm25",), n_topics=2)
     with pytest.raises(MultiAspectError, match="swapped"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -111,6 +114,8 @@ def report(
         over the topics with a positive document.
     ImportError
         If the page is written and vl-convert-python is not installed.
+    FileNotFoundError
+        If the folder of `path` does not exist.
 
     Warns
     -----
@@ -145,7 +150,7 @@ def report(
     1  other  0.5000
     """
     if path is not None:
-        vega()  # missing? Tell before the evaluation, which may take long
+        _check_page(Path(path).expanduser().parent)
     options = _options(test, correction, alpha, n_resamples, seed, ci)
     depth = count("depth")(depth)
     if not isinstance(title, str):
@@ -186,6 +191,13 @@ def report(
     if path is not None:
         result.to_html(path)
     return result
+
+
+def _check_page(folder: Path) -> None:
+    """Check that a page can be written, before runs are evaluated, which may take long."""
+    vega()
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 
 
 def _options(test: str, correction: str | None, alpha: float, n_resamples: int, seed: int, ci: float) -> Options:
