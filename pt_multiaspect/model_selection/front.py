@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Bools, Floats
+from .._typing import Floats
 from .._validation import count, real
 from ..errors import MultiAspectError, choices
+from ..kernels.pareto import on_front
 from .labels import as_numbers
 
 __all__ = ["FrontChoice", "pareto_front"]
 
 _MEAN, _SPLIT = "mean_test_", "_test_"
-
-#: Scores that differ by at most this, relative to the maximum, are equal (rounding errors).
-_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,18 +76,6 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
     return _Scores(params, names, means, np.where(failed, np.nan, np.stack(splits)))
 
 
-def _on_front(scores: Floats) -> Bools:
-    """Tell which rows no other row dominates: at least as high on all metrics, and higher on one."""
-    valid = np.asarray(~np.isnan(scores).any(axis=1), dtype=np.bool_)
-    near = _TOLERANCE * np.abs(scores[valid]).max(axis=0, initial=0.0)
-    front = valid.copy()
-    for place in np.flatnonzero(valid):
-        others = scores[valid]
-        dominates = (others >= scores[place] - near).all(axis=1) & (others > scores[place] + near).any(axis=1)
-        front[place] = not dominates.any()
-    return front
-
-
 def pareto_front(
     results: Any, metrics: Sequence[str] | None = None, *, n_resamples: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
@@ -145,20 +131,20 @@ def pareto_front(
     table = scores.params.copy()
     for name, values in zip(scores.metrics, scores.means.T, strict=True):
         table[name] = values
-    table["on_front"] = _on_front(scores.means)
+    table["on_front"] = on_front(scores.means)
     if scores.splits is not None:
         rng = np.random.default_rng(seed)
         times = np.zeros(len(table))
         for _ in range(number):
             drawn = rng.integers(len(scores.splits), size=len(scores.splits))
-            times += _on_front(scores.splits[drawn].mean(axis=0))
+            times += on_front(scores.splits[drawn].mean(axis=0))
         table["probability"] = times / number
     return table
 
 
 def _knee(scores: Floats) -> Floats:
     """Return the mean of the metrics, scaled to [0, 1] over the front; -inf for rows that are not on it."""
-    front = _on_front(scores)
+    front = on_front(scores)
     low, high = scores[front].min(axis=0), scores[front].max(axis=0)
     scaled = (scores - low) / np.where(high > low, high - low, 1.0)
     return np.where(front, scaled.mean(axis=1), -np.inf)
