@@ -5,6 +5,7 @@ from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .pareto import pareto
 from .quality import document_quality, zero_aspect_documents
 from .upper_bounds import attainable, ideal_values, upper_bound
 
@@ -20,6 +21,7 @@ __all__ = [
     "ideal_values",
     "judge_agreement",
     "judge_sensitivity",
+    "pareto",
     "rank_correlation",
     "tau_ap",
     "upper_bound",

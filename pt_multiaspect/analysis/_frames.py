@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "Floats",
     "directions",
     "matrix",
+    "of_measures",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -95,6 +97,39 @@ def matrix(
         return result, names, qids, measures
     systems, queries = (sorted(range(len(level)), key=lambda i: str(level[i])) for level in (names, qids))
     return result[np.ix_(systems, queries)], [names[i] for i in systems], [qids[i] for i in queries], measures
+
+
+def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of some measures of a long frame, whose labels become strings.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The long frame. One that `matrix` rejects is returned as it is.
+    labels : sequence of str
+        The measures; the rows are in their order.
+
+    Returns
+    -------
+    DataFrame
+        With the record of the measures.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure is not in the frame.
+    """
+    if not isinstance(perquery, pd.DataFrame) or list(perquery.columns).count("measure") != 1 or perquery.empty:
+        return perquery
+    written = perquery["measure"].map(str)
+    unknown = [label for label in labels if label not in set(written)]
+    if unknown:
+        raise MultiAspectError(
+            f"expected measures of the frame ({choices(written.unique())}), got {choices(unknown)}"
+        )
+    places = [np.flatnonzero((written == label).to_numpy()) for label in labels]
+    rows = np.concatenate([np.zeros(0, dtype=np.intp), *places])
+    return perquery.assign(measure=written).iloc[rows]
 
 
 def directions(perquery: pd.DataFrame, values: Floats, measures: list[Any]) -> Floats:

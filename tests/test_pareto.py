@@ -1,0 +1,136 @@
+"""Which systems are on the Pareto front of several measures, and with which probability."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError
+from pt_multiaspect.analysis import pareto
+
+
+def frame(values: Any, measures: tuple[str, ...] = ("AP", "RR", "P@5")) -> pd.DataFrame:
+    """A long frame of an array systems × topics × measures."""
+    rows = [
+        (f"s{system}", f"q{topic}", measures[measure], value)
+        for (system, topic, measure), value in np.ndenumerate(np.asarray(values, dtype=float))
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def is_best(means: np.ndarray) -> list[bool]:
+    means = np.round(means, 12)
+    return [not any((o >= one).all() and (o > one).any() for o in means) for one in means]
+
+
+@pytest.mark.parametrize("n_measures", [2, 3])
+def test_the_front_of_means(n_measures: int) -> None:
+    rng = np.random.default_rng(n_measures)
+    for _ in range(10):
+        values = rng.integers(0, 4, (7, 3, n_measures)) / 4
+        table = pareto(frame(values), n_resamples=1)
+        means = values.mean(axis=1)
+        assert table["on_front"].tolist() == is_best(means)
+        np.testing.assert_allclose(table.iloc[:, 1 : 1 + n_measures], means)
+        for place, names in enumerate(table["dominated_by"]):
+            expected = [
+                f"s{other}"
+                for other in range(7)
+                if (means[other] >= means[place]).all() and (means[other] > means[place]).any()
+            ]
+            assert list(names) == expected
+            assert (not names) == table["on_front"].iloc[place]
+
+
+def test_probabilities_are_those_of_all_samples_of_topics() -> None:
+    values = np.random.default_rng(1).random((4, 4, 2)).round(1)
+    samples = itertools.product(range(4), repeat=4)
+    exact = np.mean([is_best(values[:, list(drawn)].mean(axis=1)) for drawn in samples], axis=0)
+    table = pareto(frame(values), n_resamples=20_000)
+    assert 0 < exact.min() < 1
+    np.testing.assert_allclose(table["probability"], exact, atol=0.02)
+
+
+def test_seeds_and_the_order_of_rows() -> None:
+    perquery = frame(np.random.default_rng(2).random((5, 8, 2)))
+    table = pareto(perquery)
+    pd.testing.assert_frame_equal(table, pareto(perquery))
+    assert (table["probability"] != pareto(perquery, seed=1)["probability"]).any()
+    shuffled = pareto(perquery.sample(frac=1, random_state=0)).sort_values("name", ignore_index=True)
+    pd.testing.assert_frame_equal(table, shuffled)
+    backwards = pareto(perquery[::-1])
+    assert backwards["name"].tolist() == table["name"].tolist()[::-1]
+
+
+def test_samples_in_several_parts_are_all_counted(monkeypatch) -> None:
+    module = importlib.import_module("pt_multiaspect.analysis.pareto")
+    perquery = frame(np.random.default_rng(3).random((4, 6, 2)))
+    once = pareto(perquery, n_resamples=100)["probability"]
+    monkeypatch.setattr(module, "_MOST_MEANS", 8 * 7)
+    pd.testing.assert_series_equal(once, pareto(perquery, n_resamples=100)["probability"])
+
+
+def test_lower_is_better() -> None:
+    values = np.array([[[1, 0.5]] * 3, [[3, 0.6]] * 3, [[2, 0.4]] * 3])
+    table = pareto(frame(values, ("ESL", "AP")))
+    assert table["on_front"].tolist() == [True, True, False]
+    assert table["dominated_by"].tolist() == [(), (), ("s0",)]
+    assert table["ESL"].tolist() == [1, 3, 2]
+    with pytest.raises(MultiAspectError, match="expected non-negative values for ESL"):
+        pareto(frame(values * [-1, 1], ("ESL", "AP")))
+
+
+def test_equal_systems_are_on_the_front_together() -> None:
+    values = np.array([[[0.1, 0.2], [0.2, 0.1]], [[0.2, 0.1], [0.1, 0.2]], [[0.1, 0.1], [0.1, 0.1]]])
+    table = pareto(frame(values))  # means of .15 that are added in another order
+    assert table["on_front"].tolist() == [True, True, False]
+    assert table["dominated_by"].tolist() == [(), (), ("s0", "s1")]
+    assert table["probability"].iloc[2] == 0
+
+
+def test_some_measures() -> None:
+    values = np.random.default_rng(4).random((4, 3, 3))
+    perquery = frame(values)
+    two = pareto(perquery, ["P@5", "AP"])
+    assert two.columns.tolist() == ["name", "P@5", "AP", "on_front", "probability", "dominated_by"]
+    pd.testing.assert_frame_equal(two, pareto(frame(values[:, :, [2, 0]], ("P@5", "AP"))))
+
+
+def test_the_result_of_evaluate() -> None:
+    both = {"relevance": 1, "b": 1}
+    qrels = {"q1": {"d1": {"relevance": 1, "b": 0}, "d2": {"relevance": 0, "b": 1}}, "q2": {"d1": both}}
+    one = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
+    runs = {"one": one, "two": {"q1": {"d2": 1.0}}, "none": {"q1": {"d9": 1.0, "d1": 0.0}}}
+    measures = [ma.On(aspect=name, aspects={"relevance": 1, "b": 1}) for name in ("relevance", "b")]
+    table = pareto(ma.evaluate(runs, qrels, measures, progress=False), measures)
+    assert table["name"].tolist() == ["one", "two", "none"]
+    assert table["on_front"].tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"measures": ["AP"]}, "expected at least two measures, got only AP"),
+        ({"measures": "AP"}, "measures: expected a list of two or more measures"),
+        ({"measures": ["AP", "nDCG"]}, "expected measures of the frame (AP, RR, P@5), got nDCG"),
+        ({"n_resamples": 0}, "expected n_resamples to be an integer of at least 1"),
+        ({"seed": -1}, "expected seed to be an integer of at least 0"),
+        ({"perquery": frame(np.ones((1, 2, 2)))}, "expected at least two systems"),
+        ({"perquery": frame(np.ones((2, 1, 2)))}, "expected at least two topics"),
+        ({"perquery": frame([[[0, 1], [0, 1]], [[0, 1], [0, np.nan]]])}, "expected finite values"),
+        ({"perquery": frame(np.ones((2, 2, 2)))[1:]}, "systems have different sets of topics"),
+        ({"perquery": frame(np.ones((2, 2, 2)), ("probability", "AP"))}, "the label 'probability' is the name"),
+        ({"perquery": None}, "expected a DataFrame with the columns"),
+    ],
+)
+def test_errors(arguments, message) -> None:
+    perquery = frame(np.random.default_rng(5).random((3, 3, 3)))
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        pareto(**{"perquery": perquery, **arguments})
