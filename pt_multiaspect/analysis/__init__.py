@@ -5,6 +5,7 @@ from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .frontiers import Frontier, frontier
 from .pareto import pareto
 from .quality import document_quality, zero_aspect_documents
 from .upper_bounds import attainable, ideal_values, upper_bound
@@ -12,12 +13,14 @@ from .upper_bounds import attainable, ideal_values, upper_bound
 __all__ = [
     "DiscriminativePower",
     "JudgeSensitivity",
+    "Frontier",
     "attainable",
     "axioms",
     "compare_with_baseline",
     "correlation",
     "discriminative_power",
     "document_quality",
+    "frontier",
     "ideal_values",
     "judge_agreement",
     "judge_sensitivity",

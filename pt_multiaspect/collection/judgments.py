@@ -110,6 +110,8 @@ class Judgments:
         self._cache: dict[Hashable, Any] = {}
         #: Where scales that are not declared are inferred from, if not from these judgments.
         self._origin: Judgments | None = None
+        #: The queries as the user names them, in which they differ from `qids` if one is repeated.
+        self.original_qids: NDArray[np.object_] = self.qids
         names: list[str] = []
         for column in frame.columns:
             if isinstance(column, str) and column not in (*IDENTIFIERS, KNOWN):
@@ -152,7 +154,7 @@ class Judgments:
         place[np.lexsort((self.docno_codes, self.pool_query))] = np.arange(len(self))
         # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
         ordered = Judgments(self._frame.iloc[np.argsort(place[self._pair], kind="stable")])
-        ordered._positional = self._positional
+        ordered._positional, ordered.original_qids = self._positional, self.original_qids
         return ordered
 
     def repeated(self, query: int, times: int) -> Judgments:
@@ -177,6 +179,7 @@ class Judgments:
         frame[column] = np.repeat(np.array(numbered(times), dtype=object), len(rows))
         result = Judgments(frame)
         result._origin, result._positional, result.label_names = self, self._positional, self.label_names
+        result.original_qids = np.repeat(self.original_qids[query : query + 1], times)
         return result
 
     @property

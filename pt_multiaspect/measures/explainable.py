@@ -77,6 +77,25 @@ class Explainable:
         """
         return {}
 
+    def distinctions(self, judgments: Judgments) -> list[Any]:
+        """Return what the measure reads of each judged document.
+
+        Rankings have the same value if they differ only in documents for which all of it is equal. The default is
+        right for measures that read the labels of their aspects and `details`.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        list of ndarray, shape (n_pool,)
+            Numbers or texts.
+        """
+        views = cast("Measure", self).views(judgments)
+        return [*(view.label for view in views), *self.details(judgments).values()]
+
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown | None:
         """Return the values as sums over ranks, for measures without terms; None if unknown."""
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._typing import Floats
@@ -82,10 +84,30 @@ class GroupMeasure(DirectMeasure):
         groups: Groups = self["groups"]
         return groups
 
+    def distinctions(self, judgments: Judgments) -> list[Any]:
+        """Return the labels and the shares of the groups of each judged document.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        list of ndarray, shape (n_pool,)
+            One array per label column that the measure reads, and one per group.
+        """
+        shares = []
+        for dimension in self._groups.dimensions:
+            place, group, share = dimension.expand(judgments.docnos, np.arange(len(judgments)))
+            n_groups = len(dimension.groups)
+            shares += list(sums(place * n_groups + group, share, len(judgments) * n_groups).reshape(-1, n_groups).T)
+        return [*super().distinctions(judgments), *shares]
+
     def _target(self, judgments: Judgments) -> Floats:
         """The target distribution of each query, shape (n_queries, n_cells)."""
         groups = self._groups
         if groups.has_target:
-            return judgments.cached(("target", groups), lambda: groups.target(judgments.qids.tolist()))
+            return judgments.cached(("target", groups), lambda: groups.target(judgments.original_qids.tolist()))
         view = judgments.view("relevance", self.spec)
         return judgments.cached(("target", groups, self.spec), lambda: _relevant_target(groups, judgments, view))

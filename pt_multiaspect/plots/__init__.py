@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .attainable_frontier import attainable_frontier
 from .correlation import correlation_heatmap
 from .displacement import crp_over_ranks
 from .explanation import explanation
@@ -27,6 +28,7 @@ from .upper_bounds import upper_bounds
 
 __all__ = [
     "asl_curves",
+    "attainable_frontier",
     "correlation_heatmap",
     "crp_over_ranks",
     "explanation",

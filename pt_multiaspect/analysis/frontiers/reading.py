@@ -1,0 +1,115 @@
+"""What `frontier` is given: measures, and the values of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..._typing import Floats
+from ...aspects.aspects import Aspects
+from ...aspects.parameter import AspectSpec, parse_aspects
+from ...collection.judgments import Judgments
+from ...collection.runs import join, named_runs
+from ...errors import MultiAspectError, choices
+from ...integration import parsing
+from ...measures import Measure, On
+from .._frames import COLUMNS, matrix, of_measures
+
+__all__ = ["measures_of", "systems_of"]
+
+
+def measures_of(measures: Any, aspects: Any) -> dict[str, Measure]:
+    """Return two or three measures of this package by label.
+
+    Parameters
+    ----------
+    measures : measure, str, sequence of these or mapping
+        The measures.
+    aspects : Aspects, mapping, str or None
+        The aspects of a single measure, or the scales of several that declare none.
+
+    Raises
+    ------
+    MultiAspectError
+        If there are fewer than two or more than three.
+    """
+    labelled = parsing.parse_all(measures)
+    if aspects is not None:
+        spec = parse_aspects(aspects)
+        if len(labelled) == 1:
+            (measure,) = labelled.values()
+            labelled = {name: _on(measure, name, spec) for name in spec or ()}
+        else:
+            labelled = {label: _declared(measure, spec) for label, measure in labelled.items()}
+    if not 2 <= len(labelled) <= 3:
+        remedy = (
+            "; give aspects= to evaluate one measure on each of two or three aspects" if len(labelled) == 1 else ""
+        )
+        raise MultiAspectError(f"expected two or three measures, got {len(labelled)}: {choices(labelled)}{remedy}")
+    result = {label: parsing.as_measure(measure) for label, measure in labelled.items()}
+    for measure in result.values():
+        measure.validate_params()
+    return result
+
+
+def _on(measure: Any, aspect: str, spec: AspectSpec) -> Measure:
+    """Return a single-aspect measure on one aspect."""
+    if getattr(measure, "NOT_A_BASE", None) is not None:
+        raise MultiAspectError(
+            f"aspects: expected one single-aspect measure, such as nDCG, to evaluate on each aspect, or two or "
+            f"three measures, got {measure} alone"
+        )
+    return On(aspect=aspect, base=measure, aspects=spec if isinstance(spec, Aspects) else None)
+
+
+def _declared(measure: Any, spec: AspectSpec) -> Any:
+    """Return a measure with declared aspects, unless it declares its own."""
+    if "aspects" not in measure.SUPPORTED_PARAMS:
+        raise MultiAspectError(
+            f"aspects: {measure} has no parameter aspects; declare them in each measure that has it, such as "
+            "On(base='nDCG', aspects=...), instead"
+        )
+    return measure if measure["aspects"] is not None else measure(aspects=spec)
+
+
+def systems_of(given: Any, measures: Mapping[str, Measure], judgments: Judgments) -> tuple[list[Any], Floats]:
+    """Return the names of systems, and their values, shape (n_systems, n_queries, n_measures).
+
+    Parameters
+    ----------
+    given : mapping of str to run, sequence of runs, run, or DataFrame
+        Runs as for `pt_multiaspect.evaluate`, or a long frame ``name qid measure value`` with these measures.
+    measures : mapping of str to Measure
+        The measures by label.
+    judgments : Judgments
+        The judged documents.
+
+    Raises
+    ------
+    MultiAspectError
+        If a run is invalid, or the frame lacks a measure or a topic.
+    """
+    if isinstance(given, pd.DataFrame) and set(COLUMNS) <= set(given.columns):
+        return _of_frame(given, list(measures), judgments)
+    names, values = [], []
+    for name, run in named_runs(given).items():
+        _, rankings = join(name, run, judgments)
+        names.append(name)
+        values.append(np.column_stack([measure.evaluate(rankings) for measure in measures.values()]))
+    return names, np.array(values)
+
+
+def _of_frame(perquery: pd.DataFrame, labels: Sequence[str], judgments: Judgments) -> tuple[list[Any], Floats]:
+    values, names, qids, _ = matrix(of_measures(perquery, labels), as_given=True, least=1)
+    place = {str(qid): index for index, qid in enumerate(qids)}
+    if set(place) != set(judgments.qids.tolist()):
+        apart = sorted(set(place) ^ set(judgments.qids.tolist()))
+        raise MultiAspectError(
+            f"expected the topics of the frontier ({judgments.n_queries}), got {len(place)}; only one of them has "
+            f"{choices(apart[:5])}. Evaluate on the same qrels"
+        )
+    topics = [place[qid] for qid in judgments.qids.tolist()]
+    return names, values[:, topics]
