@@ -4,16 +4,16 @@ from . import axioms
 from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
-from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .frontiers import Frontier, frontier
+from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .pareto import pareto
 from .quality import document_quality, zero_aspect_documents
 from .upper_bounds import attainable, ideal_values, upper_bound
 
 __all__ = [
     "DiscriminativePower",
-    "JudgeSensitivity",
     "Frontier",
+    "JudgeSensitivity",
     "attainable",
     "axioms",
     "compare_with_baseline",
