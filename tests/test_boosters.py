@@ -651,6 +651,68 @@ def test_folds_must_not_divide_queries(lgb: Any, split: Split) -> None:
         metric(np.arange(20.0), Fold())
 
 
+def xgboost_folds(xgb: Any, split: Split, metric: Any, **how: Any) -> Any:
+    data = xgb.DMatrix(split.X, split.label)
+    data.set_group(split.group)
+    given = {"nfold": 3, "custom_metric": metric, "maximize": True, "as_pandas": False, "seed": 1, **how}
+    return xgb.cv({**XGB, "nthread": 1}, metric.number_rows(data), **given)
+
+
+def test_xgboosts_cross_validation_evaluates_each_fold(xgb: Any, split: Split) -> None:
+    # Folds were refused, as they have other rows than the metric.
+    metric = ma.xgboost_metric({"ndcg": nDCG @ 5, "toma": MEASURE}, split.Y, split.qid, aspects=ASPECTS)
+    packs: list[Any] = []
+
+    class Keep(xgb.callback.TrainingCallback):  # type: ignore[misc,name-defined]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            packs[:] = model.cvfolds
+            return False
+
+    result = xgboost_folds(xgb, split, metric, num_boost_round=3, callbacks=[Keep()])
+    for name, measure in (("ndcg", nDCG @ 5), ("toma", MEASURE)):
+        for part, of_pack in (("train", "dtrain"), ("test", "dtest")):
+            values = []
+            for pack in packs:
+                data = getattr(pack, of_pack)
+                rows = data.get_float_info("label_lower_bound").astype(int)
+                # The queries of the fold are whole, and its features those of the rows.
+                assert len(rows) == 10 * len(set(split.qid[rows]))
+                assert np.allclose(data.get_label(), split.label[rows])
+                scores = pack.bst.predict(data)
+                given = {"qid": split.qid[rows], "measure": measure}
+                values.append(ma.ranking_score(split.Y.iloc[rows], scores, **given))
+            assert result[f"{part}-{name}-mean"][-1] == pytest.approx(np.mean(values), abs=1e-6)
+    stopped = xgboost_folds(xgb, split, metric, num_boost_round=40, early_stopping_rounds=3)
+    assert len(stopped["test-toma-mean"]) < 40
+    with pytest.raises(MultiAspectError, match="early stopping minimises toma, for which higher is better"):
+        xgboost_folds(xgb, split, metric, num_boost_round=4, early_stopping_rounds=3, maximize=False)
+
+
+def test_numbered_rows_are_those_of_the_metric(xgb: Any, split: Split) -> None:
+    metric = ma.xgboost_metric(MEASURE, split.Y, split.qid, aspects=ASPECTS)
+    data = xgb.DMatrix(split.X, split.label)
+    with pytest.raises(MultiAspectError, match="with 10, 10, 10, 10, 10, … rows; got 300 rows and no queries"):
+        metric.number_rows(data)
+    data.set_group([20] * 15)
+    with pytest.raises(MultiAspectError, match="got 300 rows and queries with 20, 20, 20, 20, 20, … rows"):
+        metric.number_rows(data)
+    backwards = xgb.DMatrix(split.X, split.label[::-1])
+    backwards.set_group(split.group)
+    with pytest.raises(MultiAspectError, match="the labels of the evaluation set do not match"):
+        metric.number_rows(backwards)
+    data.set_group(split.group)
+    fold = metric.number_rows(data).slice(np.arange(15), allow_groups=True)
+    with pytest.raises(MultiAspectError, match="expected folds of whole queries, got 5 of 10 rows of the query t1"):
+        metric(np.zeros(15), fold)
+    fold.set_label(np.zeros(15))
+    with pytest.raises(MultiAspectError, match="the labels of a fold are not those of the DMatrix"):
+        metric(np.zeros(15), fold)
+    # The whole set is still evaluated as such, and another one refused.
+    assert metric(split.label.astype(float), data)[1] == 1.0
+    with pytest.raises(MultiAspectError, match="validation set of 300 rows, got 5"):
+        metric(np.zeros(5), xgb.DMatrix(split.X[:5], split.label[:5]))
+
+
 # -- CatBoost -------------------------------------------------------------------------------------
 
 

@@ -394,3 +394,16 @@ def test_scores_that_differ_by_rounding_are_equal():
 def test_the_seed_is_checked_without_splits():
     with pytest.raises(ma.MultiAspectError, match="seed"):
         ma.pareto_front(pd.DataFrame({"x": [0.3], "y": [0.5]}), ["x", "y"], seed=-1)
+
+
+def test_lower_is_better_columns_must_be_negated():
+    # The longest searches were on the front.
+    table = pd.DataFrame({"ESL(wanted=1)": [1.0, 2.0, 3.0], "nDCG@10": [0.1, 0.2, 0.3]})
+    for read in (ma.pareto_front, lambda table, metrics: FrontChoice(metrics=metrics)(table)):
+        with pytest.raises(MultiAspectError, match=r"but ESL\(wanted=1\) is lower-is-better: negate it"):
+            read(table, ["ESL(wanted=1)", "nDCG@10"])
+    negated = table.assign(negated=-table["ESL(wanted=1)"])
+    assert ma.pareto_front(negated, ["negated", "nDCG@10"])["on_front"].all()
+    # As AspectFusion.sweep returns them.
+    already = table.assign(**{"ESL(wanted=1)": -table["ESL(wanted=1)"]})
+    assert ma.pareto_front(already, ["ESL(wanted=1)", "nDCG@10"])["on_front"].all()

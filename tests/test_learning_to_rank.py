@@ -41,6 +41,13 @@ QRELS = pd.DataFrame(
     ],
     columns=["qid", "docno", "label", "credibility"],
 )
+
+
+def aggregate_labels(qrels: Any, target: Any, **more: Any) -> Any:
+    """Missing labels count as lowest, as in evaluation."""
+    return ma.aggregate_labels(qrels, target, missing="lowest", **more)
+
+
 ORDER = ma.Order({(0, 0): 0, (0, 1): -1, (1, 0): 1, (1, 1): 4, (2, 0): 3, (2, 1): 9}, GRADES, allow_violations=True)
 MANHATTAN = TOMA(distance="manhattan", axes="gains", aspects=GRADES)
 
@@ -94,7 +101,7 @@ LABELS: dict[str, tuple[Any, list[float]]] = {
 @pytest.mark.parametrize("case", LABELS, ids=str)
 def test_labels(case: str) -> None:
     measure_or_order, expected = LABELS[case]
-    labels = ma.aggregate_labels(QRELS, measure_or_order).set_index(["qid", "docno"])["label"]
+    labels = aggregate_labels(QRELS, measure_or_order).set_index(["qid", "docno"])["label"]
     pairs = [("q1", "d9"), ("q1", "d10"), ("q1", "d3"), ("q2", "d1"), ("q2", "d3")]
     assert labels[pairs].tolist() == pytest.approx(expected, abs=1e-12)
     whole = all(float(label).is_integer() for label in expected)
@@ -103,7 +110,7 @@ def test_labels(case: str) -> None:
 
 def test_the_frame_is_one_of_pyterriers_qrels_whatever_came_in() -> None:
     def aggregated(qrels: Any) -> pd.DataFrame:
-        labels = ma.aggregate_labels(qrels, MANHATTAN)
+        labels = aggregate_labels(qrels, MANHATTAN)
         assert list(labels.columns) == ["qid", "docno", "label"]
         return labels.sort_values(["qid", "docno"], ignore_index=True)
 
@@ -126,29 +133,29 @@ def test_labels_can_be_assigned_to_the_rows_of_the_qrels() -> None:
     qrels = pd.DataFrame(pairs, columns=["qid", "docno", "label"])
     for index in (range(4), [7, 3, 5, 5], list("wxyz")):
         given = qrels.set_index(pd.Index(index))
-        labels = ma.aggregate_labels(given, "label")
+        labels = aggregate_labels(given, "label")
         assert labels["label"].tolist() == [1, 2, 0, 2]
         assert labels.index.equals(given.index)
-    assert qrels.assign(t=ma.aggregate_labels(qrels, "label").label)["t"].tolist() == [1, 2, 0, 2]
+    assert qrels.assign(t=aggregate_labels(qrels, "label").label)["t"].tolist() == [1, 2, 0, 2]
     rows = np.random.default_rng(3).permutation(5)
-    shuffled = ma.aggregate_labels(QRELS.iloc[rows], MANHATTAN)
-    pd.testing.assert_frame_equal(shuffled, ma.aggregate_labels(QRELS, MANHATTAN).iloc[rows])
+    shuffled = aggregate_labels(QRELS.iloc[rows], MANHATTAN)
+    pd.testing.assert_frame_equal(shuffled, aggregate_labels(QRELS, MANHATTAN).iloc[rows])
 
 
 def test_equal_duplicates_keep_a_row_each_and_others_are_an_error() -> None:
     twice = pd.concat([QRELS, QRELS.iloc[[1]]], ignore_index=True)
-    labels = ma.aggregate_labels(twice, MANHATTAN)
+    labels = aggregate_labels(twice, MANHATTAN)
     assert labels["docno"].tolist() == twice["docno"].tolist()
     assert labels["label"].tolist() == [3, 2, 2, 1, 0, 2]
     twice.loc[5, "credibility"] = 1
     with pytest.raises(MultiAspectError, match=r"expected one label in column .* for document d9, query q1"):
-        ma.aggregate_labels(twice, MANHATTAN)
+        aggregate_labels(twice, MANHATTAN)
 
 
 def test_frames_of_polars_are_qrels() -> None:
     polars = pytest.importorskip("polars")
     given = polars.DataFrame({column: QRELS[column].tolist() for column in QRELS}, strict=False)
-    pd.testing.assert_frame_equal(ma.aggregate_labels(given, MANHATTAN), ma.aggregate_labels(QRELS, MANHATTAN))
+    pd.testing.assert_frame_equal(aggregate_labels(given, MANHATTAN), aggregate_labels(QRELS, MANHATTAN))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +187,7 @@ def test_frames_of_polars_are_qrels() -> None:
     ids=str,
 )
 def test_surrogates_are_named_so(measure: Any, surrogate: bool) -> None:
-    attrs = ma.aggregate_labels(QRELS, measure).attrs
+    attrs = aggregate_labels(QRELS, measure).attrs
     assert attrs["surrogate"] is surrogate
     assert attrs["measure"] == str(measure) or isinstance(measure, str)
 
@@ -190,22 +197,22 @@ def test_labels_are_integers_as_long_as_floats_tell_them_apart() -> None:
     qrels = {"q": {"a": {"relevance": 0}, "b": {"relevance": 1}}}
     for top, kind in [(2**53 - 1, np.int64), (2**53, np.float64), (1e300, np.float64)]:
         aspects = ma.Aspects({"relevance": Aspect([0, 1], gains=[0, top])})
-        label = ma.aggregate_labels(qrels, On(aspect="relevance", aspects=aspects))["label"]
+        label = aggregate_labels(qrels, On(aspect="relevance", aspects=aspects))["label"]
         assert label.tolist() == [0, top]
         assert label.dtype == kind
 
 
 @pytest.mark.parametrize("base", ["RelativeRecall(expected=4)", "P(rel=1)@2", "RBP(p=0.6)"])
 def test_a_norm_that_is_the_same_for_all_queries_is_not_in_the_label(base: str) -> None:
-    labels = ma.aggregate_labels(QRELS, CAM(base=base, aspects=GRADES))["label"]
-    assert labels.tolist() == ma.aggregate_labels(QRELS, CAM(base="P@5", aspects=GRADES))["label"].tolist()
+    labels = aggregate_labels(QRELS, CAM(base=base, aspects=GRADES))["label"]
+    assert labels.tolist() == aggregate_labels(QRELS, CAM(base="P@5", aspects=GRADES))["label"].tolist()
     assert set(labels) == {0, 0.5, 1}
 
 
 @pytest.mark.parametrize(("base", "missing"), [("P", "cutoff"), ("RelativeRecall", "expected")])
 def test_labels_of_an_incomplete_base_are_refused(base: str, missing: str) -> None:
     with pytest.raises(MultiAspectError, match=f"CAM: .*requires {missing}"):
-        ma.aggregate_labels(QRELS, CAM(base=base, aspects=GRADES))
+        aggregate_labels(QRELS, CAM(base=base, aspects=GRADES))
 
 
 LINEAR_BASES = ("nDCG", "nDCG@1", "nDCG@3", "nDCG(dcg='exp-log2')@3", "P@2", "R@3", "RBP(p=0.6)", "SetR")
@@ -240,7 +247,7 @@ WEIGHTS = st.none() | st.fixed_dictionaries(
 @examples(150)
 def test_a_ranking_by_the_linear_form_has_the_best_cam(world: World, base: str, weights: Any, empty: str) -> None:
     measure = CAM(base=base, weights=weights, empty=empty, normalized=True, aspects=world.aspects())
-    labels = ma.aggregate_labels(world.qrels, measure)
+    labels = aggregate_labels(world.qrels, measure)
     assert labels.attrs["surrogate"] is False
     # Compared as predictions are: float32 would tie labels that differ.
     rankings = Rankings(labels.rename(columns={"label": "score"}), ma.Judgments(world.qrels), dtype=np.float64)
@@ -255,8 +262,8 @@ def test_the_sum_of_raw_gains_is_not_the_linear_form() -> None:
         world = World(seed)
         measure = CAM(normalized=True, aspects=world.aspects())
         judgments = ma.Judgments(world.qrels)
-        new = ma.aggregate_labels(world.qrels, measure).rename(columns={"label": "score"})
-        old = ma.aggregate_labels(world.qrels, ma.NWCS(aspects=world.aspects())).rename(columns={"label": "score"})
+        new = aggregate_labels(world.qrels, measure).rename(columns={"label": "score"})
+        old = aggregate_labels(world.qrels, ma.NWCS(aspects=world.aspects())).rename(columns={"label": "score"})
         anything = new.groupby("qid")["score"].max().reindex(judgments.qids).to_numpy() > 0
         for name, run in (("old", old), ("new", new)):
             values[name] += measure.evaluate(Rankings(run, judgments, dtype=np.float64))[anything].tolist()
@@ -271,20 +278,20 @@ def test_multiplying_the_gains_of_an_aspect_changes_no_order(
 ) -> None:
     base = base.replace("(dcg='exp-log2')", "")  # whose gains are no multiples then
     measures = [CAM(base=base, weights=weights, aspects=world.aspects(scale)) for scale in (1, factor)]
-    first, second = (ma.aggregate_labels(world.qrels, measure)["label"] for measure in measures)
+    first, second = (aggregate_labels(world.qrels, measure)["label"] for measure in measures)
     assert second.to_numpy() == pytest.approx(first.to_numpy(), rel=1e-12, abs=1e-15)
 
 
 def test_undeclared_scales_warn() -> None:
     with pytest.warns(ma.MultiAspectWarning, match="label scales, which were inferred"):
-        ma.aggregate_labels(QRELS, TOMA)
+        aggregate_labels(QRELS, TOMA)
     with pytest.warns(ma.MultiAspectWarning, match="label scales, which were inferred"):
-        ma.aggregate_labels(QRELS, ma.uRBPgr)
+        aggregate_labels(QRELS, ma.uRBPgr)
 
 
 def test_gains_beyond_a_float_are_refused() -> None:
     with pytest.raises(MultiAspectError, match=r"the exponent s·P of 5000 gives the gain 2\^5000 - 1"):
-        ma.aggregate_labels(QRELS, ma.unDCG(s=5000, aspects=GRADES))
+        aggregate_labels(QRELS, ma.unDCG(s=5000, aspects=GRADES))
 
 
 @pytest.mark.parametrize(
@@ -308,14 +315,14 @@ def test_gains_beyond_a_float_are_refused() -> None:
 )
 def test_what_aggregates_no_labels(measure_or_order: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        ma.aggregate_labels(QRELS, measure_or_order)
+        aggregate_labels(QRELS, measure_or_order)
 
 
 def test_on_the_labels_ndcg_is_toma() -> None:
     health = load_health()
     measure = TOMA(aspects={name: max(grades) for name, grades in health.grades.items()}) @ 10
     run = TfidfRetriever(health.documents)(health.topics)
-    labels = ma.aggregate_labels(health.qrels, measure)
+    labels = aggregate_labels(health.qrels, measure)
     plain = pt.Evaluate(run, labels, [nDCG @ 10], perquery=True)
     ours = pt.Evaluate(run, health.qrels, [measure], perquery=True)
     for qid in health.topics["qid"]:

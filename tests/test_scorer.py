@@ -119,8 +119,9 @@ def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> No
     Y, qid, scores = table
     X = np.array(scores)[:, None]
     expected = by_ir_measures(measure, Y, qid, scores)
-    assert ma.ranking_scorer(measure)(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
-    named = ma.ranking_scorer(measure, aspects=list(Y.columns))
+    scorer = ma.ranking_scorer(measure, missing="lowest")
+    assert scorer(FirstFeature(), X, Y, qid=qid) == pytest.approx(expected, abs=1e-12)
+    named = ma.ranking_scorer(measure, aspects=list(Y.columns), missing="lowest")
     assert named(FirstFeature(), X, Y.to_numpy(), qid=qid) == pytest.approx(expected, abs=1e-12)
 
 
@@ -154,7 +155,7 @@ def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measu
 def test_rows_of_a_query_need_not_stand_together(table: Any, measure: Any, seed: int) -> None:
     Y, qid, scores = table
     by_query = np.argsort(qid, kind="stable")
-    X, scorer = np.array(scores)[:, None], ma.ranking_scorer(measure)
+    X, scorer = np.array(scores)[:, None], ma.ranking_scorer(measure, missing="lowest")
     value = scorer(FirstFeature(), X, Y, qid=qid)
     together = scorer(FirstFeature(), X[by_query], Y.iloc[by_query], qid=np.array(qid)[by_query])
     assert value == pytest.approx(together, abs=1e-12)
@@ -451,6 +452,37 @@ def test_successive_halving_over_samples_cuts_queries_apart(table: Table) -> Non
         assert search.n_iterations_ >= 2
     # What the documentation warns of: test parts that are no whole queries of six rows.
     assert any(size % 6 for size in sizes)
+
+
+@pytest.mark.parametrize("make", [lambda: RANKER, lambda: ma.AspectFusion(Ridge(), aspects=ASPECTS)])
+def test_folds_that_divide_queries_are_noticed(make: Callable[[], Any], table: Table) -> None:
+    # The rows of a query were ranked apart, by a model that had learnt from the others: values looked better.
+    index = pd.Index(table.qid, name="qid")
+    X, Y = pd.DataFrame(table.X, index=index), table.Y.set_axis(index)
+    divided = "was trained on other rows of .* Split by query, as with cv=GroupKFold"
+    shuffled = KFold(3, shuffle=True, random_state=0)
+    with pytest.warns(ma.MultiAspectWarning, match=divided):
+        cross_validate(make(), X, Y, scoring=SCORERS["toma"], cv=shuffled, error_score="raise")
+    whole = {"cv": ma.RepeatedQueryKFold(3, 1), "return_train_score": True, "error_score": "raise"}
+    assert "train_score" in cross_validate(make(), X, Y, scoring=SCORERS["toma"], **whole)
+    search = GridSearchCV(make(), {}, scoring=SCORERS["toma"], cv=ma.RepeatedQueryKFold(3, 1)).fit(X, Y)
+    SCORERS["toma"](search, X, Y)
+    errors._given.clear()
+    with pytest.warns(ma.MultiAspectWarning, match=divided):
+        SCORERS["toma"](search, X[:-3], Y[:-3])
+
+
+def test_a_pipeline_knows_the_queries_of_its_last_step(table: Table) -> None:
+    Y = table.Y.set_axis(pd.Index(table.qid, name="qid"))
+    fitted = make_pipeline(StandardScaler(), RANKER).fit(table.X, Y)
+    SCORERS["toma"](fitted, table.X, Y)
+    with pytest.warns(ma.MultiAspectWarning, match="Pipeline was trained on other rows of 1 of the"):
+        SCORERS["toma"](fitted, table.X[:-3], Y[:-3])
+
+
+def test_regressors_without_queries_do_not_know_which_they_were_trained_on(table: Table) -> None:
+    ranker = ma.AspectRanker(Ridge(), target=TOMA(aspects=ASPECTS)).fit(table.X, table.Y)
+    SCORERS["toma"](ranker, table.X[1:], table.Y[1:], qid=range(len(table.Y) - 1))
 
 
 #: What a scorer warns of, as searches turn its error into NaN.
@@ -784,7 +816,7 @@ def test_predictions_are_compared_in_double_precision() -> None:
 def test_in_double_precision_only_the_order_of_the_predictions_counts(table: Any, seed: int) -> None:
     Y, qid, _ = table
     scores = 1 + 1e-12 * np.random.default_rng(seed).permutation(len(Y))
-    scorer = ma.ranking_scorer(CAM(aspects=THREE) @ 5)
+    scorer = ma.ranking_scorer(CAM(aspects=THREE) @ 5, missing="lowest")
     spread = np.argsort(np.argsort(scores)).astype(float)
     values = [scorer(_answer(each), np.zeros((len(Y), 1)), Y, qid=qid) for each in (scores, spread)]
     assert values[0] == values[1]

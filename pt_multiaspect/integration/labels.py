@@ -11,7 +11,7 @@ import pandas as pd
 from ..errors import MultiAspectError, choices, warn_once
 from .parsing import parse, parse_all
 
-__all__ = ["lower_aggregate_is_better", "lower_is_better", "record", "recorded"]
+__all__ = ["lower_aggregate_is_better", "lower_is_better", "measure_named", "record", "recorded"]
 
 #: Key of the record in ``DataFrame.attrs``.
 _KEY = "measures"
@@ -78,7 +78,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
     known: dict[str, ir_measures.Measure | None] = {}
     for label in labels:
         text = written.get(label)
-        measure = text.measure if isinstance(text, _Recorded) else _read(label if text is None else text)
+        measure = text.measure if isinstance(text, _Recorded) else measure_named(label if text is None else text)
         if measure is None and text is not None:
             warn_once(
                 f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "
@@ -89,7 +89,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
     return known
 
 
-def _read(text: object) -> ir_measures.Measure | None:
+def measure_named(text: object) -> ir_measures.Measure | None:
     """Return the measure that a name refers to, or None."""
     try:
         members = parse(str(text))

@@ -70,6 +70,25 @@ def of_evaluation_set(given: Any, place: int, n_sets: int, what: str) -> Any:
     return given[place]
 
 
+def queries_of_groups(sizes: Any, n_rows: int, what: str) -> NDArray[np.intp]:
+    """Return the query of each row, given the sizes of the queries."""
+    given = np.asarray(sizes)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any() or given.sum() != n_rows:
+        raise MultiAspectError(
+            f"{what}: expected the numbers of rows of the queries, in order, which sum to the {n_rows} rows of the "
+            f"set, got {choices(given.ravel()[:5])}{', …' if given.size > 5 else ''} (sum: {given.sum()})"
+        )
+    return np.repeat(np.arange(len(given)), given)
+
+
+def trained_rows(estimator: Any) -> dict[str, int]:
+    """Return how many rows of each query an estimator of this package was trained on; empty if unknown."""
+    trained = last_step(getattr(estimator, "best_estimator_", estimator))
+    ranker = next(iter(getattr(trained, "rankers_", {}).values()), trained)  # of AspectFusion
+    rows: dict[str, int] = getattr(ranker, "_rows_of_queries", {})
+    return rows
+
+
 def warn_of_query_columns(X: Any, codes: NDArray[np.intp]) -> None:
     """Warn if the queries seem to be among the features."""
     named = isinstance(X, pd.DataFrame)

@@ -12,6 +12,7 @@ import pandas as pd
 from .._typing import Floats
 from .._validation import count, real
 from ..errors import MultiAspectError, choices
+from ..integration.labels import lower_aggregate_is_better, measure_named
 from ..kernels.pareto import on_front
 from .labels import as_numbers
 
@@ -48,6 +49,8 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
     if isinstance(metrics, str):
         raise MultiAspectError(f"metrics: expected a list of at least two names, got {metrics!r}")
     names = known if metrics is None else list(metrics)
+    if not searched:
+        _check_directions(results, names)
     missing = [name for name in names if name not in known]
     if missing or len(set(names)) < max(len(names), 2):
         raise MultiAspectError(
@@ -74,6 +77,18 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
     # A candidate that failed on one split failed, also in samples without that split.
     failed = np.isnan(means).any(axis=1, keepdims=True)
     return _Scores(params, names, means, np.where(failed, np.nan, np.stack(splits)))
+
+
+def _check_directions(table: Any, names: Sequence[str]) -> None:
+    """Raise an error for columns of a table that are named as a measure for which lower is better."""
+    for name in names:
+        # Negated already, as by AspectFusion.sweep.
+        positive = name in table and (as_numbers(table[name], name) > 0).any()
+        if positive and lower_aggregate_is_better(measure_named(name)):
+            raise MultiAspectError(
+                f"expected metrics for which higher is better, but {name} is lower-is-better: negate it, as in "
+                f"table.assign(negated=-table[{name!r}]), and use 'negated' as the metric"
+            )
 
 
 def pareto_front(

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
+from ..collection.columns import identifiers
 from ..errors import MultiAspectError, choices
 from ..measures import On
 from ..orders.order import check_weights, weights_of
@@ -46,7 +47,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     qid_column : str, optional
         The column of X that contains the query ids. It is not used as a feature.
     missing : {'error', 'lowest'}, default 'error'
-        Whether a missing label (NaN) in `fit` raises an error or counts as the lowest grade.
+        Whether a missing label (NaN) in `fit` or `sweep` raises an error or counts as the lowest grade.
 
     Attributes
     ----------
@@ -211,7 +212,9 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         settings = self._grid(names, weights)
         queries = self._queries(X, y, qid)
-        scorers = {label: RankingScorer(measure, self.aspects, "predict") for label, measure in measures.items()}
+        scorers = {
+            label: RankingScorer(measure, self.aspects, missing=self.missing) for label, measure in measures.items()
+        }
         standardised = self._standardised(X, queries)
         table = []
         for setting in settings:
@@ -240,7 +243,8 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         queries = self._queries(X, None, qid)
         predictions = [ranker.predict(X) for ranker in self.rankers_.values()]
-        codes = pd.factorize(check_length(queries, len(predictions[0]), "qid"))[0]
+        qids = identifiers(pd.Series(check_length(queries, len(predictions[0]), "qid"), name="value"), "qid")
+        codes = pd.factorize(qids)[0]
         return np.stack([standardise(check_scores(each, len(codes)), codes) for each in predictions])
 
     def _fused(self, standardised: Floats, weights: Any) -> Floats:

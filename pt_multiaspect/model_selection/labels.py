@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
+from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, identifiers
@@ -24,14 +25,15 @@ from .targets import Target, gains, read_target
 __all__ = ["LabelledRows", "aggregate_labels"]
 
 
-def aggregate_labels(qrels: object, measure_or_order: Target, *, levels: int | None = None) -> pd.DataFrame:
+def aggregate_labels(
+    qrels: object, measure_or_order: Target, *, levels: int | None = None, missing: str = "error"
+) -> pd.DataFrame:
     """Aggregate the labels of all aspects into one label per document, for training any ranker.
 
     Parameters
     ----------
     qrels : DataFrame, dict, iterable of namedtuples or Judgments
-        Wide qrels with one numeric column per aspect. As in evaluation, a missing label (NaN) counts as
-        the lowest grade.
+        Wide qrels with one numeric column per aspect.
     measure_or_order : measure, Order, DistanceOrder or str
         Defines the label. For TOMA, the weight of the document's class (the class index by default, see
         `weighting`). For On or the name of an aspect, the gains of that aspect. For an Order, its
@@ -44,6 +46,8 @@ def aggregate_labels(qrels: object, measure_or_order: Target, *, levels: int | N
         whole numbers below `levels`, else the levels of intervals of labels. The intervals minimise the loss
         of the measure when documents of a level are ranked randomly. Level 0 contains the label 0 only. By
         default, labels are not reduced.
+    missing : {'error', 'lowest'}, default 'error'
+        Whether a missing label (NaN) of an aspect raises an error or counts as the lowest grade, as in evaluation.
 
     Returns
     -------
@@ -60,8 +64,8 @@ def aggregate_labels(qrels: object, measure_or_order: Target, *, levels: int | N
     Raises
     ------
     MultiAspectError
-        If `measure_or_order` does not define a label, the qrels lack one of its aspects, a pair is
-        judged twice with different labels, or `levels` is less than 2.
+        If `measure_or_order` does not define a label, the qrels lack one of its aspects or have missing labels, a
+        pair is judged twice with different labels, or `levels` is less than 2.
 
     Notes
     -----
@@ -94,6 +98,8 @@ def aggregate_labels(qrels: object, measure_or_order: Target, *, levels: int | N
     frame = to_pandas(qrels)
     judgments = Judgments.of(qrels if frame is None else frame)
     measure = read_target(measure_or_order)
+    if choice("missing", "error", "lowest")(missing) == "error":
+        check_known(measure, judgments, "qrels")
     labels = gains(judgments, measure)
     attrs: dict[Any, Any] = {"measure": str(measure), "surrogate": measure.gain_is_surrogate(judgments)}
     if levels is not None:
@@ -204,13 +210,25 @@ def aggregated(measure: Measure, values: Floats) -> float:
     return float(aggregator.result())
 
 
-def check_known(measure: Measure, judgments: Judgments, remedy: str) -> None:
-    """Raise an error for missing labels of the aspects of a measure."""
+def check_known(measure: Measure, judgments: Judgments, where: str = "y", remedy: str = "") -> None:
+    """Raise an error for missing labels of the aspects of a measure.
+
+    Parameters
+    ----------
+    measure : Measure
+        Only its aspects are checked.
+    judgments : Judgments
+        The labels.
+    where : str
+        What has no label, in the message.
+    remedy : str
+        Added to "pass missing='lowest'" in the message.
+    """
     for view in measure.views(judgments):
         n_missing = int((~view.known).sum())
         if n_missing:
             raise MultiAspectError(
-                f"y has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); drop these rows, "
+                f"{where} has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); drop these rows, "
                 f"or pass missing='lowest'{remedy} to treat them as the lowest grade"
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,7 @@ from .estimators import (
     lambdarank_weights,
     last_step,
     of_evaluation_set,
+    queries_of_groups,
     query_parameter,
     routing_enabled,
     warn_of_query_columns,
@@ -51,6 +53,8 @@ class _Part:
     X: Any
     labels: pd.DataFrame
     qids: NDArray[np.object_]
+    #: Whether the queries were given; otherwise each row has its own.
+    grouped: bool = True
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -89,7 +93,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     qid_column : str, optional
         The column of X that contains the query ids. It is not used as a feature.
     missing : {'error', 'lowest'}, default 'error'
-        Whether a missing label (NaN) in `fit` raises an error or counts as the lowest grade.
+        Whether a missing label (NaN) in `fit` or `score` raises an error or counts as the lowest grade.
     query_weights : bool, default False
         For LightGBM's lambdarank only: whether to weight each query by the maximum of its value that labels
         can give, so that the objective is the mean of the measure over queries. Otherwise all queries have the
@@ -249,6 +253,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         warn_of_query_columns(train.X, train.codes)
         self._fit(_safe_indexing(train.X, order) if needed is not None else train.X, label[order], passed)
         self._remember_features(train.X)
+        # By which scorers notice folds that divide queries.
+        self._rows_of_queries = Counter(train.qids.tolist()) if train.grouped else Counter()
         return self
 
     def _part(self, X: Any, y: Any, qid: Any, measure: Measure, what: str) -> _Part:
@@ -264,7 +270,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if query_parameter(self.estimator_) is None:
                 needs = f"the label of {measure} is normalised per query"
                 if not measure.GAIN_PER_QUERY:
-                    return _Part(features, frame, np.arange(n_rows).astype(str))
+                    return _Part(features, frame, np.arange(n_rows).astype(str), grouped=False)
             raise MultiAspectError(
                 f"{what}{needs}, so fit needs the query of every row: pass qid, set qid_column, or add an "
                 "index level qid to y or X"
@@ -296,7 +302,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             qid = of_evaluation_set(queries, place, len(pairs), "eval_qid")
             sizes = of_evaluation_set(groups, place, len(pairs), "eval_group")
             if qid is None and sizes is not None:
-                qid = np.repeat(np.arange(len(sizes)), np.asarray(sizes, dtype=np.intp))
+                qid = queries_of_groups(sizes, self._features(pair[0]).shape[0], f"eval_group[{place}]")
             part = self._part(pair[0], pair[1], qid, measure, f"eval_set[{place}]: ")
             if query_parameter(self.estimator_) is not None and (np.diff(part.codes) < 0).any():
                 raise MultiAspectError(
@@ -319,7 +325,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         queries = [part.qids if len(parts) == 1 else f"{place} " + part.qids for place, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
         if self.missing == "error":
-            check_known(measure, judgments, " to AspectRanker")
+            check_known(measure, judgments, remedy=" to AspectRanker")
         return judgments
 
     def _handed_on(self, sets: list[_Part], labels: list[NDArray[Any]], needed: str | None) -> dict[str, Any]:
@@ -391,7 +397,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         measure = read_target(self.target)
         queries = find_qid(qid, X, y, self.qid_column)
-        return RankingScorer(measure, None, "predict")(self, X, label_frame(y, None, measure), qid=queries)
+        scorer = RankingScorer(measure, None, missing=self.missing)
+        return scorer(self, X, label_frame(y, None, measure), qid=queries)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -93,7 +93,7 @@ def ranking_score(
         raise MultiAspectError(f"expected at least one row to evaluate {scorer.measure}, got 0 rows")
     on_rows = scorer.measure_on(rows)
     if missing == "error":
-        check_known(on_rows, rows.judgments, "")
+        check_known(on_rows, rows.judgments)
     values = on_rows.evaluate(rows.rankings(y_score))
     if per_query:
         if sample_weight is not None:

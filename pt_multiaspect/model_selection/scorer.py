@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, overload
 
 import ir_measures
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from .._validation import choice
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
+from ..collection.columns import identifiers
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration import parsing
 from ..measures import Measure, On
-from .estimators import takes_queries
-from .labels import LabelledRows, find_qid
+from .estimators import takes_queries, trained_rows
+from .labels import LabelledRows, check_known, find_qid
 
 __all__ = ["RankingScorer", "ranking_scorer"]
 
@@ -28,13 +32,21 @@ _RESPONSES = ("predict", "decision_function", "predict_proba")
 
 @overload
 def ranking_scorer(
-    measure: Mapping[str, ir_measures.Measure | str], *, aspects: object = ..., response_method: str = ...
+    measure: Mapping[str, ir_measures.Measure | str],
+    *,
+    aspects: object = ...,
+    response_method: str = ...,
+    missing: str = ...,
 ) -> RankingScorers: ...
 
 
 @overload
 def ranking_scorer(
-    measure: ir_measures.Measure | str, *, aspects: object = ..., response_method: str = ...
+    measure: ir_measures.Measure | str,
+    *,
+    aspects: object = ...,
+    response_method: str = ...,
+    missing: str = ...,
 ) -> RankingScorer: ...
 
 
@@ -43,6 +55,7 @@ def ranking_scorer(
     *,
     aspects: object = None,
     response_method: str = "predict",
+    missing: str = "error",
 ) -> RankingScorer | RankingScorers:
     """Make a scikit-learn scorer for grouped ranking data from a measure.
 
@@ -65,6 +78,8 @@ def ranking_scorer(
     response_method : {'predict', 'decision_function', 'predict_proba'}
         The method of the estimator that returns the scores. For ``predict_proba`` with two classes, the
         scores are the probabilities of the second class.
+    missing : {'error', 'lowest'}, default 'error'
+        Whether a missing label (NaN) raises an error or counts as the lowest grade.
 
     Returns
     -------
@@ -77,7 +92,7 @@ def ranking_scorer(
     ------
     MultiAspectError
         On creation: if the measure or response method is unknown. When called: if qid is missing,
-        columns, queries or predictions have the wrong number or shape, or predictions are NaN.
+        columns, queries or predictions have the wrong number or shape, or labels or predictions are NaN.
 
     Notes
     -----
@@ -91,8 +106,9 @@ def ranking_scorer(
     `AspectRanker` drops a column ``qid`` of X. Other estimators, and pipeline steps before it, treat it as a
     feature: move the query ids to the index, or pass them as ``qid``.
 
-    *Folds.* Split by query, for example with `GroupKFold`. Successive halving over samples splits queries,
-    so its scores are computed on truncated queries; use another resource, such as ``n_estimators``.
+    *Folds.* Split by query, for example with `GroupKFold`. If an `AspectRanker` or `AspectFusion` was trained on
+    other rows of the scored queries, as with `KFold`, a warning is given. Successive halving over samples splits
+    queries, so its scores are computed on truncated queries; use another resource, such as ``n_estimators``.
 
     *Ties.* Among tied predictions, the later row ranks first: rows are documents named by their position,
     and ties are broken by docno, descending, as in trec_eval. Predictions are compared as 64-bit floats,
@@ -111,14 +127,20 @@ def ranking_scorer(
     0.908
     """
     if isinstance(measure, Mapping):
-        return RankingScorers(measure, aspects, response_method)
-    return RankingScorer(measure, aspects, response_method)
+        return RankingScorers(measure, aspects, response_method, missing)
+    return RankingScorer(measure, aspects, response_method, missing)
 
 
 class RankingScorer:
     """The scorer returned by `ranking_scorer`."""
 
-    def __init__(self, measure: ir_measures.Measure | str, aspects: object, response_method: str) -> None:
+    def __init__(
+        self,
+        measure: ir_measures.Measure | str,
+        aspects: object,
+        response_method: str = "predict",
+        missing: str = "error",
+    ) -> None:
         parsed = parsing.parse(measure)
         if len(parsed) != 1:
             raise MultiAspectError(f"expected one measure, but {measure!r} expands to {len(parsed)}")
@@ -128,6 +150,7 @@ class RankingScorer:
         self.measure = self._declare(parsed[0])
         self._ordinary().validate_params()
         self._response_method = response_method
+        self._missing = choice("missing", "error", "lowest")(missing)
 
     def _declare(self, measure: ir_measures.Measure) -> ir_measures.Measure:
         """Give the declared scales to a measure that has none for its aspects."""
@@ -180,12 +203,15 @@ class RankingScorer:
                 "after other steps of a pipeline",
                 key="qid among the features",
             )
+        _warn_of_divided_queries(estimator, queries)
         return queries
 
     def of_predictions(self, y: Any, scores: Any, qid: Any) -> float:
         """Score predictions for the rows of y."""
         rows = LabelledRows(y, qid, self.aspects, self.measure)
         measure = self.measure_on(rows)
+        if self._missing == "error":
+            check_known(measure, rows.judgments)
         value = rows.evaluate(measure, scores)
         return -value if measure.lower_aggregate_is_better else value
 
@@ -225,12 +251,17 @@ class RankingScorers:
     """The scorer of several measures returned by `ranking_scorer`; it predicts once."""
 
     def __init__(
-        self, measures: Mapping[str, ir_measures.Measure | str], aspects: object, response_method: str
+        self,
+        measures: Mapping[str, ir_measures.Measure | str],
+        aspects: object,
+        response_method: str,
+        missing: str,
     ) -> None:
         if not measures:
             raise MultiAspectError("expected at least one measure, got an empty dict")
         self._scorers = {
-            str(name): RankingScorer(measure, aspects, response_method) for name, measure in measures.items()
+            str(name): RankingScorer(measure, aspects, response_method, missing)
+            for name, measure in measures.items()
         }
         self._first = next(iter(self._scorers.values()))
 
@@ -247,6 +278,23 @@ class RankingScorers:
     def __repr__(self) -> str:
         measures = {name: str(scorer.measure) for name, scorer in self._scorers.items()}
         return f"ranking_scorer({measures})"
+
+
+def _warn_of_divided_queries(estimator: Any, queries: NDArray[Any]) -> None:
+    """Warn if the estimator was trained on other rows of the scored queries: folds have divided them."""
+    trained = trained_rows(estimator)
+    if not trained or queries.ndim != 1:
+        return
+    scored = Counter(identifiers(pd.Series(queries, name="value"), "qid").tolist())
+    # Scored on the training set, queries have all their rows.
+    divided = [qid for qid, rows in scored.items() if trained.get(qid, rows) != rows]
+    if divided:
+        warn_once(
+            f"{type(estimator).__name__} was trained on other rows of {len(divided)} of the {len(scored)} scored "
+            f"queries, such as {divided[0]}: the folds divide queries, so the values are those of incomplete "
+            "rankings. Split by query, as with cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
+            key="folds that divide queries",
+        )
 
 
 def _drops_qid(estimator: Any) -> bool:

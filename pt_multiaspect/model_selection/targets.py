@@ -44,7 +44,8 @@ def _is_aspect(target: object) -> bool:
 def _no_labels(target: object) -> MultiAspectError:
     return MultiAspectError(
         "expected a measure with a gain per document (TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, "
-        f"RBU, MDCU, nMDCU, Subtopics, On), the name of an aspect or an Order to aggregate labels, got {target!r}"
+        "RBU, MDCU, nMDCU, Subtopics, On), the name of an aspect or an Order to aggregate labels, got "
+        f"{target!r}. Train on one of these; ranking_scorer selects models by any measure"
     )
 
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 import ir_measures
 import numpy as np
 
-from ..._validation import count
+from ..._validation import choice, count
 from ...errors import MultiAspectError
-from .._frames import check_choice
 from ..upper_bounds.rankings import judgments_of
 from .enumeration import all_points
 from .hull import Hull
@@ -118,7 +117,7 @@ def frontier(
     1  q1      0.982        0.776      False  0.0
     2  q1      0.965        0.796      False  0.0
     """
-    check_choice("kind", kind, tuple(_LIMITS))
+    choice("kind", *_LIMITS)(kind)
     most = _LIMITS[kind] if limit is None else count("limit")(limit)
     judgments, labelled = judgments_of(qrels), measures_of(measures, aspects)
     if not judgments.n_queries:

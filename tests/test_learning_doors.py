@@ -1,0 +1,223 @@
+"""Every way into learning refuses what would give a plausible wrong number, and names the remedy."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, MultiAspectError
+
+ASPECTS = ma.Aspects({"relevance": 2, "credibility": 3})
+MEASURE = CAM(aspects=ASPECTS) @ 5
+LONGER = ma.ESL(wanted=1)
+N = 40
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 3))
+QID = np.repeat([f"q{i}" for i in range(8)], 5)
+Y = pd.DataFrame({"relevance": RNG.integers(0, 3, N), "credibility": RNG.integers(0, 4, N)})
+HOLES = Y.astype(float)
+HOLES.loc[3] = np.nan
+RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y, qid=QID)
+FUSION = ma.AspectFusion(Ridge(), aspects=ASPECTS).fit(X, Y, qid=QID)
+
+
+class _Matrix:
+    """A DMatrix, as XGBoost passes it to a metric."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.ends = range(0, n_rows + 1, 5)
+
+    def get_label(self) -> Any:
+        return Y["relevance"].to_numpy(dtype=float)
+
+    def get_uint_info(self, name: str) -> Any:
+        return self.ends
+
+
+def _lightgbm(y: Any, qid: Any, measure: Any, **more: Any) -> float:
+    metric = ma.lightgbm_metric(measure, y, qid, aspects=ASPECTS, **more)
+    return float(metric(Y["relevance"], X[:, 0], None, [5] * 8)[1])
+
+
+def _xgboost(y: Any, qid: Any, measure: Any, **more: Any) -> float:
+    metric = ma.xgboost_metric(measure, y, qid, aspects=ASPECTS, **more)
+    return float(metric(X[:, 0], _Matrix(N))[1])
+
+
+def _catboost(y: Any, qid: Any, measure: Any, **more: Any) -> float:
+    metric = ma.catboost_metric(measure, y, qid, aspects=ASPECTS, **more)
+    return float(metric.evaluate([X[:, 0]], Y["relevance"], None)[0])
+
+
+def _score(y: Any, qid: Any, measure: Any, **more: Any) -> float:
+    return float(ma.ranking_score(y, X[:, 0], qid=qid, measure=measure, aspects=ASPECTS, **more))
+
+
+def _scorer(y: Any, qid: Any, measure: Any, **more: Any) -> float:
+    return float(ma.ranking_scorer(measure, aspects=ASPECTS, **more)(_First(), X, y, qid=qid))
+
+
+def _scorers(y: Any, qid: Any, measure: Any, **more: Any) -> float:
+    return ma.ranking_scorer({"m": measure}, aspects=ASPECTS, **more)(_First(), X, y, qid=qid)["m"]
+
+
+class _First:
+    def predict(self, X: Any) -> Any:
+        return X[:, 0]
+
+
+def _fit(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
+    return ma.AspectRanker(Ridge(), target=measure, **more).fit(X, y, qid=qid).predict(X)
+
+
+def _own_score(y: Any, qid: Any, measure: Any, missing: str = "error") -> float:
+    ranker = ma.AspectRanker(Ridge(), target=measure, missing=missing).fit(X, Y, qid=QID)
+    return ranker.score(X, y, qid=qid)
+
+
+def _fused(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
+    return ma.AspectFusion(Ridge(), aspects=ASPECTS, **more).fit(X, y, qid=qid).predict(X, qid=qid)
+
+
+def _swept(y: Any, qid: Any, measure: Any, missing: str = "error") -> Any:
+    fusion = FUSION.reweighted(None).set_params(missing=missing)
+    return fusion.sweep(X, y, qid, measures={"m": measure}, weights=3)["m"].to_numpy()
+
+
+def _labels(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
+    columns = {} if qid is None else {"qid": qid}
+    rows = y.iloc[: N if qid is None else len(qid)]
+    qrels = rows.assign(docno=[f"d{row}" for row in range(len(rows))], **columns)
+    return ma.aggregate_labels(qrels, measure, **more)["label"].to_numpy()
+
+
+DOORS: dict[str, Callable[..., Any]] = {
+    "ranking_score": _score,
+    "ranking_scorer": _scorer,
+    "ranking_scorer of several": _scorers,
+    "lightgbm_metric": _lightgbm,
+    "xgboost_metric": _xgboost,
+    "catboost_metric": _catboost,
+    "AspectRanker": _fit,
+    "AspectRanker.score": _own_score,
+    "AspectFusion": _fused,
+    "AspectFusion.sweep": _swept,
+    "aggregate_labels": _labels,
+}
+
+#: What is wrong -> the arguments, and what every message must tell.
+WRONG: dict[str, tuple[tuple[Any, Any], str]] = {
+    "no qid": ((Y, None), r"qid"),
+    "qid of one row missing": ((Y, np.where(np.arange(N) == 2, None, QID)), r"in every row, got none in row 2"),
+    "qid of fewer rows": ((Y, QID[:-5]), r"one value for each of 40 rows of y, got shape \(35,\)"),
+    "a label missing": ((HOLES, QID), r"label in 1 of 40 rows \(NaN\); drop these rows, or pass missing='lowest'"),
+    "an aspect missing": ((Y[["relevance"]], QID), r"no column for the aspect credibility"),
+}
+
+#: Where it is not wrong: qrels have a qid in each row, and a document per row.
+NOT_WRONG = {("aggregate_labels", "qid of fewer rows")}
+
+
+@pytest.mark.filterwarnings("ignore:ranking_scorer:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.parametrize(("door", "what"), sorted(set(itertools.product(DOORS, WRONG)) - NOT_WRONG))
+def test_no_way_in_accepts_it(door: str, what: str) -> None:
+    (y, qid), message = WRONG[what]
+    with pytest.raises(MultiAspectError, match=message):
+        DOORS[door](y, qid, MEASURE)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_missing_labels_count_as_lowest_if_asked_for(door: str) -> None:
+    zeros = HOLES.fillna(0).astype(int)
+    expected = DOORS[door](zeros, QID, MEASURE)
+    assert np.array_equal(DOORS[door](HOLES, QID, MEASURE, missing="lowest"), expected)
+    # The message of the error says what to do: drop, or ask.
+    with pytest.raises(MultiAspectError, match="missing"):
+        DOORS[door](HOLES, QID, MEASURE, missing="zero")
+
+
+def test_single_aspect_measures_need_labels_of_their_aspect_only() -> None:
+    holes = HOLES.assign(relevance=Y["relevance"])
+    for door in (_score, _scorer, _lightgbm, _xgboost, _catboost):
+        assert door(holes, QID, "nDCG@5") == door(Y, QID, "nDCG@5") > 0
+
+
+# -- measures for which lower is better -------------------------------------------------------------
+
+
+def test_lower_is_better_has_its_direction_at_each_way_in() -> None:
+    value = _score(Y, QID, LONGER)
+    assert value > 0
+    # Scores of searches are negated; metrics tell the library; sweeps are negated as scores.
+    assert _scorer(Y, QID, LONGER) == _scorers(Y, QID, LONGER) == -value
+    assert ma.lightgbm_metric(LONGER, Y, QID, aspects=ASPECTS)(Y["relevance"], X[:, 0])[1:] == (value, False)
+    assert ma.xgboost_metric(LONGER, Y, QID, aspects=ASPECTS).maximize is False
+    assert ma.catboost_metric(LONGER, Y, QID, aspects=ASPECTS).is_max_optimal() is False
+    assert (_swept(Y, QID, LONGER) < 0).all()
+
+
+@pytest.mark.parametrize("door", [_fit, _labels])
+@pytest.mark.parametrize("target", [LONGER, "ESL(wanted=1)", "nDCG@5"])
+def test_measures_without_a_gain_per_document_are_no_targets(door: Callable[..., Any], target: Any) -> None:
+    message = r"expected a measure with a gain per document .*ranking_scorer selects models by any measure"
+    with pytest.raises(MultiAspectError, match=message):
+        door(Y, QID, target)
+
+
+def test_a_target_over_a_lower_is_better_base_still_ranks_better_documents_first() -> None:
+    for base in (LONGER, "CRP"):
+        labels = pd.Series(_labels(Y, QID, CAM(base=base, aspects=ASPECTS)))
+        assert all(labels.groupby(QID).apply(lambda each: each.max()) > 0)
+        assert labels.corr(Y.sum(axis=1), method="spearman") > 0.5
+
+
+# -- other groups --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([20], "sum to the 40 rows of the set, got 20 (sum: 20)"),
+        ([5] * 9, "got 5, 5, 5, 5, 5, … (sum: 45)"),
+        ([45, -5], "got 45, -5 (sum: 40)"),
+        ([[40]], "got 40 (sum: 40)"),
+        ([20.0, 20.0], "got 20.0, 20.0 (sum: 40.0)"),
+    ],
+)
+def test_sizes_of_the_queries_of_an_evaluation_set(sizes: Any, message: str) -> None:
+    with pytest.raises(
+        MultiAspectError, match=r"eval_group\[0\]: expected the numbers of rows.*" + re.escape(message)
+    ):
+        ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y, qid=QID, eval_set=[(X, Y)], eval_group=[sizes])
+
+
+def test_queries_of_a_metric_may_be_in_the_index_of_its_labels() -> None:
+    indexed = Y.set_axis(pd.Index(QID, name="qid"))
+    for door in (_lightgbm, _xgboost, _catboost):
+        assert door(indexed, None, MEASURE) == door(Y, QID, MEASURE)
+
+
+def test_folds_need_queries_of_all_rows() -> None:
+    for groups, message in ((None, "pass groups=qid"), (QID[:3], "one query for each of 40 rows, got 3")):
+        with pytest.raises(MultiAspectError, match=message):
+            next(ma.RepeatedQueryKFold(2, 1).split(X, Y, groups=groups))
+
+
+# -- settings that failed ------------------------------------------------------------------------------
+
+
+def test_failed_settings_are_never_chosen() -> None:
+    table = pd.DataFrame({"relevance": [np.nan, 0.4], "credibility": [0.9, 0.1]})
+    assert ma.FrontChoice(metrics=list(table))(table) == 1
+    with pytest.raises(MultiAspectError, match="every setting failed"):
+        ma.FrontChoice(metrics=list(table))(table[:1])
+    with pytest.raises(MultiAspectError, match="expected finite scores, got NaN"):
+        ma.paired_interval([0.1, np.nan], [0.1, 0.2], n_folds=2)
