@@ -1,0 +1,162 @@
+"""The data of the study: synthetic aspects that conflict or agree, and two CLEF eHealth collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+import pt_multiaspect as ma
+
+FILES_2018 = {"relevance": "qrel.txt.gz", "understandability": "qread.txt.gz", "trust": "qtrust.txt.gz"}
+
+#: Correlation of the two latent aspects of a document.
+CORRELATIONS = {"conflicting": -0.7, "independent": 0.0, "correlated": 0.7}
+
+#: Top grades of the two aspects.
+SCALES = {"equal scales": (2, 2), "unequal scales": (2, 10)}
+
+N_TRAIN, N_TEST, N_DOCUMENTS = 60, 100, 30
+
+#: Standard deviation of the noise of the features. Each world has its own, between these.
+NOISE = (0.25, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Features, labels and queries of (query, document) pairs."""
+
+    X: Any
+    Y: pd.DataFrame
+    qid: Any
+    aspects: ma.Aspects
+
+    @property
+    def labels(self) -> pd.DataFrame:
+        """The labels, with the queries in the index, where scorers and rankers find them."""
+        return self.Y.set_axis(pd.Index(self.qid, name="qid"), axis="index")
+
+    @property
+    def size(self) -> dict[str, int]:
+        """The numbers of rows, queries and features."""
+        return {
+            "n_rows": len(self.Y),
+            "n_queries": len(np.unique(self.qid)),
+            "n_features": self.X.shape[1],
+        }
+
+
+def synthetic(correlation: float, tops: tuple[int, int], seed: int, n_queries: int = N_TRAIN + N_TEST) -> World:
+    """Draw a world of two aspects.
+
+    Features are noisy observations of the latent aspects. Grades cut the latent aspects at thresholds that differ
+    between queries, so in one query few documents are credible and in another most are, as in real collections.
+
+    Parameters
+    ----------
+    correlation : float
+        Correlation of the latent aspects.
+    tops : (int, int)
+        Top grades of relevance and credibility.
+    seed : int
+        Seed of the random numbers.
+    n_queries : int
+        Number of queries.
+    """
+    rng = np.random.default_rng(seed)
+    n = n_queries * N_DOCUMENTS
+    latent = rng.multivariate_normal([0, 0], [[1, correlation], [correlation, 1]], n)
+    noise = rng.normal(scale=rng.uniform(*NOISE), size=(n, 4))
+    X = np.column_stack([latent, latent.sum(axis=1), rng.normal(size=n)]) + noise
+    qid = np.repeat(np.arange(n_queries), N_DOCUMENTS)
+    shift = np.repeat(rng.normal(loc=0.5, scale=0.7, size=(n_queries, 2)), N_DOCUMENTS, axis=0)
+    # Grades rise by steps of equal width from the threshold, 1.5 standard deviations in all.
+    steps = np.ceil((latent - shift) / 1.5 * np.array(tops)) + 1
+    labels = np.clip(steps, 0, tops).astype(int)
+    names = ["relevance", "credibility"]
+    aspects = ma.Aspects(dict(zip(names, tops, strict=True)))
+    return World(X, pd.DataFrame(labels, columns=names), qid, aspects)
+
+
+def first_and_rest(world: World) -> list[tuple[Any, Any]]:
+    """Return one split, by which the first queries of a synthetic world train and the others test."""
+    train = world.qid < N_TRAIN
+    return [(np.flatnonzero(train), np.flatnonzero(~train))]
+
+
+def row_orders(world: World, n_orders: int, n_splits: int, seed: int) -> Iterator[list[tuple[Any, Any]]]:
+    """Generate the same folds several times, each with another random order of the training rows."""
+    folds = ma.RepeatedQueryKFold(n_splits, 1, shuffle_rows=False, random_state=seed)
+    codes = pd.factorize(world.qid)[0]
+    rng = np.random.default_rng(seed)
+    for _ in range(n_orders):
+        splits = []
+        for train, test in folds.split(world.X, groups=world.qid):
+            shuffled = rng.permutation(train)
+            of_query = rng.permutation(codes.max() + 1)
+            splits.append((shuffled[np.argsort(of_query[codes[shuffled]], kind="stable")], test))
+        yield splits
+
+
+def _of_runs(folder: Path, files: dict[str, str], aspects: ma.Aspects) -> World:
+    """Judged documents that a run retrieves, described by the reciprocal rank in each run (0 if not retrieved)."""
+    qrels = ma.read_qrels({name: folder / file for name, file in files.items()}).rename(
+        columns={"label": "relevance"}
+    )
+    table = pd.read_csv(
+        folder / "runs.top100.tsv.gz",
+        sep="\t",
+        names=["name", "qid", "rank", "docno"],
+        dtype={"qid": str, "docno": str},
+    )
+    table["score"] = 1 / table["rank"]
+    features = table.pivot(index=["qid", "docno"], columns="name", values="score").fillna(0.0).reset_index()
+    rows = features.merge(qrels, on=["qid", "docno"]).dropna(subset=list(aspects))
+    X = rows[features.columns.drop(["qid", "docno"])].to_numpy()
+    return World(X, rows[list(aspects)].reset_index(drop=True), rows["qid"].to_numpy(), aspects)
+
+
+def clef2015(data: Path) -> World:
+    """CLEF eHealth 2015, task 2: relevance and understandability of 66 queries, 68 runs as features."""
+    files = {"relevance": "qrels.graded.txt.gz", "understandability": "qread.graded.txt.gz"}
+    return _of_runs(data / "clef2015", files, ma.Aspects({"relevance": 2, "understandability": 3}))
+
+
+def clef2018(data: Path, *, turned: bool = False) -> World:
+    """CLEF eHealth 2018, task 1: relevance, understandability and trust of 50 queries, 36 runs as features.
+
+    The files do not say whether scales ascend. Trust rises with relevance; nothing tells about understandability,
+    so the study is repeated with its scale `turned`. Gains of relevance span the same range as the others.
+    """
+    aspects = ma.Aspects(
+        {
+            "relevance": ma.Aspect(grades=[0, 1, 2], gains=[0, 5, 10]),
+            "understandability": ma.Aspect(10, greater_is_better=not turned),
+            "trust": 10,
+        }
+    )
+    return _of_runs(data / "clef2018", FILES_2018, aspects)
+
+
+def directions(data: Path) -> dict[str, dict[str, int]]:
+    """Count the queries of CLEF eHealth 2018 in which an aspect rises or falls with relevance (Kendall's τ-b)."""
+    qrels = ma.read_qrels({name: data / "clef2018" / file for name, file in FILES_2018.items()})
+    found = {}
+    for aspect in ("understandability", "trust"):
+        taus = [stats.kendalltau(part["label"], part[aspect]).statistic for _, part in qrels.groupby("qid")]
+        found[aspect] = {"rises": int(np.greater(taus, 0).sum()), "falls": int(np.less(taus, 0).sum())}
+    return found
+
+
+#: Name of a collection -> how to read it from the folder with the data.
+COLLECTIONS: dict[str, Callable[[Path], World]] = {
+    "CLEF eHealth 2015": clef2015,
+    "CLEF eHealth 2018": clef2018,
+    "CLEF eHealth 2018, understandability turned": partial(clef2018, turned=True),
+}
