@@ -211,6 +211,33 @@ def test_folds_need_queries_of_all_rows() -> None:
             next(ma.RepeatedQueryKFold(2, 1).split(X, Y, groups=groups))
 
 
+# -- rows in another order -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("door", sorted(set(DOORS) - {"aggregate_labels"}))
+def test_frames_with_the_same_rows_in_another_order_are_no_pair(door: str) -> None:
+    # Rows match by position, as in scikit-learn: labels or queries of other rows were taken without a sign.
+    backwards = pd.Series(QID[::-1], index=Y.index[::-1])
+    with pytest.raises(MultiAspectError, match="but rows are matched by position; align them with"):
+        DOORS[door](Y, backwards, MEASURE)
+    other = pd.Series(QID, index=range(100, 100 + N))
+    assert np.array_equal(DOORS[door](Y, other, MEASURE), DOORS[door](Y, QID, MEASURE))
+
+
+@pytest.mark.parametrize("use", ["fit", "score", "fuse", "sweep", "search"])
+def test_features_in_another_order_than_labels(use: str) -> None:
+    features = pd.DataFrame(X)[::-1]
+    calls: dict[str, Callable[[], Any]] = {
+        "fit": lambda: RANKER.fit(features, Y, qid=QID),
+        "score": lambda: RANKER.score(features, Y, qid=QID),
+        "fuse": lambda: FUSION.fit(features, Y, qid=QID),
+        "sweep": lambda: FUSION.sweep(features, Y, QID, measures={"m": MEASURE}),
+        "search": lambda: ma.ranking_scorer(MEASURE)(RANKER, features, Y, qid=QID),
+    }
+    with pytest.raises(MultiAspectError, match="the index of X has the elements of the index of y in a different"):
+        calls[use]()
+
+
 # -- settings that failed ------------------------------------------------------------------------------
 
 

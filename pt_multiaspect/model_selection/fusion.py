@@ -20,7 +20,7 @@ from ..collection.columns import identifiers
 from ..errors import MultiAspectError, choices
 from ..measures import On
 from ..orders.order import check_weights, weights_of
-from .labels import check_length, check_scores, find_qid, label_frame
+from .labels import check_length, check_order, check_scores, find_qid, label_frame
 from .ranker import AspectRanker
 from .scorer import RankingScorer
 
@@ -121,6 +121,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         AspectFusion
             The fitted estimator.
         """
+        check_order("y", y, X=X, qid=qid)
         labels = label_frame(y, self.aspects)
         names = list(labels.columns)
         self._shares(self.weights, names)
@@ -212,6 +213,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"measures: {choices(taken)} is the name of a column of weights; use another name"
             )
         settings = self._grid(names, weights)
+        check_order("y", y, X=X, qid=qid)
         queries = self._queries(X, y, qid)
         scorers = {
             label: RankingScorer(measure, self.aspects, missing=self.missing) for label, measure in measures.items()

@@ -258,6 +258,31 @@ def as_numbers(values: object, what: str) -> Floats:
         raise MultiAspectError(f"{what}: expected numbers: {error}") from None
 
 
+def check_order(reference: str, rows: object, **others: object) -> None:
+    """Raise an error for pandas objects whose rows are the same but in another order: rows match by position.
+
+    Parameters
+    ----------
+    reference : str
+        The name of `rows`, in the message.
+    rows : object
+        The labels.
+    **others : object
+        What has the same rows, by name.
+    """
+    index = getattr(rows, "index", None)
+    for name, other in others.items():
+        its = getattr(other, "index", None)
+        if not isinstance(index, pd.Index) or not isinstance(its, pd.Index) or len(its) != len(index):
+            continue
+        if index.is_unique and its.is_unique and not its.equals(index) and its.isin(index).all():
+            raise MultiAspectError(
+                f"the index of {name} has the elements of the index of {reference} in a different order, but rows "
+                f"are matched by position; align them with {name}.reindex({reference}.index), or pass "
+                f"{name}.to_numpy()"
+            )
+
+
 def check_scores(scores: object, n_rows: int) -> Floats:
     """Return predictions as one number per row, without NaN."""
     array = np.asarray(scores)

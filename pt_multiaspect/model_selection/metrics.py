@@ -13,7 +13,7 @@ from .._typing import Ints
 from .._validation import choice
 from ..aspects.parameter import AspectSpec, parse_aspects
 from ..errors import MultiAspectError, choices
-from .labels import LabelledRows, aggregated, check_known, find_qid
+from .labels import LabelledRows, aggregated, check_known, check_order, find_qid
 from .scorer import RankingScorer
 
 __all__ = ["CatBoostMetric", "LightGBMMetric", "XGBoostMetric"]
@@ -45,6 +45,7 @@ class _Metric:
         named = isinstance(measure, Mapping)
         measures = list(measure.values()) if named else list(measure) if several else [measure]
         scorers = [RankingScorer(each, spec) for each in measures]
+        check_order("Y_valid", Y_valid, qid_valid=qid_valid)
         queries = find_qid(qid_valid, None, Y_valid)
         if queries is None:
             raise MultiAspectError(

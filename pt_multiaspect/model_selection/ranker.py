@@ -35,7 +35,7 @@ from .estimators import (
     warn_of_query_columns,
     weight_per_query,
 )
-from .labels import LabelledRows, check_known, check_length, find_qid, label_frame
+from .labels import LabelledRows, check_known, check_length, check_order, find_qid, label_frame
 from .levels import cutoff_of, label_values
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
@@ -237,6 +237,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         last = last_step(self.estimator_)
         weighted = boolean("query_weights")(self.query_weights)
         label, *others = labels_for(last, targets, measure, weighted=weighted)
+        check_order("y", y, sample_weight=sample_weight)
         weights = None if sample_weight is None else check_length(sample_weight, len(train), "sample_weight")[order]
         if weighted:
             values = judgments.of_rows(label_values(judgments, measure, target))[: len(train)]
@@ -259,6 +260,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _part(self, X: Any, y: Any, qid: Any, measure: Measure, what: str) -> _Part:
         """Read the features, labels and queries of the training set, or of the set `what`."""
+        check_order("y", y, X=X, qid=qid)
         queries = find_qid(qid, X, y, self.qid_column)
         features = self._features(X)
         n_rows = features.shape[0]
@@ -396,6 +398,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         float
         """
         measure = read_target(self.target)
+        check_order("y", y, X=X, qid=qid)
         queries = find_qid(qid, X, y, self.qid_column)
         scorer = RankingScorer(measure, None, missing=self.missing)
         return scorer(self, X, label_frame(y, None, measure), qid=queries)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..errors import MultiAspectError
-from .labels import LabelledRows, aggregated, as_numbers, check_known, check_length, find_qid
+from .labels import LabelledRows, aggregated, as_numbers, check_known, check_length, check_order, find_qid
 from .scorer import RankingScorer
 
 __all__ = ["ranking_score"]
@@ -82,7 +82,7 @@ def ranking_score(
     """
     choice("missing", "error", "lowest")(missing)
     scorer = RankingScorer(measure, aspects, "predict")
-    _check_order(y_true, y_score=y_score, qid=qid, sample_weight=sample_weight)
+    check_order("y_true", y_true, y_score=y_score, qid=qid, sample_weight=sample_weight)
     queries = find_qid(qid, None, y_true)
     if queries is None:
         raise MultiAspectError(
@@ -122,17 +122,3 @@ def _query_weights(given: NDArray[np.generic], rows: LabelledRows) -> Floats:
             f"in the query {rows.qids[varying[0]]}"
         )
     return of_query
-
-
-def _check_order(y_true: object, **others: object) -> None:
-    """Raise an error for pandas objects whose rows are the same but in another order: rows match by position."""
-    index = getattr(y_true, "index", None)
-    for name, other in others.items():
-        its = getattr(other, "index", None)
-        if not isinstance(index, pd.Index) or not isinstance(its, pd.Index) or len(its) != len(index):
-            continue
-        if index.is_unique and its.is_unique and not its.equals(index) and its.isin(index).all():
-            raise MultiAspectError(
-                f"the index of {name} has the elements of the index of y_true in a different order, but rows are "
-                f"matched by position; align them with {name}.reindex(y_true.index), or pass {name}.to_numpy()"
-            )

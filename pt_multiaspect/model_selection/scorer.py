@@ -23,7 +23,7 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..integration import parsing
 from ..measures import Measure, On
 from .estimators import takes_queries, trained_rows
-from .labels import LabelledRows, check_known, find_qid
+from .labels import LabelledRows, check_known, check_order, find_qid
 
 __all__ = ["RankingScorer", "ranking_scorer"]
 
@@ -180,6 +180,7 @@ class RankingScorer:
 
     def find_queries(self, estimator: Any, X: Any, y: Any, qid: Any) -> NDArray[Any]:
         """Return the query of each row, or raise an error."""
+        check_order("y", y, X=X, qid=qid)
         column, features = getattr(estimator, "qid_column", None), to_pandas(X)
         has_column = features is not None and column in features.columns
         queries = find_qid(qid, X, y, column if has_column else None)
