@@ -649,7 +649,7 @@ def test_evaluation_sets_share_the_scales_of_the_training_set() -> None:
         ({"eval_set": [(X[:3], Y[:2])], "eval_group": [[3]]}, "eval_set[0]: y has 2 rows, but X has 3"),
         (
             {"eval_set": [(X[:3], Y[:3])], "eval_group": [[2]]},
-            "qid: expected one value for each of 3 rows of y, got shape (2,)",
+            "eval_group[0]: expected the numbers of rows of the queries, in order, which sum to the 3 rows of",
         ),
         ({"eval_set": [(X[:3], Y[:3])], "eval_group": [[1], [2]]}, "expected eval_group as a list with one entry"),
         ({"eval_set": [(X[:3], Y[:3])], "eval_qid": [list("aba")]}, "eval_set[0]: the rows of a query must be"),

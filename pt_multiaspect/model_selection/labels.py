@@ -273,7 +273,9 @@ def check_order(reference: str, rows: object, **others: object) -> None:
     index = getattr(rows, "index", None)
     for name, other in others.items():
         its = getattr(other, "index", None)
-        if not isinstance(index, pd.Index) or not isinstance(its, pd.Index) or len(its) != len(index):
+        if not isinstance(index, pd.Index) or not isinstance(its, pd.Index):
+            continue
+        if len(its) != len(index) or its.nlevels != index.nlevels:
             continue
         if index.is_unique and its.is_unique and not its.equals(index) and its.isin(index).all():
             raise MultiAspectError(
