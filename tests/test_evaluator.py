@@ -78,7 +78,7 @@ def test_groups_of_pandas(ev, runs, expected):
 
 def test_groups_of_polars(ev, runs, expected):
     frame = pl.DataFrame({name: runs[name].to_list() for name in runs})
-    found = frame.group_by(keys_of(ev)).map_groups(ev)
+    found = frame.group_by(*keys_of(ev)).map_groups(ev)
     assert found.schema == {"name": pl.String, "qid": pl.String, "measure": pl.String, "value": pl.Float64}
     check(ev, found, expected)
     assert ev(frame.clear()).schema == found.schema
