@@ -192,6 +192,32 @@ def test_a_name_that_means_something_else_is_noticed(qrels, runs, tmp_path, comp
     pd.testing.assert_frame_equal(found, evaluate(runs, qrels, measure(), progress=False), check_exact=True)
 
 
+def registered(factor: int) -> ma.Measure:
+    """A measure of a notebook, whose cell is run again with another number."""
+    namespace: dict[str, Any] = {"ma": ma, "FACTOR": factor, "__name__": "__main__"}
+    exec(USERS_MEASURE, namespace)
+    return namespace["UsersMeasure"]
+
+
+USERS_MEASURE = """
+class _UsersMeasure(ma.SingleAspectMeasure):
+    SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
+    def score(self, ranking, target):
+        return ranking.n_ret * float(FACTOR)
+UsersMeasure = ma.register(_UsersMeasure)
+"""
+
+
+def test_a_measure_that_is_registered_again_is_noticed_also_as_a_base(qrels):
+    digests = []
+    for factor in (1, 1, 2):
+        measure = registered(factor)
+        by_name = CAM(base="UsersMeasure", aspects=SCALES)
+        digests.append([digest_of(each) for each in (measure, by_name, CAM(base=measure, aspects=SCALES))])
+    assert digests[0] == digests[1]
+    assert all(one != other for one, other in zip(digests[1], digests[2], strict=True))
+
+
 #: A module of a user, with a measure that refers to a function, a constant and a base class.
 MODULE = """
 import numpy as np
@@ -284,6 +310,8 @@ def test_what_cannot_be_compared_is_an_error(tmp_path):
     assert digest_of(one) != digest_of([])
     assert digest_of(1) != digest_of(1.0) != digest_of(True) != digest_of("1")
     assert digest_of([["a"], "b"]) != digest_of([["a", "b"]])
+    texts = [["ab", "c"], ["a", "bc"], ["ab", "c", ""], ["ab", None], ["ab", "None"], ["ab", 1], ["ab", "1"]]
+    assert len({digest_of(np.array(each, dtype=object)) for each in texts}) == len(texts)
     assert digest_of(np.arange(4)) != digest_of(np.arange(4).reshape(2, 2))
 
 

@@ -153,7 +153,12 @@ class _Digest:
     def _add_array(self, array: np.ndarray[Any, Any]) -> None:
         self._feed("array", f"{array.dtype.str} {array.shape}".encode())
         if array.dtype.hasobject:
-            self._add_all("objects", array.ravel().tolist())
+            each = array.ravel().tolist()
+            if set(map(type, each)) == {str}:  # at once, as judgments have millions
+                self._feed("lengths", np.fromiter(map(len, each), np.int64, len(each)).tobytes())
+                self._feed("texts", "".join(each).encode("utf-8", "surrogatepass"))
+            else:
+                self._add_all("objects", each)
         else:
             self._feed("content", np.ascontiguousarray(array).tobytes())
 
