@@ -24,6 +24,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, ESL, GAM, MM, NLRE, TOMA, WHAM, Aspect, Aspects, Judgments, MultiAspectError, On
 from pt_multiaspect.analysis import attainable, ideal_values, upper_bound
 from pt_multiaspect.bases import as_base
+from pt_multiaspect.kernels import best_ranking
 from pt_multiaspect.kernels.progress import ConvexProgress, Progress
 
 pytestmark = [
@@ -525,3 +526,52 @@ def test_an_empty_collection_gives_an_empty_table() -> None:
     for measure in (CAM(aspects=TWO), CAM(base="AP", aspects=TWO), MM(aspects=TWO), TOMA(aspects=TWO)):
         assert upper_bound(empty, measure).empty
         assert ideal_values(empty, measure).empty
+
+
+CUTOFFS = {"relevance": "nDCG@10", "credibility": "nDCG@20"}
+TWO = {"relevance": 2, "credibility": 3}
+
+
+def graded(n_documents: int, n_queries: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(n_documents)
+    pairs = [(f"q{q}", f"d{d}") for q in range(n_queries) for d in range(n_documents)]
+    labels = {name: rng.integers(0, grades + 1, len(pairs)) for name, grades in TWO.items()}
+    return pd.DataFrame(pairs, columns=["qid", "docno"]).assign(**labels)
+
+
+@pytest.mark.parametrize(
+    "base",
+    [CUTOFFS, {"relevance": "nDCG@3", "credibility": "RBP@40"}, {"relevance": "nDCG@2", "credibility": "nDCG"}],
+    ids=str,
+)
+@pytest.mark.parametrize("normalized", [False, True])
+def test_equal_documents_and_ranks_below_the_cutoffs_do_not_matter(
+    base: dict[str, str], normalized: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = CAM(base=base, aspects=TWO, normalized=normalized)
+    qrels = graded(60, n_queries=4)
+    reduced = upper_bound(qrels, measure)
+    monkeypatch.setattr(best_ranking, "_needed", lambda linear, gains, index, documents, ranks: (documents, ranks))
+    whole = upper_bound(qrels, measure)
+    assert reduced["value"].tolist() == pytest.approx(whole["value"].tolist(), rel=1e-13)
+    assert reduced["bound"].tolist() == pytest.approx(whole["bound"].tolist(), rel=1e-13)
+
+
+def test_many_judged_documents() -> None:
+    """A matrix of all documents and ranks would take 20 GB."""
+    qrels = graded(50_000)
+    found = upper_bound(qrels, CAM(base=CUTOFFS, aspects=TWO))
+    best = qrels[(qrels["relevance"] == 2) & (qrels["credibility"] == 3)]
+    assert len(best) > 20
+    assert found["value"].tolist() == [1.0]
+    assert found["gap"].tolist() == [0.0]
+
+
+def test_rankings_that_would_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(best_ranking, "_MOST_CELLS", 30 * 30)
+    base = {"relevance": "nDCG", "credibility": "RBP"}
+    upper_bound(graded(30), CAM(base=base, aspects=TWO))
+    with pytest.raises(
+        MultiAspectError, match=r"judged documents is an assignment problem .* give each base a cutoff"
+    ):
+        upper_bound(graded(60), CAM(base=base, aspects=TWO))

@@ -86,8 +86,11 @@ def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> In
     placed_ones = order[gains[:, order].any(axis=0)] if leaves_out else order
     bounds = np.searchsorted(query[placed_ones], np.arange(n_queries + 1))
     for index in range(n_queries):
-        documents = placed_ones[bounds[index] : bounds[index + 1]]
-        ranks = np.arange(1, len(documents) + 1)
+        candidates = placed_ones[bounds[index] : bounds[index + 1]]
+        documents, ranks = candidates, np.arange(1, len(candidates) + 1)
+        if not others:
+            documents, ranks = _needed(linear, gains, index, documents, ranks)
+        _check_size(len(documents), len(ranks))
         of_query = np.full(len(ranks), index)
         discounts = np.array([form.discounts(ranks, of_query) for form, _ in linear]).reshape(
             gains.shape[0], len(ranks)
@@ -97,4 +100,37 @@ def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> In
             worth += weight[index] * other.worth(index, documents, ranks)
         row, column = linear_sum_assignment(worth, maximize=True)
         rank[documents[row]] = column + 1
+        below = candidates[~np.isin(candidates, documents[row])]
+        rank[below] = np.arange(len(ranks), len(candidates)) + 1
     return rank
+
+
+#: The maximum size of an assignment problem (2 GB), which takes minutes.
+_MOST_CELLS = 1 << 28
+
+
+def _check_size(n_documents: int, n_ranks: int) -> None:
+    if n_documents * n_ranks > _MOST_CELLS:
+        raise MultiAspectError(
+            f"the best ranking of {n_documents} judged documents is an assignment problem of {n_documents} x "
+            f"{n_ranks} numbers, which is too large: expected at most {_MOST_CELLS} numbers. Use the same discount "
+            "and cutoff for all aspects, so that documents can be sorted, or give each base a cutoff"
+        )
+
+
+def _needed(
+    linear: Sequence[tuple[Linear, Floats]], gains: Floats, index: int, documents: Ints, ranks: Ints
+) -> tuple[Ints, Ints]:
+    """Return documents of a query from which a best ranking can be made, and the ranks that count.
+
+    Ranks below all cutoffs do not count, and of documents with the same gains, no more are needed than there are
+    ranks that count.
+    """
+    of_query = np.full(len(ranks), index)
+    counts = np.any([form.discounts(ranks, of_query) != 0 for form, _ in linear], axis=0)
+    ranks = ranks[: int(np.max(np.flatnonzero(counts), initial=-1)) + 1]
+    alike = np.unique(gains[:, documents], axis=1, return_inverse=True)[1].reshape(-1)
+    by_class = np.argsort(alike, kind="stable")
+    place = np.empty(len(documents), dtype=np.intp)
+    place[by_class] = positions(alike[by_class])
+    return documents[place < len(ranks)], ranks
