@@ -204,6 +204,10 @@ def test_qrels_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made) == 1
 
 
+def run_of(docnos: Any) -> pd.DataFrame:
+    return pd.DataFrame({"query_id": "q", "doc_id": docnos, "score": 1.0})
+
+
 @pytest.mark.parametrize(
     ("qrels", "run"),
     [
@@ -218,6 +222,9 @@ def test_qrels_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
         (pd.DataFrame({"qid": ["q"], "docno": ["a"], "label": [1]}), {"q": {"a": 1.0}}),
         ({"q": {"a": 1}}, {"q": 3}),
         (7, {"q": {"a": 1.0}}),
+        ({"q": {"a": 1}}, run_of(["a", None])),
+        ({"q": {"a": 1}}, run_of(pd.array(["a", None], dtype="string"))),
+        ({"q": {"a": 1}}, run_of(pd.Categorical(["a", None]))),
     ],
 )  # fmt: skip
 def test_errors_stay_errors(qrels: Any, run: Any) -> None:

@@ -18,6 +18,7 @@ from ..bases.delegated import computed_together
 from ..bases.standard import StandardMeasures, standard_base
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..collection.texts import is_arrow
 from ..errors import MultiAspectError
 
 if TYPE_CHECKING:
@@ -264,9 +265,10 @@ def _has_strings(column: pd.Series[Any]) -> bool:
     """Tell whether all values are strings."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return not column.hasnans and pd.api.types.infer_dtype(column.cat.categories, skipna=False) == "string"
-    if column.dtype == object:
-        return pd.api.types.infer_dtype(column.to_numpy(), skipna=False) == "string"
-    return pd.api.types.is_string_dtype(column.dtype) and not column.hasnans
+    if is_arrow(column):
+        return pd.api.types.is_string_dtype(column.dtype) and not column.hasnans
+    # Faster than asking for missing values, which are none of pandas' kinds of strings.
+    return pd.api.types.infer_dtype(column.to_numpy(dtype=object), skipna=False) == "string"
 
 
 def _is_number(column: pd.Series[Any], kinds: str) -> bool:
