@@ -253,6 +253,7 @@ def test_weighted_sums_are_supported_exactly() -> None:
         [ma.CAM(aspects=spec, normalized=True), On(aspect="b", aspects=spec)],
         [ma.TOMA(aspects=spec), On(aspect="b", aspects=spec)],
         [ma.CAM(aspects=spec, weights={"a": 3, "b": 1}), ma.CAM(aspects=spec, weights={"a": 1, "b": 3})],
+        [On(aspect="a", base=ma.CRP, aspects=spec), On(aspect="b", aspects=spec)],  # not the best if sorted
     ):
         front, weights = frontier(qrels, measures), np.random.default_rng(0).dirichlet([1, 1], 100)
         for qid, values in zip(qrels, attained(qrels, measures), strict=True):

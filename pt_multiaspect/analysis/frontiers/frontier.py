@@ -21,7 +21,7 @@ from .supported import supported_points
 __all__ = ["frontier"]
 
 #: Default of `limit` by kind.
-_LIMITS = {"supported": 300, "all": 100_000}
+_LIMITS = {"supported": 300, "all": 50_000}
 
 
 def frontier(
@@ -51,7 +51,7 @@ def frontier(
     limit : int, optional
         For ``'supported'``, except for two measures with equal discounts: the number of points per topic, 300 by
         default, from which on the hull is not refined; `gap` states what may be missing. For ``'all'``: the
-        maximum number of (partial) rankings per topic, 100 000 by default.
+        maximum number of (partial) rankings per topic, 50 000 by default.
 
     Returns
     -------
