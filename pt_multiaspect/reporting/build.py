@@ -13,7 +13,7 @@ from typing import Any
 import ir_measures
 import pandas as pd
 
-from .._rendering import WIDTH, Rendered, fragment, table, wrapped
+from .._rendering import WIDTH, Rendered, fragment, wrapped
 from .._validation import choice, count, proportion, random_seed, real
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
@@ -29,7 +29,7 @@ from ..integration.topics import TOPICS, check_topics
 from ..measures.explanation.view import decimals
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Options, non_dominated, systems_table, tests_of, wide
-from .page import page, vega
+from .page import SHORT, page, vega
 from .payload import payload
 from .rankings import ranked
 
@@ -307,13 +307,17 @@ class Report(Rendered):
         return "\n".join([*lines, *(line for note in self.notes for line in wrapped(note, ""))])
 
     def _fragment(self) -> str:
-        rows = [
-            [escape(row[0]), *(decimals(value) for value in row[1:])]
-            for row in self.systems[["name", *self.labels]].itertuples(index=False, name=None)
-        ]
-        head = ["", *(escape(label) for label in self.labels)]
+        rows = "".join(
+            f"<tr><td class={'n' if len(name) <= SHORT else 'l'}>{escape(name)}</td>"
+            f"{''.join(f'<td>{decimals(value)}</td>' for value in values)}</tr>"
+            for name, *values in self.systems[["name", *self.labels]].itertuples(index=False, name=None)
+        )
+        heads = "".join(f"<th>{escape(label)}</th>" for label in ("", *self.labels))
+        table = (
+            f'<div class="wide"><table><thead class=h><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        )
         more = "<p>Write the page with <code>to_html(path)</code> to sort, test and explain these values.</p>"
-        return fragment(f"<h3>{escape(self.title)}</h3>{table(head, rows)}{more}")
+        return fragment(f"<h3>{escape(self.title)}</h3>{table}{more}")
 
     def _page(self) -> str:
         return page(self, self._data, self._options)

@@ -32,10 +32,10 @@ from .payload import as_script
 if TYPE_CHECKING:
     from .build import Report
 
-__all__ = ["page", "vega"]
+__all__ = ["SHORT", "page", "vega"]
 
 #: Names of systems with at most this many characters are not broken.
-_SHORT = 20
+SHORT = 20
 
 
 @cache
@@ -179,7 +179,7 @@ def _systems(report: Report, data: dict[str, Any], heads: list[Head], options: O
             mark = ("", " class=best", " class=second")[best[place][row]]
             value = f"<span{mark}>{decimals(data['means'][place][row])}</span>"
             cells.append(f'<td>{value}<span class="mark"></span><small>{text}</small></td>')
-        short = " class=short" if len(name) <= _SHORT else ""
+        short = " class=short" if len(name) <= SHORT else ""
         rows.append(f'<tr data-row="{row}"><th scope="row"{short}>{escape(name)}</th>{"".join(cells)}</tr>')
     first = '<th scope="col"><button type="button" class="sort" data-column="-1">System</button></th>'
     head = first + "".join(_head_cell(place, head) for place, head in enumerate(heads))
