@@ -213,6 +213,19 @@ def test_compressed_files(tmp_path: Path, form: str) -> None:
         ma.read_run(path)
 
 
+def test_gzip_with_padding_and_names() -> None:
+    named = io.BytesIO()
+    with gzip.GzipFile("a.run", "wb", fileobj=named) as file:
+        file.write(RUN)
+    for content in (named.getvalue(), gzip.compress(RUN) + bytes(7), gzip.compress(b"") + gzip.compress(RUN)):
+        pd.testing.assert_frame_equal(ma.read_run(io.BytesIO(content)), ma.read_run(io.BytesIO(RUN)))
+    wrong_sum = bytearray(gzip.compress(RUN))
+    wrong_sum[-8] ^= 1
+    for content in (bytes(wrong_sum), gzip.compress(RUN) + b"more", gzip.compress(RUN)[:-4]):
+        with pytest.raises(MultiAspectError, match="a damaged gzip file"):
+            ma.read_run(io.BytesIO(content))
+
+
 def test_zstandard_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
     (tmp_path / "a.zst").write_bytes(b"\x28\xb5\x2f\xfd\x20\x00")

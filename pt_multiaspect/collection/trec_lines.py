@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import gzip
 import io
 import os
 import zlib
@@ -144,8 +143,19 @@ def _decompressed(name: str, data: bytes, form: str, parts: Callable[[bytes], It
 
 
 def _gunzip(data: bytes) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-        yield from iter(lambda: file.read(_BLOCK), b"")
+    # As gzip.GzipFile, in less time: zlib reads the headers and checks the sums itself.
+    view, start = memoryview(data), 0
+    while start < len(data):  # a file may have several members
+        member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        while not member.eof:
+            if start == len(data):
+                raise EOFError("the file ends within a member")
+            piece = view[start : start + _GZIP_PIECE]
+            yield member.decompress(piece, _BLOCK)
+            start += len(piece) - len(member.unconsumed_tail)
+        start -= len(member.unused_data)
+        if data[start : start + 1] == b"\0":  # padding
+            start = len(data) - len(data[start:].lstrip(b"\0"))
 
 
 def _bunzip(data: bytes) -> Iterator[bytes]:
@@ -171,6 +181,8 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
         data = frame.unused_data + data[start:]
 
 
+#: Bytes that are decompressed at once.
+_GZIP_PIECE = 1 << 16
 _ZSTD_PIECE = 1 << 8
 
 #: Forms of compression: how their files begin, and how they are decompressed, piece by piece.
