@@ -120,6 +120,8 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
             raise self._named(error) from None
         self._text = self._spell()
         self._key = self._identity()
+        # ir-measures asks for it once per value.
+        self._hash = hash(self._key)
 
     def __call__(self, **params: Any) -> Self:
         """Return a copy of this measure with the given parameters changed."""
@@ -175,7 +177,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         return (type(self), self._text, *(hashable(self.params[name]) for name in sorted(self.params)))
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         return bool(self._key == getattr(other, "_key", None))
