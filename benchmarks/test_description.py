@@ -9,9 +9,9 @@ import statistics
 import time
 from collections.abc import Callable
 
-from collection import collection
-
 from pt_multiaspect import Judgments, describe
+
+from .collection import collection
 
 
 def _seconds(work: Callable[[], object]) -> float:

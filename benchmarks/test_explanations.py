@@ -11,10 +11,11 @@ import tracemalloc
 from collections.abc import Callable
 
 import pytest
-from collection import collection
 
 import pt_multiaspect as ma
 from pt_multiaspect.collection.rankings import Rankings
+
+from .collection import collection
 
 ASPECTS = {"relevance": 2, "understandability": 3, "credibility": 2}
 STATED = ["TOMA", "CAM", "MM", "uRBPgr", "NLRE", "NWCS", "CAM(base='AP')", "CRP"]

@@ -13,9 +13,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from test_collection import SIX, lines_of, runs_of_a_track
 
 import pt_multiaspect as ma
+
+from .cases import SIX
+from .collection import lines_of, runs_of_a_track
 
 N_RUNS = int(os.environ.get("RUNS", "40"))
 

@@ -1,0 +1,287 @@
+"""The rows of the table: what is measured, against what, and the goal."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytrec_eval
+
+import pt_multiaspect as ma
+from pt_multiaspect.analysis import upper_bound
+from pt_multiaspect.collection import Judgments, Rankings
+from pt_multiaspect.collection.trec_files import read_run_table
+
+from .collection import collection, lines_of, ranked, runs_of_a_track
+from .measuring import printed_by, ratio, seconds
+
+GRADES = ma.Aspects({"relevance": 2, "understandability": 3, "credibility": 2}, name="benchmark")
+FOUR = [measure(aspects=GRADES) for measure in (ma.TOMA, ma.CAM, ma.uRBP, ma.NLRE)]
+SIX = ["nDCG@10", "AP", *FOUR]
+EIGHT = (ma.MM, ma.NGRE, ma.NWCS, ma.GAM, ma.uRBPgr, ma.unDCG, ma.uERR, ma.CAM(base="AP"))
+TWELVE = [*FOUR, *(measure(aspects=GRADES) for measure in EIGHT)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the table."""
+
+    name: str
+    against: str
+    #: Returns the figure, of a small version or the full one.
+    measure: Callable[[bool], float]
+    goal: float
+    unit: str = "ratio"
+    #: Whether there is a small version.
+    has_small: bool = True
+
+
+CASES: list[Case] = []
+
+
+def case(
+    name: str, against: str, goal: float, unit: str = "ratio", *, has_small: bool = True
+) -> Callable[[Callable[[bool], float]], Callable[[bool], float]]:
+    """Add the decorated function to the table."""
+
+    def add(measure: Callable[[bool], float]) -> Callable[[bool], float]:
+        CASES.append(Case(name, against, measure, goal, unit, has_small))
+        return measure
+
+    return add
+
+
+def _by_pytrec_eval(qrels: pd.DataFrame, runs: list[pd.DataFrame]) -> None:
+    judged: dict[str, dict[str, int]] = {}
+    for qid, docno, label in zip(qrels["query_id"], qrels["doc_id"], qrels["relevance"].tolist(), strict=True):
+        judged.setdefault(qid, {})[docno] = label
+    evaluator = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut.10"})
+    for run in runs:
+        retrieved: dict[str, dict[str, float]] = {}
+        for qid, docno, score in zip(run["query_id"], run["doc_id"], run["score"].tolist(), strict=True):
+            retrieved.setdefault(qid, {})[docno] = score
+        evaluator.evaluate(retrieved)
+
+
+@case("runs of 50 x 1000 in memory, six measures", "a loop of pytrec_eval for nDCG@10, with its dicts", 0.25)
+def runs_in_memory(small: bool) -> float:
+    qrels, runs = runs_of_a_track(10 if small else 200)
+    ma.evaluate(runs[:2], qrels, SIX, progress=False)
+    return ratio(
+        lambda: ma.evaluate(runs, qrels, SIX, progress=False),
+        lambda: _by_pytrec_eval(qrels, runs),
+        rounds=3 if small else 1,
+    )
+
+
+@case("run files of 100 000 lines, five measures", "read_trec_run and nDCG of ir-measures", 0.15)
+def run_files(small: bool) -> float:
+    qrels, runs = runs_of_a_track(2 if small else 5)
+    judged = list(qrels[["query_id", "doc_id", "relevance"]].itertuples(index=False, name="Qrel"))
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{place}.run" for place in range(len(runs))]
+        for path, run in zip(paths, runs, strict=True):
+            both = pd.concat([run, run.assign(query_id="x" + run["query_id"])])
+            path.write_text(lines_of(both), encoding="utf-8")
+
+        def original() -> None:
+            for path in paths:
+                ir_measures.calc_aggregate([ir_measures.nDCG], judged, ir_measures.read_trec_run(str(path)))
+
+        return ratio(lambda: ma.evaluate(paths, qrels, SIX[:5], progress=False), original)
+
+
+def _reading(small: bool, compress: Callable[[bytes], bytes]) -> float:
+    import polars
+
+    qrels, run = collection(n_queries=300 if small else 1000)
+    content, judgments = lines_of(ranked(run)).encode(), Judgments(qrels)
+    columns = ("query_id", "doc_id", "relevance")
+    of_pool = polars.DataFrame({column: qrels[column].tolist() for column in columns})
+    names = ["query_id", "q0", "doc_id", "rank", "score", "tag"]
+    kinds = [polars.String, polars.String, polars.String, polars.Int64, polars.Float64, polars.String]
+    given = compress(content)
+
+    def yardstick() -> object:
+        frame = polars.read_csv(
+            content, separator=" ", has_header=False, quote_char=None, schema=dict(zip(names, kinds, strict=True))
+        ).sort(["query_id", "score", "doc_id"], descending=[False, True, True])
+        frame = frame.with_columns(polars.int_range(polars.len()).over("query_id").alias("place"))
+        return frame.join(of_pool, on=["query_id", "doc_id"], how="left")
+
+    return ratio(lambda: Rankings(read_run_table(io.BytesIO(given)), judgments), yardstick, rounds=5)
+
+
+@case("reading a file of 10^6 lines to joined rankings", "Polars: scan, sort, rank, join", 1.0)
+def reading(small: bool) -> float:
+    return _reading(small, lambda content: content)
+
+
+@case("the same file compressed by gzip", "Polars on the file that is not compressed", 1.5)
+def reading_gzip(small: bool) -> float:
+    return _reading(small, gzip.compress)
+
+
+def _twelve(small: bool, order: str) -> float:
+    qrels, run = collection(n_queries=200 if small else 1000)
+    run = ranked(run) if order == "blocks" else run.sample(frac=1, random_state=0, ignore_index=True)
+    plain = qrels[["query_id", "doc_id", "relevance"]]
+    return ratio(
+        lambda: ir_measures.calc_aggregate(TWELVE, qrels, run),
+        lambda: ir_measures.calc_aggregate([ir_measures.nDCG], plain, run),
+    )
+
+
+@case("twelve measures on 10^6 rows, in query blocks", "nDCG of ir-measures, same frames", 0.15)
+def twelve_in_blocks(small: bool) -> float:
+    return _twelve(small, "blocks")
+
+
+@case("twelve measures on 10^6 rows, shuffled", "nDCG of ir-measures, same frames", 0.25)
+def twelve_shuffled(small: bool) -> float:
+    return _twelve(small, "shuffled")
+
+
+@case("one more measure on 10^6 rows (mean of eleven)", "the first one", 0.05)
+def one_more(small: bool) -> float:
+    qrels, run = collection(n_queries=200 if small else 1000)
+    judgments = Judgments(qrels)
+    rounds = []
+    for _ in range(4):
+        start = time.process_time()
+        rankings = Rankings(run, judgments)
+        TWELVE[0].evaluate(rankings)
+        first = time.process_time() - start
+        rounds.append([first, *(seconds(partial(each.evaluate, rankings)) for each in TWELVE[1:])])
+    times = np.min(rounds[1:], axis=0)  # the first round prepares the judgments for each measure
+    return float(times[1:].mean() / times[0])
+
+
+@case("pt.Experiment, standard measures, accelerated", "pt.Experiment", 0.2)
+def experiment(small: bool) -> float:
+    qrels, runs = runs_of_a_track(3 if small else 10)
+    names = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}
+    qrels, systems = qrels.rename(columns=names), [run.rename(columns=names).assign(rank=0) for run in runs]
+    topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "x"})
+    measures = [ir_measures.nDCG @ 10, ir_measures.AP, ir_measures.P @ 5, ir_measures.RR]
+
+    def work() -> None:
+        pt.Experiment(systems, topics, qrels, measures)
+
+    def accelerated() -> None:
+        with ma.accelerate():
+            work()
+
+    return ratio(accelerated, work)
+
+
+_EVALUATING = """
+import numpy as np
+from benchmarks.cases import TWELVE
+from benchmarks.collection import collection
+from pt_multiaspect.collection import Judgments, Rankings
+qrels, small = collection(n_queries=10)
+for measure in TWELVE:
+    measure.evaluate(Rankings(small, Judgments(qrels)))
+before = present()
+qrels, run = collection(n_queries=int(sys.argv[1]))
+size = run.memory_usage(deep=True).sum() / 2**20
+judgments = Judgments(qrels)
+held = present()
+rankings = Rankings(run, judgments)
+for measure in TWELVE:
+    measure.evaluate(rankings)
+print((peak() - held) / size)
+"""
+
+
+@case("peak memory of twelve measures on 10^6 rows", "the run frame's own memory", 2.0)
+def memory_of_evaluation(small: bool) -> float:
+    return printed_by(_EVALUATING, "300" if small else "1000")[0]
+
+
+_READING = """
+import pt_multiaspect
+from pt_multiaspect.collection.trec_files import read_run_table
+before = present()
+read_run_table(sys.argv[1])
+print(peak() - before)
+"""
+
+
+@case("peak memory of reading a file of 45 MB", "-", 250, "MB")
+def memory_of_reading(small: bool) -> float:
+    _, run = collection(n_queries=300 if small else 1000)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.run"
+        path.write_text(lines_of(ranked(run)), encoding="utf-8")
+        return printed_by(_READING, str(path))[0]
+
+
+@case("time per row, 10^7 rows", "10^5 rows (linear: 1)", 2.0, has_small=False)
+def growth(small: bool) -> float:
+    """Also prints the sizes between."""
+    per_row = {}
+    for n_queries in (10, 100, 1000, 10_000):
+        qrels, run = collection(n_queries=n_queries)
+        judgments = Judgments(qrels)
+
+        def work(run: pd.DataFrame = run, judgments: Judgments = judgments) -> None:
+            TWELVE[0].evaluate(Rankings(run, judgments))
+
+        taken = min(seconds(work) for _ in range(3))
+        per_row[len(run)] = taken / len(run)
+        print(
+            f"    TOMA on {len(run):>8} rows: {taken:7.3f} s, {1e6 * per_row[len(run)]:.3f} s for 10^6", flush=True
+        )
+    return per_row[10**7] / per_row[10**5]
+
+
+_DISCRIMINATIVE = """
+import numpy as np, pandas as pd
+from pt_multiaspect.analysis import discriminative_power
+rng = np.random.default_rng(0)
+shape = (425, 50, 5)
+values = rng.normal(rng.normal(0.4, 0.1, (425, 1, 1)), 0.2, shape).clip(0, 1)
+axes = np.indices(shape).reshape(3, -1).astype(str)
+perquery = pd.DataFrame({"name": axes[0], "qid": axes[1], "measure": axes[2], "value": values.ravel()})
+for test in sys.argv[2:]:
+    power = discriminative_power(perquery, test=test, n_resamples=int(sys.argv[1]))
+    assert power.table["power"].between(0.02, 0.95).all()
+print(peak() / 1024)
+"""
+
+
+@case("discriminative power, 425 runs x 50 topics x 5 measures, four tests", "-", 4.0, "GB", has_small=False)
+def discriminative(small: bool) -> float:
+    # Memory does not depend on the number of resamples, which are worked on in parts of the same size.
+    return printed_by(_DISCRIMINATIVE, "2000", "bootstrap", "permutation", "tukey", "t")[0]
+
+
+@case("upper_bound of CAM, MM and uRBP, 200 000 judged documents", "-", 10.0, "s")
+def bounds(small: bool) -> float:
+    qrels, _ = collection(n_queries=1, n_retrieved=(n := 20_000 if small else 200_000), n_judged=n)
+    judgments = Judgments(qrels)
+    measures = [ma.CAM(aspects=GRADES), ma.CAM(aspects=GRADES) @ 10, ma.MM(aspects=GRADES), ma.uRBP(aspects=GRADES)]
+    upper_bound(judgments, measures[0] @ 1)
+    return max(seconds(lambda each=each: upper_bound(judgments, each)) for each in measures)
+
+
+def figure(of: Case, small: bool) -> tuple[float, float]:
+    """Return the figure of a case, and how many seconds it took to measure."""
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        measured = of.measure(small)
+    return measured, time.perf_counter() - start
