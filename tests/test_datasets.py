@@ -210,8 +210,8 @@ def test_a_wrong_download_is_refused_and_deleted(served: Path, folder: Path, sen
         ("qrels.txt", LINES.replace(b" ", b"\t")),
         ("qrels.txt", LINES.replace(b"\n", b"\r\n")),
         ("qrels.txt", b"\xef\xbb\xbf" + LINES),
-        ("qrels.txt.gz", gzip.compress(LINES)),
-        ("qrels.txt", gzip.compress(LINES)),
+        ("qrels.txt.gz", gzip.compress(LINES, mtime=0)),
+        ("qrels.txt", gzip.compress(LINES, mtime=0)),
     ],
 )
 def test_copies_of_the_same_judgments(folder: Path, name: str, content: bytes) -> None:
@@ -229,7 +229,7 @@ def test_copies_of_the_same_judgments(folder: Path, name: str, content: bytes) -
         b"",
         LINES.replace(b"\n", b" x\n"),
         b"".join(reversed(LINES.splitlines(keepends=True))),
-        gzip.compress(LINES)[:-9],
+        gzip.compress(LINES, mtime=0)[:-9],
         b"\xff",
     ],
 )
