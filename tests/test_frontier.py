@@ -603,8 +603,8 @@ def test_values_of_other_qrels_are_refused() -> None:
         ({"measures": "nDCG", "aspects": "a"}, "expected two or three measures, got 1: a"),
         ({"measures": ma.CAM, "aspects": "a,b"}, "expected one single-aspect measure, such as nDCG"),
         ({"measures": ["nDCG", On(aspect="b")], "aspects": SPEC}, "nDCG has no parameter aspects; declare them"),
-        ({"measures": "nDCG", "aspects": "a,b", "kind": "some"}, "expected kind to be one of supported, all"),
-        ({"measures": "nDCG", "aspects": "a,b", "limit": 0}, "limit: expected a whole number from 1"),
+        ({"measures": "nDCG", "aspects": "a,b", "kind": "some"}, "kind: expected one of 'supported', 'all'"),
+        ({"measures": "nDCG", "aspects": "a,b", "limit": 0}, "limit: expected a whole number of at least 1"),
         ({"measures": {"gap": On(aspect="a"), "b": On(aspect="b")}}, "the label 'gap' is the name of a column"),
         ({"measures": {"a": On(aspect="a"), "a room": On(aspect="b")}}, "the label 'a room' is the name of a"),
         (

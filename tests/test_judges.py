@@ -516,11 +516,11 @@ def test_equal_means_warn() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"combine": "mean"}, "expected combine to be one of median, majority"),
-        ({"resample": "topics"}, "expected resample to be one of labels, judges"),
-        ({"method": "pearson"}, "expected method to be one of"),
-        ({"n_resamples": 0}, "expected n_resamples"),
-        ({"confidence": 95}, "expected confidence"),
+        ({"combine": "mean"}, "combine: expected one of 'median', 'majority', got 'mean'"),
+        ({"resample": "topics"}, "resample: expected one of 'labels', 'judges'"),
+        ({"method": "pearson"}, "method: expected one of"),
+        ({"n_resamples": 0}, "n_resamples: expected"),
+        ({"confidence": 95}, "confidence: expected"),
         ({"judge": None}, "judge: expected the name of a column, got None"),
     ],
 )
