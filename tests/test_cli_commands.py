@@ -165,7 +165,7 @@ def test_correlate(cli):
     assert len(np.unique(expected)) > 1
     code, out, _ = cli("correlate", *SCALED, "--ci", "--by", "query", "runs")
     assert code == 0
-    expected = analysis.correlation(values, by="query", confidence=0.95)
+    expected = analysis.correlation(values, by="query", ci=0.95)
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
     code, _, err = cli("correlate", "-m", "AP", "runs")
     assert code == 2

@@ -151,15 +151,15 @@ def test_the_order_in_which_a_mean_is_summed_makes_no_tie_break():
 def test_intervals(method, by):
     perquery = random_frame(shape=(10, 20, 3), decimals=2)
     settings = {"method": method, "by": by, "n_resamples": 60}
-    long = correlation(perquery, **settings, confidence=0.9)
+    long = correlation(perquery, **settings, ci=0.9)
     assert list(long.columns) == ["reference", "measure", "correlation", "low", "high"]
     assert len(long) == 6
     table = correlation(perquery, **settings)
     for row in long.itertuples():
         assert row.correlation == table.loc[row.reference, row.measure]
         assert -1 <= row.low <= row.high <= 1
-    pd.testing.assert_frame_equal(long, correlation(perquery, **settings, confidence=0.9), check_exact=True)
-    wide = correlation(perquery, **settings, confidence=0.99)
+    pd.testing.assert_frame_equal(long, correlation(perquery, **settings, ci=0.9), check_exact=True)
+    wide = correlation(perquery, **settings, ci=0.99)
     assert (wide["low"] <= long["low"]).all()
     assert (wide["high"] >= long["high"]).all()
     # A plain bootstrap with the same draws.
@@ -253,7 +253,7 @@ def test_bad_frames(bad, parts):
         (lambda: correlation(GOOD, "pearson"), ["method", "'kendall', 'tau_ap', 'spearman', 'rbo'", "pearson"]),
         (lambda: correlation(GOOD, by="topic"), ["by", "'mean', 'query'", "topic"]),
         (lambda: correlation(GOOD, "rbo", p=1), ["p: expected a number above 0 and below 1"]),
-        (lambda: correlation(GOOD, confidence=95), ["confidence", "95"]),
+        (lambda: correlation(GOOD, ci=95), ["ci", "95"]),
         (lambda: correlation(GOOD, n_resamples=0), ["n_resamples", "0"]),
         (lambda: correlation(GOOD, seed=-1), ["seed", "-1"]),
         (lambda: tau_ap([1, 2], [1, 2, 3]), ["same systems", "got arrays of shapes (2,) and (3,)"]),
@@ -271,12 +271,12 @@ def test_bad_input(make, parts):
 def test_intervals_do_not_depend_on_the_order_of_rows():
     rng = np.random.default_rng(5)
     given = frame(rng.random((6, 12, 2)))
-    expected = correlation(given, confidence=0.9, n_resamples=50)
+    expected = correlation(given, ci=0.9, n_resamples=50)
     for shuffled in (
         given.sort_values("qid", ascending=False, kind="stable"),
         given.sample(frac=1, random_state=1),
     ):
-        found = correlation(shuffled, confidence=0.9, n_resamples=50)
+        found = correlation(shuffled, ci=0.9, n_resamples=50)
         keys = ["reference", "measure"]
         pd.testing.assert_frame_equal(
             found.sort_values(keys, ignore_index=True),

@@ -315,7 +315,7 @@ def test_intervals_are_those_of_the_corrected_test() -> None:
     # The usual test of as many independent differences claims much more.
     usual = stats.ttest_rel(first, second)
     assert usual.pvalue < 0.1 * found["p_value"]
-    narrow = ma.paired_interval(first, second, n_folds=5, confidence=0.5)
+    narrow = ma.paired_interval(first, second, n_folds=5, ci=0.5)
     assert found["low"] < narrow["low"] < narrow["high"] < found["high"]
     swapped = ma.paired_interval(second.tolist(), pd.Series(first), n_folds=5)
     assert swapped[["difference", "low", "high"]].tolist() == pytest.approx(
@@ -382,8 +382,8 @@ def test_scores_of_cross_validation_are_paired() -> None:
 def test_what_cannot_be_compared(given: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
         ma.paired_interval(*given[:2], n_folds=given[2])
-    with pytest.raises(MultiAspectError, match="confidence: expected a number above 0 and below 1, got 95"):
-        ma.paired_interval([1, 2], [1, 2], n_folds=2, confidence=95)
+    with pytest.raises(MultiAspectError, match="ci: expected a number above 0 and below 1, got 95"):
+        ma.paired_interval([1, 2], [1, 2], n_folds=2, ci=95)
 
 
 def test_scores_that_differ_by_rounding_are_equal():

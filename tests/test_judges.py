@@ -520,7 +520,7 @@ def test_equal_means_warn() -> None:
         ({"resample": "topics"}, "resample: expected one of 'labels', 'judges'"),
         ({"method": "pearson"}, "method: expected one of"),
         ({"n_resamples": 0}, "n_resamples: expected"),
-        ({"confidence": 95}, "confidence: expected"),
+        ({"ci": 95}, "ci: expected"),
         ({"judge": None}, "judge: expected the name of a column, got None"),
     ],
 )

@@ -97,7 +97,7 @@ SENSITIVITY = JudgeSensitivity(
     method="kendall",
     combine="median",
     resample="labels",
-    confidence=0.9,
+    ci=0.9,
     n_resamples=10,
 )
 
@@ -433,7 +433,7 @@ def test_correlations_that_are_not_defined_and_intervals():
     ax = plots.correlation_heatmap(matrix)
     assert ax.texts[1].get_text() == "–"
     assert np.ma.getmaskarray(ax.images[0].get_array()).sum() == 1
-    long = correlation(PERQUERY, confidence=0.9, n_resamples=20)
+    long = correlation(PERQUERY, ci=0.9, n_resamples=20)
     ax = plots.correlation_heatmap(long)
     assert np.asarray(ax.images[0].get_array()) == pytest.approx(MATRIX.to_numpy())
     first = long.iloc[0]

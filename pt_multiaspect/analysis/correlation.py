@@ -29,7 +29,7 @@ def correlation(
     by: str = "mean",
     *,
     p: float = 0.9,
-    confidence: float | None = None,
+    ci: float | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -49,7 +49,7 @@ def correlation(
         is the mean of the correlations over topics.
     p : float in (0, 1), default 0.9
         Persistence of rank-biased overlap. Not used by other methods.
-    confidence : float in (0, 1), optional
+    ci : float in (0, 1), optional
         Confidence level of bootstrap percentile intervals, such as 0.95. Topics are resampled.
     n_resamples : int, default 1000
         Number of bootstrap samples.
@@ -59,8 +59,8 @@ def correlation(
     Returns
     -------
     DataFrame
-        Without `confidence`, the correlation matrix. The measure of a row is the *reference* (the true
-        ranking), which matters for τ_AP only, as the other methods are symmetric. With `confidence`, a
+        Without `ci`, the correlation matrix. The measure of a row is the *reference* (the true
+        ranking), which matters for τ_AP only, as the other methods are symmetric. With `ci`, a
         frame with columns ``reference measure correlation low high`` and one row per ordered pair of measures.
 
     Raises
@@ -120,14 +120,14 @@ def correlation(
             AP      RR
     AP  1.0000  0.6667
     RR  0.6667  1.0000
-    >>> correlation(perquery, confidence=0.95, n_resamples=10).round(4)
+    >>> correlation(perquery, ci=0.95, n_resamples=10).round(4)
       reference measure  correlation     low    high
     0        AP      RR       0.6667  0.6667  0.6667
     1        RR      AP       0.6667  0.6667  0.6667
     """
     kernel = kernel_of(method, p)
     choice("by", "mean", "query")(by)
-    level = None if confidence is None else proportion("confidence")(confidence)
+    level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     values, _, qids, measures = matrix(perquery)
     values = values * directions(perquery, values, measures)

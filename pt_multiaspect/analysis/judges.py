@@ -152,7 +152,7 @@ class JudgeSensitivity:
         order by the judge and that by all judges, and the fraction of labels that are the judge's own.
     method, combine, resample : str
         The correlation coefficient, the combination of labels, and what was resampled.
-    confidence : float
+    ci : float
         The confidence level of the intervals.
     n_resamples : int
         The number of resamples.
@@ -168,12 +168,12 @@ class JudgeSensitivity:
     method: str
     combine: str
     resample: str
-    confidence: float
+    ci: float
     n_resamples: int
 
     def __repr__(self) -> str:
         asked = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
-        return f"JudgeSensitivity({asked}, confidence={self.confidence:g})\n{self.table.to_string()}"
+        return f"JudgeSensitivity({asked}, ci={self.ci:g})\n{self.table.to_string()}"
 
     def _repr_html_(self) -> str:
         return str(self.table.to_html())
@@ -192,7 +192,7 @@ def judge_sensitivity(
     method: str = "kendall",
     resample: str = "labels",
     n_resamples: int = 200,
-    confidence: float = 0.95,
+    ci: float = 0.95,
     seed: int = 0,
 ) -> JudgeSensitivity:
     """Compute how the order of systems changes from judge to judge and under resampled labels.
@@ -219,7 +219,7 @@ def judge_sensitivity(
         all of their labels. See Notes.
     n_resamples : int, default 200
         Number of bootstrap samples, of labels and of topics.
-    confidence : float in (0, 1), default 0.95
+    ci : float in (0, 1), default 0.95
         Confidence level of the percentile intervals.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
@@ -290,7 +290,7 @@ def judge_sensitivity(
     choice("method", *METHODS)(method)
     choice("resample", "labels", "judges")(resample)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    level = proportion("confidence")(confidence)
+    level = proportion("ci")(ci)
     judged = _read(frame, criterion, value, judge, aspects)
     if len(judged.judges) < 2:
         raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
@@ -329,7 +329,7 @@ def judge_sensitivity(
         method=method,
         combine=combine,
         resample=resample,
-        confidence=level,
+        ci=level,
         n_resamples=n_resamples,
     )
 

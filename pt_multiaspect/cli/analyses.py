@@ -86,7 +86,7 @@ def correlate(
         raise click.UsageError(f"expected at least two measures, got only {next(iter(parsed))}")
     named = read_runs(runs, qrels)
     values = evaluate(named, judgments, parsed, topics=topics, n_jobs=jobs, progress=sys.stderr.isatty())
-    found = correlation(values, method, by, confidence=0.95 if ci else None)
+    found = correlation(values, method, by, ci=0.95 if ci else None)
     if not ci:
         found = found.rename_axis("measure").reset_index()
     write(Sheet.of(found), format, output)

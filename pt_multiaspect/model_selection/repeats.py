@@ -127,9 +127,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
                 yield train, np.flatnonzero(test)
 
 
-def paired_interval(
-    scores: object, baseline: object, *, n_folds: int, confidence: float = 0.95
-) -> pd.Series[float]:
+def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float = 0.95) -> pd.Series[float]:
     """Estimate the difference of two learners from their scores on the same splits of repeated cross-validation.
 
     The scores of different splits are not independent, as training sets overlap. The corrected resampled t-test of
@@ -141,7 +139,7 @@ def paired_interval(
         Scores on the same splits in the same order, such as ``cross_validate(...)["test_cam"]``.
     n_folds : int
         Number of folds of each repeat. The ratio of test to training queries is 1 / (n_folds − 1).
-    confidence : float, default 0.95
+    ci : float, default 0.95
         Confidence level, above 0 and below 1.
 
     Returns
@@ -180,7 +178,7 @@ def paired_interval(
 
     values = [as_numbers(given, name) for name, given in (("scores", scores), ("baseline", baseline))]
     folds = count("n_folds", low=2)(n_folds)
-    level = real("confidence", low=0, high=1, open_low=True)(confidence)
+    level = real("ci", low=0, high=1, open_low=True)(ci)
     lengths = [each.shape for each in values]
     if lengths[0] != lengths[1] or values[0].ndim != 1 or not len(values[0]) or len(values[0]) % folds:
         raise MultiAspectError(

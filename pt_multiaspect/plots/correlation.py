@@ -28,7 +28,7 @@ def correlation_heatmap(
     Parameters
     ----------
     correlations : DataFrame
-        The result of `analysis.correlation`: a matrix whose rows are the references or, with ``confidence``,
+        The result of `analysis.correlation`: a matrix whose rows are the references or, with ``ci``,
         a long frame. Intervals are written below the values.
     title : str, optional
         Title of the axes, such as "Kendall's τ-b".

@@ -79,7 +79,7 @@ def judge_correlations(sensitivity: JudgeSensitivity, *, ax: Axes | None = None)
     what = "labels" if sensitivity.resample == "labels" else "judges"
     ax.scatter(
         table["resampled"], place + 0.14, s=30, marker="D", color=ORANGE, zorder=3,
-        label=f"resampled {what} (mean and {100 * sensitivity.confidence:g} % interval)",
+        label=f"resampled {what} (mean and {100 * sensitivity.ci:g} % interval)",
     )  # fmt: skip
     ax.axvline(1, color=GREY, lw=0.8)
     ax.set_yticks(place, [shorten(str(name), 40) for name in names], fontsize=SMALL)
