@@ -125,7 +125,7 @@ def test_labels_and_gains_that_ir_measures_cannot_hold() -> None:
 
 def test_fractional_labels_are_refused_before_runs_are_read() -> None:
     with pytest.raises(MultiAspectError, match=r"integer relevance labels only, got 0.5; use On\(base"):
-        evaluate("no such file", {"q": {"a": 0.5}}, [P @ 5], progress=False)
+        evaluate({"mine": "not a run"}.items(), {"q": {"a": 0.5}}, [P @ 5], progress=False)
 
 
 def test_the_error_of_an_incomplete_measure_is_that_of_ir_measures() -> None:

@@ -20,8 +20,9 @@ from .subtopics import Subtopics
 from .fairness import AWRF, GF, GFR
 
 # isort: on
+from .direct import DirectMeasure
 from .joint import Joint, JointMeasure
-from .measure import DirectMeasure, Measure
+from .measure import Measure
 from .parameters import Param
 from .registry import register, registered
 from .single_aspect import LinearMeasure, SingleAspectMeasure

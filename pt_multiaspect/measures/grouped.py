@@ -13,7 +13,7 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.hits import sums
-from .measure import DirectMeasure
+from .direct import DirectMeasure
 from .parameters import Param
 
 __all__ = ["GROUPS", "GroupMeasure", "warn_if_none"]

@@ -27,7 +27,7 @@ from .parameters import Param
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["DirectMeasure", "Measure"]
+__all__ = ["Measure"]
 
 
 class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
@@ -421,30 +421,6 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
             `On` with this aspect for a single-aspect measure; other measures are returned unchanged.
         """
         return self
-
-
-class DirectMeasure(Measure):
-    """A measure that is not a function of single-aspect measures; subclasses define `score`."""
-
-    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        return self.score(rankings, views)
-
-    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        """Evaluate one run.
-
-        Parameters
-        ----------
-        rankings : Rankings
-            The run, joined with the judgments; ``rankings.top(self.cutoff)`` returns its first ranks.
-        views : tuple of AspectView
-            The aspects that the measure evaluates.
-
-        Returns
-        -------
-        ndarray of float, shape (n_queries,)
-            A finite value for every judged query, in the order of ``rankings.judgments.qids``.
-        """
-        raise NotImplementedError(f"{type(self).__name__} does not define score")
 
 
 def _rebuild(measure: type[Measure], params: dict[str, Any]) -> Measure:

@@ -17,7 +17,7 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.session import greedy_utility, utility
-from .measure import DirectMeasure
+from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
