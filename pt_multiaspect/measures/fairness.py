@@ -183,6 +183,19 @@ class _Stopping(GroupMeasure):
     def _group_fairness(self, rankings: Rankings, view: AspectView, dimension: int, divergence: str) -> Floats:
         """GF of one of the dimensions, per query."""
         hits = rankings.top(self.cutoff)
+        key = ("seen", self._groups, dimension, self.cutoff)
+        seen: Floats = rankings.shared(key, lambda: self._seen(rankings, dimension))
+        target = self._target(rankings.judgments).reshape(
+            -1, *(len(each.groups) for each in self._groups.dimensions)
+        )
+        others = tuple(axis + 1 for axis in range(len(self._groups.dimensions)) if axis != dimension)
+        wanted = target.sum(axis=others)[hits.query]
+        stops = self._stops(rankings, view)
+        return sums(hits.query, stops * (1.0 - fairness.DIVERGENCES[divergence](seen, wanted)), hits.n_queries)
+
+    def _seen(self, rankings: Rankings, dimension: int) -> Floats:
+        """The mean membership of the documents down to each judged document of the ranking."""
+        hits = rankings.top(self.cutoff)
         groups = self._groups.dimensions[dimension]
         query, rank, docnos = rankings.documents(self.cutoff)
         n_groups = len(groups.groups)
@@ -200,14 +213,8 @@ class _Stopping(GroupMeasure):
         # Judged documents are among the retrieved ones, at their ranks.
         first = np.cumsum(hits.n_ret) - hits.n_ret
         at = first[hits.query] + hits.rank - 1
-        seen = fairness.mean_membership(query, rank, membership, hits.n_queries)[at]
-        target = self._target(rankings.judgments).reshape(
-            -1, *(len(each.groups) for each in self._groups.dimensions)
-        )
-        others = tuple(axis + 1 for axis in range(len(self._groups.dimensions)) if axis != dimension)
-        wanted = target.sum(axis=others)[hits.query]
-        stops = self._stops(rankings, view)
-        return sums(hits.query, stops * (1.0 - fairness.DIVERGENCES[divergence](seen, wanted)), hits.n_queries)
+        seen: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[at]
+        return seen
 
     def _check_divergence(self, dimension: int, divergence: str) -> None:
         groups = self._groups
