@@ -162,3 +162,9 @@ def test_equal_seeds_have_no_spread() -> None:
 def test_invalid_repeats(frame, options, message) -> None:
     with pytest.raises(MultiAspectError, match=message):
         ma.aggregate(frame, **options)
+
+
+def test_runs_with_different_topics_warn() -> None:
+    rows = [("a", "q1", "AP", 0.5), ("a", "q2", "AP", 0.0), ("b", "q1", "AP", 0.5)]
+    with pytest.warns(ma.MultiAspectWarning, match="a and b have values of AP for different topics"):
+        ma.aggregate(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]))

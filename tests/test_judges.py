@@ -542,3 +542,30 @@ def test_what_cannot_be_compared() -> None:
     apart = [row for row in rows if (row[3] == "judge 0") == (row[1] < "d4")]
     with pytest.raises(MultiAspectError, match="judges cannot be compared"):
         judge_sensitivity(runs, long([row for row in apart if row[3] != "judge 2"]), "nDCG")
+
+
+def test_plain_measures_do_not_use_declared_scales_without_a_sign() -> None:
+    """A measure of this package uses them; one of ir-measures evaluates the labels, with a warning."""
+    labels = {"d1": (5, 1), "d2": (4, 5), "d3": (2, 4), "d4": (1, 2)}
+    rows = [
+        (qid, docno, "relevance", judge, label)
+        for qid in ("q1", "q2", "q3")
+        for docno, both in labels.items()
+        for judge, label in zip("AB", both, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "criterion", "judge", "value"])
+    orders = {"r1": "d1 x d2 d3 d4", "r2": "x d4 d1 d3 d2", "r3": "d3 x y d2 d1 d4"}
+    runs = {
+        name: {qid: {docno: -float(rank) for rank, docno in enumerate(order.split())} for qid in ("q1", "q2", "q3")}
+        for name, order in orders.items()
+    }
+    scales = {"relevance": ma.Aspect([1, 2, 3, 4, 5], threshold=4)}
+
+    def between_judges(measure: Any) -> float:
+        found = ma.analysis.judge_sensitivity(runs, frame, [measure], aspects=scales, n_resamples=5)
+        return float(found.pairs["correlation"].iloc[0])
+
+    own = ma.ESL(wanted=1)
+    assert between_judges(own) == between_judges(ma.On(aspect="relevance", base=own, aspects=scales)) < 1
+    with pytest.warns(ma.MultiAspectWarning, match="AP: computed on the labels of relevance as they are"):
+        assert between_judges("AP") == 1

@@ -484,3 +484,11 @@ def test_the_aspects_of_an_order_may_be_named_again() -> None:
     run = {"q": {"d1": 2.0, "d2": 1.0}}
     expected = TOMA(order=order).calc_aggregate(qrels, run)
     assert TOMA(order=order, aspects="credibility,relevance").calc_aggregate(qrels, run) == expected < 1
+
+
+def test_compatibility_takes_no_order_of_harm():
+    weights = {(0, 0): 0, (0, 1): 0, (1, 0): 1, (1, 1): 0}
+    harm = Order(weights, ["relevance", "correctness"], allow_violations=True, lower_is_better=True)
+    with pytest.raises(MultiAspectError, match="got an order of harm"):
+        HelpfulCompat(order=harm)
+    assert TOMA(order=harm).lower_is_better

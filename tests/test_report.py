@@ -445,3 +445,11 @@ def test_errors_of_the_command(cli, options, message):
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_plain_measures_warn_if_lower_labels_are_better() -> None:
+    qrels = {qid: {"d1": {"relevance": 0}, "d2": {"relevance": 1}} for qid in ("q1", "q2")}
+    runs = {name: {qid: {docno: 1.0} for qid in qrels} for name, docno in {"a": "d1", "b": "d2"}.items()}
+    scales = {"relevance": ma.Aspect([0, 1], greater_is_better=False)}
+    with pytest.warns(ma.MultiAspectWarning, match="AP: computed on the labels of relevance as they are"):
+        ma.report(runs, qrels, ["AP"], aspects=scales, progress=False)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import joblib
 import numpy as np
 import pandas as pd
@@ -266,6 +267,33 @@ def test_changed_code_is_noticed(old, new):
     assert digest_of_module(MODULE) == same
     assert digest_of_module("\n# a comment\n" + MODULE) == same
     assert digest_of_module(MODULE.replace(old, new)) != same
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import users_helper\ndef score(x):\n    return users_helper.scale(x)\n",
+        "def score(x):\n    import users_helper\n    return users_helper.scale(x)\n",
+        "def score(x):\n    from users_helper import scale\n    return scale(x)\n",
+    ],
+)
+def test_changed_modules_are_noticed(text, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    file = tmp_path / "users_helper.py"
+    file.write_text("def scale(x):\n    return x\n")
+    namespace: dict[str, Any] = {"__name__": "users_module"}
+    exec(compile(text, "users_module.py", "exec"), namespace)
+    assert namespace["score"](1) == 1
+    same = digest_of(namespace["score"])
+    assert digest_of(namespace["score"]) == same
+    file.write_text("def scale(x):\n    return 2 * x\n")
+    assert digest_of(namespace["score"]) != same
+    sys.modules.pop("users_helper")
+
+
+def test_changed_functions_of_defined_measures_are_noticed():
+    one, same, two = (ir_measures.define_byquery(lambda qrels, run, c=c: c, name="own") for c in (1.0, 1.0, 2.0))
+    assert digest_of(one) == digest_of(same) != digest_of(two)
 
 
 MANY = """

@@ -166,3 +166,18 @@ def test_measures_beside_measures_of_judged_documents_count_all():
             found = evaluate(run, qrels, measures, progress=False).set_index("measure")["value"]
             assert found["NumRet"] == 2
             assert found[str(other)] == other.calc_aggregate(qrels, run)
+
+
+def test_functions_of_users_see_their_topics() -> None:
+    qrels = {str(number): {"d": 1} for number in range(1, 13)}
+    run = {qid: {"d": 1.0} for qid in qrels}
+    own = ir_measures.define_byquery(lambda of, _: float(of["query_id"].iloc[0]), name="own")
+    values = evaluate({"a": run}, qrels, [own, ir_measures.ERR @ 1], progress=False)
+    found = values[values["measure"] == "own"].set_index("qid")["value"].to_dict()
+    assert found == {qid: float(qid) for qid in qrels}
+
+
+def test_functions_of_one_name_are_refused() -> None:
+    one, two = (ir_measures.define_byquery(lambda of, run, value=value: value, name="own") for value in (1.0, 2.0))
+    with pytest.raises(MultiAspectError, match="two functions for own; pass each its own name="):
+        evaluate({"a": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, {"one": one, "two": two}, progress=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ir_measures
 import pandas as pd
 import pytest
 
@@ -105,3 +106,33 @@ def test_analyses_of_measures_with_different_topics() -> None:
     few = ma.evaluate(runs, QRELS, {"AP": "AP", "credible": credible}, topics="positive", progress=False)
     with pytest.raises(MultiAspectError, match="credible: expected at least two topics, got only both"):
         ma.analysis.compare_with_baseline(few, "a")
+
+
+def test_suites_over_some_topics_are_refused_where_all_count() -> None:
+    suite = ma.suite("trec-misinfo-2022")
+    qrels = {"q": {"d1": {"relevance": 1, "correctness": 2}}}
+    judged = pd.DataFrame([("q", "d1", "relevance", 1, judge) for judge in "ab"])
+    judged.columns = ["qid", "docno", "criterion", "value", "judge"]
+    for call in (
+        lambda: ma.evaluator(qrels, suite),
+        lambda: ma.analysis.judge_sensitivity({"a": {"q": {"d1": 1.0}}}, judged, suite),
+        lambda: ma.analysis.frontier(qrels, suite),
+    ):
+        with pytest.raises(MultiAspectError, match=r"over all judged topics.*pass dict\(suite\)"):
+            call()
+
+
+def test_measures_of_ir_measures_count_the_topics_in_which_they_can_be_above_0() -> None:
+    qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 2}, "q3": {"d1": 0}}
+    run = {qid: {"d1": 1.0} for qid in qrels}
+    measures = {
+        "gains": ir_measures.nDCG(gains={0: 0, 1: 0, 2: 1}),
+        "On": ma.On(base=ir_measures.nDCG(gains={0: 0, 1: 0, 2: 1})),
+        "judged": "Judged@1",
+        "On judged": ma.On(base="Judged") @ 1,
+        "retrieved": "NumRet",
+    }
+    values = ma.evaluate({"run": run}, qrels, measures, topics="positive", progress=False)
+    assert values.groupby("measure", sort=False)["qid"].agg(list).to_dict() == {
+        "gains": ["q2"], "On": ["q2"], "judged": [*qrels], "On judged": [*qrels], "retrieved": [*qrels],
+    }  # fmt: skip

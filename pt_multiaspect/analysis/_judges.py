@@ -15,9 +15,9 @@ from ..collection.long_judgments import LongJudgments
 from ..collection.rankings import Rankings
 from ..collection.runs import join, named_runs
 from ..errors import MultiAspectError, choices, number_of, warn_once
+from ..integration.declared import with_aspects
 from ..integration.labels import lower_is_better
 from ..integration.parsing import as_measure
-from ..integration.provider import supports
 from ..measures.measure import Measure
 
 __all__ = ["LabelSets", "Systems", "with_scales"]
@@ -29,17 +29,10 @@ _FEW = 0.5
 Labels = dict[str, Floats]
 
 
-def with_scales(measure: ir_measures.Measure, aspects: Aspects) -> Measure:
-    """Return a measure on the scales of the judges, unless it declares scales of its own."""
-    own: Measure = as_measure(measure)
-    takes = supports(measure) and "aspects" in own.SUPPORTED_PARAMS and own.params.get("order") is None
-    if not takes or isinstance(own.spec, Aspects):
-        return own
-    names = own.spec or tuple(aspects)
-    if not set(names) <= set(aspects):
-        return own  # whose error says what is missing
-    declared: Measure = own(aspects=Aspects({name: aspects[name] for name in names}))
-    return declared
+def with_scales(measures: Mapping[str, ir_measures.Measure], aspects: Aspects) -> dict[str, Measure]:
+    """Return measures on the scales of the judges, unless they declare scales of their own."""
+    bound = with_aspects(measures, aspects, list(aspects))
+    return {label: as_measure(measure) for label, measure in bound.items()}
 
 
 class LabelSets:

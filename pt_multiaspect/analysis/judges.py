@@ -13,6 +13,7 @@ from .._validation import choice, count, proportion, random_seed
 from ..collection.long_judgments import JUDGE, LongJudgments
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration.parsing import parse_all
+from ..integration.topics import check_all_topics
 from ._judges import LabelSets, Systems, with_scales
 from .correlation import METHODS, Kernel, kernel_of, rounded
 
@@ -297,7 +298,8 @@ def judge_sensitivity(
     labels = LabelSets(judged, combine)
     if resample == "labels":
         labels.check_resampling()
-    labelled = {label: with_scales(measure, judged.aspects) for label, measure in parse_all(measures).items()}
+    check_all_topics(measures, "judges differ in which topics have a positive document")
+    labelled = with_scales(parse_all(measures), judged.aspects)
     systems = Systems(runs, judged, labels.all, labelled)
     kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))
     each = [labels.all, *map(labels.of_judge, range(len(judged.judges)))]

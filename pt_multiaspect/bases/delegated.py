@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from subprocess import CalledProcessError
 from typing import Any
 
@@ -19,7 +20,7 @@ from ..errors import MultiAspectError, choices
 from ..kernels.target import Target
 from .adapters import Adapter, adapted_names
 
-__all__ = ["Delegated", "IrMeasures", "computed_together", "first_fraction"]
+__all__ = ["Delegated", "IrMeasures", "check_functions", "computed_together", "first_fraction", "function_of"]
 
 #: Above this label, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
@@ -127,7 +128,10 @@ class IrMeasures:
         evaluators = []
         for group in computed_together(self.measures):
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
-            evaluators.append(ir_measures.evaluator(group, self._qrels(labels)))
+            # Functions of users may look topics up; gdeval fails on query ids that are no numbers.
+            defined = function_of(group[0]) is not None
+            names = self._judgments.qids.astype(object) if defined else _numbers(self._judgments.n_queries)
+            evaluators.append((ir_measures.evaluator(group, self._qrels(labels, names)), names))
         return evaluators
 
     def _labels_for(self, measure: Measure) -> Floats:
@@ -141,11 +145,11 @@ class IrMeasures:
         best = _best_of_queries(gain, self._judgments.pool_query, self._judgments.n_queries)
         return np.where(best[self._judgments.pool_query] < 0, np.nan, self._labels)
 
-    def _qrels(self, labels: Floats) -> pd.DataFrame:
+    def _qrels(self, labels: Floats, names: NDArray[np.object_]) -> pd.DataFrame:
         judged = np.flatnonzero(~np.isnan(labels))
         return pd.DataFrame(
             {
-                "query_id": _numbered(self._judgments.pool_query[judged]),
+                "query_id": names[self._judgments.pool_query[judged]],
                 "doc_id": self._judgments.docnos[judged],
                 "relevance": labels[judged].astype(np.int64),
             }
@@ -170,15 +174,16 @@ class IrMeasures:
             If ir-measures cannot compute one of the measures.
         """
         query = self._judgments.queries_of(run["query_id"].to_numpy(dtype=object))
-        run = run[query >= 0].assign(query_id=_numbered(query[query >= 0]))
+        run, query = run[query >= 0], query[query >= 0]
         values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
         try:
             if self._evaluators is None:
                 self._evaluators = self._make_evaluators()
-            for evaluator in self._evaluators:
-                for metric in evaluator.iter_calc(run):
+            for evaluator, names in self._evaluators:
+                place = {name: index for index, name in enumerate(names)}
+                for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
                     if not np.isnan(metric.value):
-                        values[metric.measure][int(metric.query_id) - 1] = metric.value
+                        values[metric.measure][place[metric.query_id]] = metric.value
         except _FAILURES as error:
             raise MultiAspectError(f"ir-measures cannot compute {choices(self.measures)}: {error}") from error
         return values
@@ -192,16 +197,42 @@ def computed_together(measures: Iterable[Measure]) -> list[list[Measure]]:
     """
     plain, alone = [], []
     for measure in measures:
-        if measure.params.get("judged_only") or "gains" in measure.params:
+        if measure.params.get("judged_only") or "gains" in measure.params or function_of(measure) is not None:
             alone.append([measure])
         else:
             plain.append(measure)
     return [*alone, plain] if plain else alone
 
 
-def _numbered(query: Ints) -> NDArray[np.object_]:
-    """Number the queries from 1, as gdeval fails on other query ids."""
-    return (query + 1).astype(str).astype(object)
+def function_of(measure: Measure) -> Callable[..., Any] | None:
+    """Return the function of a measure that `ir_measures.define` or `define_byquery` made, None for others."""
+    method = getattr(type(measure), "runtime_impl", None)
+    if method is None:
+        return None
+    function: Callable[..., Any] = inspect.getclosurevars(method).nonlocals.get("impl", method)
+    return function
+
+
+def check_functions(measures: Iterable[Measure]) -> None:
+    """Raise an error for equal measures with different functions, of which ir-measures computes one only.
+
+    Raises
+    ------
+    MultiAspectError
+        If two measures have the same name and parameters.
+    """
+    functions: dict[Measure, Any] = {}
+    for measure in measures:
+        function = function_of(measure)
+        if function is not None and functions.setdefault(measure, function) is not function:
+            raise MultiAspectError(
+                f"expected measures of different names, got two functions for {measure}; pass each its own name= "
+                "when it is defined"
+            )
+
+
+def _numbers(n_queries: int) -> NDArray[np.object_]:
+    return np.arange(1, n_queries + 1).astype(str).astype(object)
 
 
 def _without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> Floats:

@@ -13,7 +13,7 @@ from ir_measures import Measure as AnyMeasure
 from .._validation import real
 from ..bases.adapters import adapter_of
 from ..collection.columns import check_distinct_columns
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, warn_once
 from ..integration.aggregates import (
     aggregated,
     check_distinct,
@@ -81,7 +81,7 @@ def aggregate(
     Warns
     -----
     MultiAspectWarning
-        If a recorded measure can no longer be parsed, so its values are averaged.
+        If a recorded measure can no longer be parsed, so its values are averaged; if runs have different topics.
 
     Notes
     -----
@@ -161,6 +161,7 @@ def aggregate(
         _check_columns(known, columns)
     if "name" in known:
         raise MultiAspectError("a measure has the label 'name', which is the column of the runs; use another label")
+    _warn_of_other_topics(perquery)
     rows = {name: {"name": name} for name in perquery["name"].unique()}
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         measure, values = known[str(label)], group["value"].tolist()
@@ -187,6 +188,23 @@ def check_one_value(perquery: pd.DataFrame) -> None:
         "give each run its own name, do not evaluate parts of one run or topic separately, and use over= for seeds"
     )
     check_distinct(perquery, _ONE_VALUE, f"{remedy} and folds")
+
+
+def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
+    """Warn if runs have values of a measure for different topics, as their means cannot be compared."""
+    topics = perquery.groupby(["measure", "name"], sort=False)["qid"].agg(frozenset).reset_index()
+    for label, of_runs in topics.groupby("measure", sort=False):
+        names, sets = of_runs["name"].tolist(), of_runs["qid"].tolist()
+        others = [name for name, qids in zip(names, sets, strict=True) if qids != sets[0]]
+        if others:
+            warn_once(
+                f"aggregate: {names[0]} and {others[0]} have values of {label} for different topics, so their "
+                "means cannot be compared. Use pt_multiaspect.evaluate, which scores missing topics as empty "
+                "rankings (for an evaluator, complete()), or keep the topics that all runs have",
+                key=f"{label}: {names[0]}, {others[0]}",
+                group="different topics",
+            )
+            return
 
 
 def interval_columns(label: str, confidence: float) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
 
@@ -111,7 +112,7 @@ class _Digest:
         elif isinstance(value, Judgments):
             self._add_all("judgments", value.content)
         elif isinstance(value, ModuleType):
-            self._add_all("module", [value.__name__, str(getattr(value, "__version__", ""))])
+            self._add_all("module", [value.__name__, str(getattr(value, "__version__", "")), _source_of(value)])
         elif isinstance(value, type):
             self._add_class(value)
         elif isinstance(value, FunctionType):
@@ -126,6 +127,8 @@ class _Digest:
             self._add_code(value)
         elif isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, ModuleType | None):
             self._add_all("builtin", [value.__module__, value.__qualname__])
+        elif hasattr(value, "runtime_impl"):  # a measure that was defined by a function
+            self._add_all("defined measure", [str(value), function_of(value)])
         elif hasattr(value, "SUPPORTED_PARAMS"):  # a measure, which also has notes that change nothing
             self._add_all(
                 "measure", [kind, sorted(value.params), [value.params[name] for name in sorted(value.params)]]
@@ -181,6 +184,8 @@ class _Digest:
             known = function.__globals__
             names = sorted(name for name in _names(function.__code__) if name in known)
             self._add_all("globals", [part for name in names for part in (name, known[name])])
+            imported = sorted(name for name in _names(function.__code__) if _is_own_module(name))
+            self._add_all("imported", [sys.modules[name] for name in imported])
 
     def _add_code(self, code: CodeType) -> None:
         self._feed("code", code.co_code)
@@ -233,6 +238,21 @@ def _names(code: CodeType) -> set[str]:
     """Return the names that code, and code within it, looks up."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names, inner))
+
+
+def _is_own_module(name: str) -> bool:
+    """Whether a name is that of a loaded module of the user's, which a function may import when it is called."""
+    return isinstance(sys.modules.get(name), ModuleType) and not _is_installed(name)
+
+
+def _source_of(module: ModuleType) -> bytes:
+    """Return the source of a module that is not installed, whose version would tell its code apart."""
+    if _is_installed(module.__name__) or module.__name__ == "__main__":
+        return b""
+    try:
+        return Path(str(module.__file__)).read_bytes()
+    except OSError:  # a module without a file
+        return b""
 
 
 @cache

@@ -20,6 +20,7 @@ from ..errors import MultiAspectError, choices, counted
 from ..integration.labels import record
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
+from ..integration.topics import check_all_topics
 from .aggregation import COLUMNS, check_one_value
 from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Plan, long_frame
@@ -81,6 +82,7 @@ def evaluator(
             "expected the qrels first, evaluator(qrels, measures), got the measures first, as in "
             "ir_measures.evaluator: swap them"
         )
+    check_all_topics(measures, "parts of a table do not know the others' topics")
     plan = Plan(Judgments.of(qrels), parse_all(measures))
     if by == "query":
         _check_declared(plan)

@@ -10,7 +10,7 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats
-from ..bases.delegated import first_fraction
+from ..bases.delegated import check_functions, first_fraction
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
@@ -61,6 +61,7 @@ class Plan:
         self.judgments = judgments
         self.labels = list(labelled)
         self.measures: list[AnyMeasure] = list(labelled.values())
+        check_functions(self.measures)
         for measure in filter(supports, self.measures):
             measure.validate_params()
         self._standard = _standard(self.measures, judgments)

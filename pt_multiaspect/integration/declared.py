@@ -52,12 +52,17 @@ def with_aspects(
     bound = {label: _with(aspects, measure, option) for label, measure in measures.items()}
     plain = [label for label, measure in bound.items() if not supports(measure) or measure.SINGLE_ASPECT]
     relevance = aspects.get("relevance")
-    if plain and relevance is not None and relevance != Aspect(grades=relevance.grades):
+    if plain and relevance is not None and not _is_plain(relevance):
         warn_once(
             f"{choices(plain)}: computed on the labels of relevance as they are, without the gains, threshold or "
             f"codes that {option} declares; use On(base=...), or rel= of GMAP and HMAP, where these matter"
         )
     return bound
+
+
+def _is_plain(aspect: Aspect) -> bool:
+    """Whether nothing but the grades is declared, the larger the better."""
+    return aspect.greater_is_better and aspect == Aspect(grades=aspect.grades)
 
 
 def check_aspects(aspects: Aspects | tuple[str, ...], judged: Sequence[str], option: str = "aspects") -> None:

@@ -13,17 +13,29 @@ from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
 from .provider import supports
 
-__all__ = ["TOPICS", "check_topics", "counted_topics"]
+__all__ = ["TOPICS", "check_all_topics", "check_topics", "counted_topics"]
 
 #: Which topics count: all judged ones, or those with a positive document.
 TOPICS = ("judged", "positive")
 
 _check = choice("topics", *TOPICS)
 
+#: Measures that can be above 0 without a relevant document.
+_OF_ALL_DOCUMENTS = ("Judged", "NumRet", "NumQ")
+
 
 def check_topics(topics: object, measures: object) -> str:
     """Return which topics count; by default, those of the suite that `measures` is, else all judged topics."""
     return str(_check(getattr(measures, "topics", TOPICS[0]) if topics is None else topics))
+
+
+def check_all_topics(measures: object, purpose: str) -> None:
+    """Raise an error for a suite over some topics only, where a function evaluates all of them."""
+    if check_topics(None, measures) != TOPICS[0]:
+        raise MultiAspectError(
+            f"expected measures over all judged topics, as {purpose}, got a suite over the topics with a positive "
+            "document; pass dict(suite) to evaluate its measures over all judged topics"
+        )
 
 
 def counted_topics(
@@ -67,10 +79,16 @@ def counted_topics(
 
 def _positive(measure: ir_measures.Measure, judgments: Judgments) -> Bools:
     """The queries in which some judged document is positive for a measure."""
+    if measure.NAME in _OF_ALL_DOCUMENTS:
+        return np.ones(judgments.n_queries, dtype=np.bool_)
     if not supports(measure):  # evaluated by ir-measures on the labels of relevance
-        rel = measure.params.get("rel", 1)
         labels = judgments.labels("relevance")
-        return np.bincount(judgments.pool_query[labels >= rel], minlength=judgments.n_queries) > 0
+        gains = measure.params.get("gains")
+        if gains is None:
+            positive = labels >= measure.params.get("rel", 1)
+        else:
+            positive = np.isin(labels, [label for label, gain in gains.items() if gain > 0])
+        return np.bincount(judgments.pool_query[positive], minlength=judgments.n_queries) > 0
     terms = measure.terms(judgments)
     if not terms:
         raise MultiAspectError(f"{measure.NAME} does not tell which documents are positive")

@@ -16,6 +16,7 @@ from ..bases.adapters import Adapter
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
 from ..collection.views import AspectView
+from ..errors import MultiAspectError
 from ..kernels import overlap
 from ..kernels.hits import Hits
 from ..kernels.target import Target
@@ -64,6 +65,14 @@ class _PreferenceCompat(TermMeasure):
     def spec(self) -> AspectSpec:
         order = self["order"]
         return ("relevance",) if order is None else order.aspects
+
+    def _check(self) -> None:
+        order = self["order"]
+        if order is not None and order.lower_is_better:
+            raise MultiAspectError(
+                "order: expected negative weights for harmful documents, got an order of harm "
+                "(lower_is_better=True), which is for TOMA"
+            )
 
     def depends_on(self, view: AspectView) -> bool:
         return False

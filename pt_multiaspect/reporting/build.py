@@ -25,7 +25,7 @@ from ..description import Description, describe
 from ..errors import MultiAspectError, choices, did_you_mean, number_of
 from ..evaluation import evaluate
 from ..integration.labels import recorded
-from ..integration.topics import TOPICS, check_topics
+from ..integration.topics import check_all_topics
 from ..measures.explanation.view import decimals
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Options, non_dominated, systems_table, tests_of, wide
@@ -155,11 +155,7 @@ def report(
     depth = count("depth")(depth)
     if not isinstance(title, str):
         raise MultiAspectError(f"title: expected a text, got {title!r}")
-    if check_topics(None, measures) != TOPICS[0]:
-        raise MultiAspectError(
-            "expected measures over all judged topics, as a report compares them topic by topic, got a suite over "
-            "the topics with a positive document; pass dict(suite) to evaluate its measures over all judged topics"
-        )
+    check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
     named = {name: list(run) if isinstance(run, Iterator) else run for name, run in named_runs(runs).items()}
     if baseline is not None and baseline not in named:

@@ -15,6 +15,7 @@ from ...collection.judgments import Judgments
 from ...collection.runs import join, named_runs
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
+from ...integration.topics import check_all_topics
 from ...measures import Measure, On
 from .._frames import COLUMNS, matrix, of_measures
 
@@ -36,6 +37,7 @@ def measures_of(measures: Any, aspects: Any) -> dict[str, Measure]:
     MultiAspectError
         If there are fewer than two or more than three.
     """
+    check_all_topics(measures, "a frontier has a point of all measures for each topic")
     labelled = parsing.parse_all(measures)
     if aspects is not None:
         spec = parse_aspects(aspects)
