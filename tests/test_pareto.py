@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import itertools
 import re
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 import pt_multiaspect as ma
-from pt_multiaspect import MultiAspectError
+from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import pareto
 
 
@@ -85,6 +86,29 @@ def test_lower_is_better() -> None:
     assert table["ESL"].tolist() == [1, 3, 2]
     with pytest.raises(MultiAspectError, match="expected non-negative values for ESL"):
         pareto(frame(values * [-1, 1], ("ESL", "AP")))
+
+
+def test_labels_of_ones_own_whose_record_is_lost() -> None:
+    scales = {"relevance": 1, "b": 1}
+    labels = {"d1": {"relevance": 1, "b": 1}, "d2": {"relevance": 0, "b": 0}, "d3": {"relevance": 0, "b": 0}}
+    qrels = {"q1": labels, "q2": labels}
+    orders = {"good": {"d1": 2.0, "d2": 1.0}, "bad": {"d2": 3.0, "d3": 2.0, "d1": 1.0}}
+    runs = {name: dict.fromkeys(qrels, order) for name, order in orders.items()}
+    measures = {"effort": ma.ESL(wanted=1), "b": ma.On(aspect="b", aspects=scales), "RR": "RR"}
+    perquery = ma.evaluate(runs, qrels, measures, progress=False)
+    expected = pareto(perquery)
+    assert expected["on_front"].tolist() == [True, False]
+    lost = pd.read_csv(io.StringIO(perquery.to_csv(index=False)), dtype={"qid": str})
+    pd.testing.assert_frame_equal(pareto(lost, measures), expected)
+    assert pareto(lost, {"RR": "RR", "effort": "ESL(wanted=1)"}).columns.tolist()[1:3] == ["RR", "effort"]
+    with pytest.warns(MultiAspectWarning, match=r"effort, b name no known measure.* pass measures=\{label"):
+        assert pareto(lost)["on_front"].tolist() == [True, True]
+    pareto(lost)  # warns once
+    pareto(lost.replace({"effort": "ESL"}), ["ESL", "RR"])
+    with pytest.raises(MultiAspectError, match="expected non-negative values for effort"):
+        pareto(lost.assign(value=-lost["value"]), measures)
+    with pytest.raises(MultiAspectError, match=r"expected measures of the frame .* got AP"):
+        pareto(lost, {"effort": ma.ESL(wanted=1), "AP": "AP"})
 
 
 def test_equal_systems_are_on_the_front_together() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import ir_measures
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -132,7 +133,12 @@ def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     return perquery.assign(measure=written).iloc[rows]
 
 
-def directions(perquery: pd.DataFrame, values: Floats, measures: list[Any]) -> Floats:
+def directions(
+    perquery: pd.DataFrame,
+    values: Floats,
+    measures: list[Any],
+    given: Mapping[str, ir_measures.Measure] | None = None,
+) -> Floats:
     """Return the sign of each measure: values multiplied by it are higher-is-better.
 
     Parameters
@@ -143,6 +149,8 @@ def directions(perquery: pd.DataFrame, values: Floats, measures: list[Any]) -> F
         Its values.
     measures : list
         The labels of the last axis.
+    given : mapping of str to Measure, optional
+        The measures by label, used instead of the record and the names.
 
     Returns
     -------
@@ -155,7 +163,7 @@ def directions(perquery: pd.DataFrame, values: Floats, measures: list[Any]) -> F
         If a non-negative measure for which lower is better has negative values, whose sign was therefore
         changed before.
     """
-    known = recorded(perquery)
+    known = recorded(perquery, given)
     signs = np.ones(len(measures))
     for place, label in enumerate(measures):
         measure = known[str(label)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import ir_measures
 import numpy as np
@@ -10,7 +10,9 @@ import pandas as pd
 
 from .._typing import Floats
 from .._validation import count, random_seed
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, warn_once
+from ..integration.labels import is_recorded, recorded
+from ..integration.parsing import parse_all
 from ..kernels.pareto import TOLERANCE, dominates, on_front
 from ._frames import directions, matrix, of_measures
 
@@ -25,7 +27,7 @@ _MOST_MEANS = 1_000_000
 
 def pareto(
     perquery: pd.DataFrame,
-    measures: Sequence[ir_measures.Measure | str] | None = None,
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
     *,
     n_resamples: int = 1000,
     seed: int = 0,
@@ -39,9 +41,11 @@ def pareto(
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)``
-        return. Lower-is-better measures, such as ESL, are recognised by their labels.
-    measures : sequence of measures or str, optional
-        Two or more measures of the frame; all by default.
+        return. Lower-is-better measures, such as ESL, are recognised by the record of `pt_multiaspect.evaluate`,
+        or by their labels.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        Two or more measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the
+        labels refer to, for frames without the record, such as those read from files.
     n_resamples : int, default 1000
         Number of bootstrap samples of the topics.
     seed : int, default 0
@@ -59,6 +63,11 @@ def pareto(
     MultiAspectError
         If a measure is not in the frame, there are fewer than two measures, systems or topics, a value is missing
         or not finite, or values of a lower-is-better measure have been negated.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
 
     Notes
     -----
@@ -80,22 +89,26 @@ def pareto(
     ...     (name, f"q{topic}", measure, value)
     ...     for name, topics in scores.items()
     ...     for topic, values in enumerate(topics)
-    ...     for measure, value in zip(("relevance", "credibility"), values)
+    ...     for measure, value in zip(("AP", "nDCG"), values)
     ... ]
     >>> ma.analysis.pareto(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), seed=1)
-      name  relevance  credibility  on_front  probability dominated_by
-    0    a       0.80         0.20      True        1.000           ()
-    1    b       0.50         0.70      True        1.000           ()
-    2    c       0.65         0.15     False        0.239         (a,)
+      name    AP  nDCG  on_front  probability dominated_by
+    0    a  0.80  0.20      True        1.000           ()
+    1    b  0.50  0.70      True        1.000           ()
+    2    c  0.65  0.15     False        0.239         (a,)
     """
     number, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    values, names, _, labels = matrix(_selected(perquery, measures))
+    given = parse_all(measures) if isinstance(measures, Mapping) else None
+    selected = _selected(perquery, measures if given is None else list(given))
+    values, names, _, labels = matrix(selected)
     if len(labels) < 2:
         raise MultiAspectError(f"expected at least two measures, got only {choices(labels)}")
     taken = [label for label in map(str, labels) if label in _COLUMNS]
     if taken:
         raise MultiAspectError(f"the label {taken[0]!r} is the name of a column of the result; use another label")
-    signs = directions(perquery, values, labels)
+    if given is None:
+        _warn_of_unknown(selected)
+    signs = directions(selected, values, labels, given)
     means = values.mean(axis=1)
     table = pd.DataFrame({"name": names})
     for column, label in enumerate(labels):
@@ -120,6 +133,17 @@ def _selected(perquery: pd.DataFrame, measures: object) -> pd.DataFrame:
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(f"measures: expected a list of two or more measures of the frame, got {measures!r}")
     return of_measures(perquery, list(dict.fromkeys(map(str, measures))))
+
+
+def _warn_of_unknown(perquery: pd.DataFrame) -> None:
+    """Warn of labels whose direction nothing tells, as those of one's own after the record is lost."""
+    known = recorded(perquery)
+    unknown = [label for label, of in known.items() if of is None and not is_recorded(perquery, label)]
+    if unknown:
+        warn_once(
+            f"pareto: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known measure, "
+            "and the frame has no record of the measures: taken as higher is better; pass measures={label: measure}"
+        )
 
 
 def _probability(values: Floats, number: int, seed: int) -> Floats:

@@ -11,7 +11,7 @@ import pandas as pd
 from ..errors import MultiAspectError, choices, warn_once
 from .parsing import parse, parse_all
 
-__all__ = ["lower_aggregate_is_better", "lower_is_better", "measure_named", "record", "recorded"]
+__all__ = ["is_recorded", "lower_aggregate_is_better", "lower_is_better", "measure_named", "record", "recorded"]
 
 #: Key of the record in ``DataFrame.attrs``.
 _KEY = "measures"
@@ -40,6 +40,12 @@ class _Recorded(str):
 def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure]) -> None:
     """Record in the frame which measures its labels refer to."""
     perquery.attrs[_KEY] = {label: _Recorded(measure) for label, measure in labelled.items()}
+
+
+def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
+    """Return whether the frame has a record of which measure a label refers to."""
+    written = perquery.attrs.get(_KEY)
+    return isinstance(written, Mapping) and label in written
 
 
 def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_measures.Measure | None]:
