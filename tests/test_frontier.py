@@ -593,6 +593,16 @@ def test_values_of_other_qrels_are_refused() -> None:
         MultiAspectError, match=r"expected the topics of the frontier \(1\), got 1; only one .* q1, q2"
     ):
         front.systems(perquery.assign(qid="q2", value=0.1))
+    runs, other = {"x": {"q1": {"d0": 1.0}}}, {name: On(aspect=name, base="P@5", aspects=SPEC) for name in "ab"}
+    with pytest.raises(
+        MultiAspectError,
+        match=r"expected values of a = On\(aspect='a'.*, got a = On\(base='P'.*@5\. Evaluate",
+    ):
+        front.systems(ma.evaluate(runs, CONFLICT, other, progress=False))
+    qrels = ma.Judgments(CONFLICT)._frame.rename(columns={"a": "relevance"})
+    front = frontier(qrels, ["nDCG", "P@2"], kind="all")  # recorded as measures of ir-measures
+    given = ma.evaluate(runs, qrels, ["nDCG", "P@2"], progress=False)
+    pd.testing.assert_frame_equal(front.systems(given), front.systems(runs))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...collection.judgments import Judgments
 from ...collection.runs import join, named_runs
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
+from ...integration.labels import is_recorded, recorded
 from ...integration.topics import check_all_topics
 from ...measures import Measure, On
 from .._frames import COLUMNS, matrix, of_measures
@@ -92,10 +93,10 @@ def systems_of(given: Any, measures: Mapping[str, Measure], judgments: Judgments
     Raises
     ------
     MultiAspectError
-        If a run is invalid, or the frame lacks a measure or a topic.
+        If a run is invalid, or the frame lacks a measure or a topic, or has a record of other measures.
     """
     if isinstance(given, pd.DataFrame) and set(COLUMNS) <= set(given.columns):
-        return _of_frame(given, list(measures), judgments)
+        return _of_frame(given, measures, judgments)
     names, values = [], []
     for name, run in named_runs(given).items():
         _, rankings = join(name, run, judgments)
@@ -104,8 +105,12 @@ def systems_of(given: Any, measures: Mapping[str, Measure], judgments: Judgments
     return names, np.array(values)
 
 
-def _of_frame(perquery: pd.DataFrame, labels: Sequence[str], judgments: Judgments) -> tuple[list[Any], Floats]:
-    values, names, qids, _ = matrix(of_measures(perquery, labels), as_given=True, least=1)
+def _of_frame(
+    perquery: pd.DataFrame, measures: Mapping[str, Measure], judgments: Judgments
+) -> tuple[list[Any], Floats]:
+    selected = of_measures(perquery, list(measures))
+    values, names, qids, _ = matrix(selected, as_given=True, least=1)
+    _check_recorded(selected, measures)
     place = {str(qid): index for index, qid in enumerate(qids)}
     if set(place) != set(judgments.qids.tolist()):
         apart = sorted(set(place) ^ set(judgments.qids.tolist()))
@@ -115,3 +120,20 @@ def _of_frame(perquery: pd.DataFrame, labels: Sequence[str], judgments: Judgment
         )
     topics = [place[qid] for qid in judgments.qids.tolist()]
     return names, values[:, topics]
+
+
+def _check_recorded(perquery: pd.DataFrame, measures: Mapping[str, Measure]) -> None:
+    """Check that the labels of a frame refer to the measures of the frontier, where the frame has a record."""
+    for label, found in recorded(perquery).items():
+        if found is None or not is_recorded(perquery, label):
+            continue
+        try:
+            same = parsing.as_measure(found) == measures[label]
+        except MultiAspectError:  # no measure of a frontier
+            same = False
+        if not same:
+            raise MultiAspectError(
+                f"expected values of {label} = {measures[label]}, as in the frontier, got {label} = {found}. "
+                "Evaluate with the measures of the frontier, as in pt_multiaspect.evaluate(runs, qrels, "
+                "front.measures)"
+            )
