@@ -266,6 +266,11 @@ def test_names_are_texts_everywhere(page):
     assert heads == list(SYSTEMS)
 
 
+def test_definitions_say_base_and_aspect(page):
+    assert "nDCG@10 on relevance: On(" in page.text
+    assert "nDCG@10 on <b>cred: On(" in page.text
+
+
 def test_nothing_is_fetched_and_only_two_scripts_may_run(page):
     links = [attrs[name] for _, attrs in page.elements for name in ("src", "href", "action") if name in attrs]
     assert links
@@ -360,6 +365,10 @@ def test_columns_without_names_get_those_of_the_aspects():
         ({"base": "nothing"}, "base: .*nothing"),
         ({"base": "TOMA"}, "base"),
         ({"measures": "nothing"}, "nothing"),
+        (
+            {"measures": {"AP": "AP", "AP 95% low": "AP"}},
+            "the label AP 95% low of a measure is the name of a column",
+        ),
         (
             {"aspects": {"relevance": 2, "crd": 1}},
             "no column for the aspect crd; expected aspects among relevance, <b>cred",

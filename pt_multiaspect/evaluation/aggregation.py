@@ -153,12 +153,12 @@ def aggregate(
     if over is not None:
         _check_over(perquery, over)
         columns = {label: (f"{label} sd",) for label in known}
-        _check_columns(known, columns)
+        check_columns(known, columns)
     else:
         check_one_value(perquery)
     if confidence is not None:
         columns = {label: interval_columns(label, confidence) for label in known}
-        _check_columns(known, columns)
+        check_columns(known, columns)
     if "name" in known:
         raise MultiAspectError("a measure has the label 'name', which is the column of the runs; use another label")
     _warn_of_other_topics(perquery)
@@ -233,8 +233,21 @@ def _weighted(measure: AnyMeasure | None, group: pd.DataFrame, weights: Mapping[
     return weighted(measure, values, [weights[str(qid)] for qid in group["qid"]])
 
 
-def _check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:
-    """Check that the columns added to those of the measures are new."""
+def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:
+    """Check that the columns added to those of the measures are new.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        The labels of the measures.
+    columns : mapping of str to tuple of str
+        The columns that are added for each measure.
+
+    Raises
+    ------
+    MultiAspectError
+        If a label is the name of an added column.
+    """
     taken = [column for added in columns.values() for column in added if column in labels]
     if taken:
         raise MultiAspectError(

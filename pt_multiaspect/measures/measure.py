@@ -186,6 +186,11 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         return _rebuild, (type(self), self.params)
 
     @property
+    def in_words(self) -> str | None:
+        """What the measure computes, where its printed form omits it as the default; None elsewhere."""
+        return None
+
+    @property
     def lower_is_better(self) -> bool:
         """Whether lower values are better."""
         return self.LOWER_IS_BETTER

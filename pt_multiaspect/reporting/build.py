@@ -23,7 +23,7 @@ from ..collection.judgments import Judgments
 from ..collection.runs import named_runs, read_if_file
 from ..description import Description, describe
 from ..errors import MultiAspectError, choices, did_you_mean, number_of
-from ..evaluation import evaluate
+from ..evaluation import check_columns, evaluate, interval_columns
 from ..integration.labels import recorded
 from ..integration.topics import check_all_topics
 from ..measures.explanation.view import decimals
@@ -110,8 +110,8 @@ def report(
     Raises
     ------
     MultiAspectError
-        As `evaluate`, and if the baseline is not a run, a parameter is out of range, or the measures are a suite
-        over the topics with a positive document.
+        As `evaluate`, and if the baseline is not a run, a parameter is out of range, the measures are a suite over
+        the topics with a positive document, or a label is that of an interval of another measure.
     ImportError
         If the page is written and vl-convert-python is not installed.
     FileNotFoundError
@@ -169,6 +169,7 @@ def report(
     names = chosen if len(chosen) == len(judgments.label_names) else list(judgments.label_names)
     given = evaluated(measures, spec, names)
     columns, labels = with_aspect_columns(given, base, spec, chosen)
+    check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
     perquery, labels = without_copies(perquery, labels, base, given)
     named = {name: read_if_file(run) for name, run in named.items()}

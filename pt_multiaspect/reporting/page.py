@@ -17,6 +17,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 
@@ -304,10 +305,16 @@ def _queries(report: Report, data: dict[str, Any], heads: list[Head]) -> tuple[s
     return "queries", "Topics", content
 
 
+def _definition(measure: ir_measures.Measure | None) -> str:
+    """Return the printed measure, after what it omits."""
+    words = getattr(measure, "in_words", None)
+    return f"{'' if words is None else f'{escape(words)}: '}<code>{escape(str(measure))}</code>"
+
+
 def _definitions(report: Report, heads: list[Head]) -> tuple[str, str, str]:
     known = recorded(report.perquery)
     rows = [
-        f"<dt>{escape(head.short)}</dt><dd><code>{escape(str(known[head.label]))}</code>"
+        f"<dt>{escape(head.short)}</dt><dd>{_definition(known[head.label])}"
         f"{' (lower is better)' if head.lower_is_better else ''}</dd>"
         for head in heads
     ]
