@@ -79,6 +79,25 @@ def test_optional_dependencies_of_users_are_tested():
     assert parts(users["xgboost"]) == parts(tested["xgboost-cpu"])
 
 
+def test_what_the_pages_import_is_installed_with_them():
+    """Optional packages that code cells import, by the name of their distribution."""
+    names = {"xgboost": "xgboost-cpu"}
+    optional = set().union(*(requirements(extra) for extra in ("fast", "judges", "ltr", "plots", "report")))
+    modules = {"catboost", *optional}
+    pages = (ROOT / "docs").rglob("*.md")
+    cells = [
+        cell for page in pages for cell in re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text("utf-8"), re.S)
+    ]
+    imported = set(re.findall(r"^ *(?:import|from) (\w+)", "\n".join(cells), re.M)) & modules
+    assert imported >= {"catboost", "lightgbm", "xgboost"}
+    installed = requirements("docs")
+    assert {names.get(name, name) for name in imported} <= set(installed)
+    assert requirements("fast").items() <= installed.items()  # scale.md reads files faster by Polars
+    shared = requirements("test")
+    assert {name: installed[name] for name in installed if name in shared and shared[name] != installed[name]} == {}
+    assert "xgboost" not in installed | shared  # it and xgboost-cpu install the same files
+
+
 def test_the_smoke_set_exists_and_contains_the_demo():
     files = (ROOT / ".ci" / "smoke.txt").read_text(encoding="utf-8").split()
     assert "tests/test_demo.py" in files
