@@ -134,8 +134,11 @@ def _literal(prefix: str, node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
-        quoting = _Quoting()
         given = _written(node)
+        if prefix == "@":
+            text = _short(given)
+            raise MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}") from None
+        quoting = _Quoting()
         fixed = _written(quoting.visit(ast.parse(given, mode="eval").body))
         cause = quoting.cause or "expected a number, string, list or dict"
         raise MultiAspectError(f"{_short(prefix + given)}: {cause}, {_short(prefix + fixed)}") from None
