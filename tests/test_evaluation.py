@@ -118,6 +118,16 @@ def test_bad_input(collection, runs, measures, parts):
     assert all(part in str(caught.value) for part in parts), str(caught.value)
 
 
+def test_qrels_in_the_place_of_measures(collection):
+    """A frame was read as the list of its columns: unknown measure 'qid'."""
+    qrels, runs = collection
+    for given in (qrels, {"q0": {"d0": {"relevance": 1}}}, Judgments(qrels)):
+        with pytest.raises(
+            MultiAspectError, match=r"expected measures .* Are the qrels and the measures swapped\?"
+        ):
+            evaluate(runs, ["nDCG@10"], given, progress=False)
+
+
 def test_standard_measures_on_fractional_relevance_say_what_to_do(collection):
     qrels = collection[0].assign(label=lambda f: f["label"] / 2)
     with pytest.raises(MultiAspectError, match=r"integer relevance labels only.*On\(base"):

@@ -10,6 +10,7 @@ import ir_measures
 from ir_measures import ERR, RBP
 
 from ..bases.strings import TREC_NAMES_ONLY, check_params, read_measure, trec_names
+from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices
 from ..measures import CAM, NLRE, NWCS, Measure, On
 from ..measures.registry import RESERVED
@@ -130,6 +131,11 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     >>> parse_all({"ours": "TOMA(distance=1)@10"})
     {'ours': TOMA(distance='manhattan')@10}
     """
+    if _is_qrels(measures):
+        raise MultiAspectError(
+            f"expected measures such as 'nDCG@10', got qrels or a run ({type(measures).__name__}). Are the qrels "
+            "and the measures swapped?"
+        )
     labelled: dict[str, ir_measures.Measure] = {}
     if isinstance(measures, Mapping):
         for label, measure in measures.items():
@@ -160,6 +166,13 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     if not labelled:
         raise MultiAspectError("expected at least one measure, got none")
     return labelled
+
+
+def _is_qrels(given: object) -> bool:
+    """Whether what is given as measures is a frame, or a dict ``{qid: {docno: ...}}``."""
+    if isinstance(given, Mapping):
+        return any(isinstance(value, Mapping) for value in given.values())
+    return hasattr(type(given), "columns") or isinstance(given, Judgments)
 
 
 def as_measure(measure: ir_measures.Measure) -> Measure:
