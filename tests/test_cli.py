@@ -112,11 +112,24 @@ def test_bad_input_is_one_line_and_exit_code_2(files, capsys, change, parts):
         (["relevance=a", "relevance=b"], "one file for the aspect relevance"),
         (["relevance=-", "credibility=-"], "standard input (-) for one aspect at most"),
         (["=a"], "ASPECT=FILE"),
+        (["relevance="], "--qrels: relevance= lacks its file; write relevance=FILE"),
+        (["a,b="], "--qrels: a,b= lacks its file; write a,b=FILE"),
     ],
 )
 def test_bad_qrels_option(files, capsys, qrels, part):
     assert main(["evaluate", "--qrels", *qrels, "--measure", "map", str(files / "a.run")]) == 2
     assert part in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("prefix", ["", "relevance="])
+def test_label_columns_without_names(files, capsys, prefix):
+    """The remedy is an option, not the parameter of read_qrels."""
+    (files / "multi.txt").write_text("1 0 d1 2 0\n1 0 d2 0 3\n")
+    assert main(["evaluate", "--qrels", f"{prefix}{files / 'multi.txt'}", "-m", "map", str(files / "a.run")]) == 2
+    found = capsys.readouterr().err
+    assert "expected 4 fields (qid iteration docno label), got 5" in found
+    assert "name the label columns of one file, as in --qrels relevance,credibility=FILE" in found
+    assert "aspects=" not in found
 
 
 def test_a_run_after_the_qrels_is_no_aspect_in_silence(files, capsys):

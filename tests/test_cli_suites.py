@@ -178,7 +178,7 @@ def test_a_fairness_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--suite", "trec-misinfo-2022", "-m", "'nDCG useful'=AP"], "has a measure nDCG useful, too"),
         (["-m", "AP", "--groups", "editors.json"], "--groups has no effect: none of AP evaluates groups"),
         (["-m", "AWRF", "--groups", "nothing.json"], "nothing.json: no such file"),
-        (["-m", "AWRF"], "AWRF requires groups"),
+        (["-m", "AWRF"], "AWRF requires groups: add --groups FILE"),
         (["-m", "AWRF", "--groups", "editors.json", "--topics", "positive"], "use topics='judged'"),
     ],
 )

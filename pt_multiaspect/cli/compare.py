@@ -48,7 +48,7 @@ Examples:
 @test_option
 @alpha_option
 @format_options
-@click.argument("runs", nargs=2, metavar="RUN RUN", type=click.Path())
+@click.argument("runs", nargs=-1, metavar="RUN RUN", type=click.Path())
 def command(
     qrels: tuple[str, ...],
     measures: Requested,
@@ -60,13 +60,15 @@ def command(
     alpha: float | None,
     format: str | None,
     output: str | None,
-    runs: tuple[str, str],
+    runs: tuple[str, ...],
 ) -> None:
     """Compare the second RUN with the first.
 
     Shows the values of both, their difference (second minus first), on how many queries the second wins, loses
     and ties, and whether the difference is significant. Wins follow the direction of the measure.
     """
+    if len(runs) != 2:
+        raise click.UsageError(f"expected two runs, got {len(runs)}")
     format = chosen_format(format, output)
     if top is not None and not perquery:
         raise click.UsageError("--top requires -q")

@@ -14,7 +14,7 @@ import pandas as pd
 from ..aspects import Aspects
 from ..collection.groups import Groups
 from ..collection.run_files import run_files
-from ..collection.trec_files import read_qrels, read_run
+from ..collection.trec_files import NAME_COLUMNS, read_qrels, read_run
 from ..errors import MultiAspectError, choices
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
@@ -34,6 +34,17 @@ STDIN = "-"
 
 def read_all_qrels(given: Sequence[str]) -> pd.DataFrame:
     """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance."""
+    try:
+        return _read_all_qrels(given)
+    except MultiAspectError as error:
+        text, hint, rest = str(error).rpartition(NAME_COLUMNS)
+        if not hint:
+            raise
+        remedy = "name the label columns of one file, as in --qrels relevance,credibility=FILE"
+        raise MultiAspectError(f"{text}{remedy}{rest}") from None
+
+
+def _read_all_qrels(given: Sequence[str]) -> pd.DataFrame:
     if len(given) == 1:
         aspects, separator, path = given[0].partition("=")
         if os.path.exists(given[0]) or not separator:
@@ -43,7 +54,9 @@ def read_all_qrels(given: Sequence[str]) -> pd.DataFrame:
     files: dict[str, str] = {}
     for item in given:
         aspect, separator, path = item.partition("=")
-        if not (separator and aspect and path):
+        if aspect and separator and not path:
+            raise MultiAspectError(f"--qrels: {item} lacks its file; write {item}FILE")
+        if not (separator and aspect):
             raise MultiAspectError(
                 f"--qrels: expected ASPECT=FILE for each of several aspects, got {item!r}; write {item}=FILE or "
                 f"ASPECT={item}"
@@ -202,8 +215,14 @@ def read_measures(
     if texts:
         judged = list(aspects or ()) if qrels is None else judged_aspects(qrels)
         measures = with_aspects(parse_list(texts), aspects, judged, "--aspects")
+    lacking = next((measure.NAME for measure in measures.values() if _lacks_groups(measure)), None)
+    if lacking is not None and groups is None:
+        raise MultiAspectError(f"{lacking} requires groups: add --groups FILE")
     if groups is not None:
-        measures = {label: _with_groups(groups, measure) for label, measure in measures.items()}
+        measures = {
+            label: measure(groups=groups) if _lacks_groups(measure) else measure
+            for label, measure in measures.items()
+        }
     if chosen is not None:
         kept = {label: measure for label, measure in chosen.items() if not of_suite or label in of_suite}
         twice = [label for label in measures if label in kept]
@@ -229,10 +248,9 @@ def _suite(given: Requested, aspects: Aspects | None, groups: Groups | None) -> 
     return suite(name, **settings)  # type: ignore[arg-type]
 
 
-def _with_groups(groups: Groups, measure: ir_measures.Measure) -> ir_measures.Measure:
-    """Return a measure of groups with these groups, unless it declares its own."""
-    lacks = supports(measure) and "groups" in measure.SUPPORTED_PARAMS and measure["groups"] is None
-    return measure(groups=groups) if lacks else measure
+def _lacks_groups(measure: ir_measures.Measure) -> bool:
+    """Whether a measure evaluates groups, but declares none."""
+    return supports(measure) and "groups" in measure.SUPPORTED_PARAMS and measure["groups"] is None
 
 
 def judged_aspects(qrels: pd.DataFrame) -> list[str]:

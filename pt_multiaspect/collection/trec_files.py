@@ -17,7 +17,10 @@ from .polars_reader import read_fast
 from .run_tables import RunTable
 from .trec_lines import LineFormat, NumberField, Source, Text, as_text, excerpt, is_whole, load, parse_lines
 
-__all__ = ["read_qrels", "read_run", "read_run_table"]
+__all__ = ["NAME_COLUMNS", "read_qrels", "read_run", "read_run_table"]
+
+#: The remedy for a file with more label columns than aspects, which the command line words its own way.
+NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
 
 
 def read_qrels(
@@ -280,7 +283,7 @@ def _read_labels(source: Source, columns: Mapping[str, str], *, as_it_is: bool =
         fields=("qid", "iteration", "docno", *(["label"] if len(columns) == 1 else columns)),
         ids={0: "qid", 2: "docno"},
         numbers={position: (aspect, _LABEL) for position, aspect in enumerate(columns, 3)},
-        hint="; name the label columns of one file by aspects=[…]" if len(columns) == 1 else "",
+        hint=f"; {NAME_COLUMNS}" if len(columns) == 1 else "",
         other=(6, "; this looks like a run, not qrels") if len(columns) == 1 else (0, ""),
     )
     name, data = load(source)
