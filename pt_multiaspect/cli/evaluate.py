@@ -31,7 +31,7 @@ from .options import (
     topics_option,
 )
 from .significance import CORRECTIONS, TESTS, tested
-from .tables import DECIMALS, Sheet, chosen_format, number, write, write_text
+from .tables import DECIMALS, REQUIRED, Sheet, chosen_format, number, write, write_text
 
 __all__ = ["command"]
 
@@ -160,7 +160,7 @@ def command(
             interval="ends",
             decimals=DECIMALS,
         )
-        write_text(text, output)
+        write_text(f"{REQUIRED}\n{text}", output)
         return 1 if values.attrs.get("skipped") else 0
     if perquery:
         sheet = _per_query(values, table, list(parsed))

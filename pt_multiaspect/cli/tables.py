@@ -15,7 +15,7 @@ import pandas as pd
 from ..errors import MultiAspectError, choices
 from ..tables.latex import escape
 
-__all__ = ["DECIMALS", "FORMATS", "SUFFIXES", "Sheet", "chosen_format", "number", "write", "write_text"]
+__all__ = ["DECIMALS", "FORMATS", "REQUIRED", "SUFFIXES", "Sheet", "chosen_format", "number", "write", "write_text"]
 
 #: Names of the formats that can be printed.
 FORMATS = ("table", "csv", "tsv", "json", "md", "tex")
@@ -29,6 +29,9 @@ SUFFIXES = {
     ".tex": "tex",
     ".md": "md",
 }
+
+#: The first line of LaTeX: what its document has to load.
+REQUIRED = r"% requires \usepackage{booktabs}"
 
 #: Decimals of the formats for people.
 DECIMALS = 4
@@ -150,7 +153,7 @@ def _latex(sheet: Sheet) -> str:
     rows = [[escape(cell) for cell in row] for row in sheet.rows]
     frame = pd.DataFrame(rows, columns=[escape(head) for head in sheet.head])
     text = frame.to_latex(index=False, column_format="l" + "r" * (len(sheet.head) - 1))
-    return "".join([str(text), *(f"% {note}\n" for note in sheet.notes)])
+    return "".join([f"{REQUIRED}\n", str(text), *(f"% {note}\n" for note in sheet.notes)])
 
 
 def _plain(sheet: Sheet) -> str:
