@@ -131,7 +131,13 @@ def copy_notebooks(app: Sphinx) -> None:
         shutil.copy(notebook, folder)
 
 
+def link_copies(app: Sphinx, page: str, source: list[str]) -> None:
+    """Let links to the notebooks, which are those of the repository, lead to the copies."""
+    source[0] = source[0].replace("](../notebooks/", "](notebooks/")
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is generated before each build."""
     app.connect("builder-inited", write_measure_pages)
     app.connect("builder-inited", copy_notebooks)
+    app.connect("source-read", link_copies)
