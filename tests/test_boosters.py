@@ -767,3 +767,36 @@ def test_catboost_notices_other_rows(catboost: Any, split: Split) -> None:
     fit_catboost(catboost, split, metric, iterations=2)
     with pytest.raises(MultiAspectError, match="expected one measure, as CatBoost has one eval_metric"):
         ma.catboost_metric([MEASURE], split.Y_valid, split.qid_valid)
+
+
+@pytest.mark.filterwarnings("ignore:no aspects were selected")
+def test_whole_queries_in_another_order_are_found_by_their_labels() -> None:
+    rng = np.random.default_rng(1)
+    Y = pd.DataFrame({"relevance": rng.random(6), "credibility": rng.random(6)})
+    metric = ma.lightgbm_metric("CAM@2", Y, list("aaabbb"))
+    scores, labels = rng.random(6), Y["relevance"].to_numpy()
+    in_order = metric(labels, scores)
+    order = [3, 4, 5, 0, 1, 2]
+    qrels = Y.assign(qid=list("aaabbb"), docno=list("012345"))
+    gain = ma.aggregate_labels(qrels, "CAM@2")["label"].to_numpy()
+    for known in (labels, Y["credibility"].to_numpy(), gain):
+        for given in (known, known.astype(np.float32)):
+            with pytest.raises(MultiAspectError, match=DO_NOT_MATCH):
+                metric(given[order], scores[order])
+            assert metric(given, scores) == in_order
+
+
+def quantiles(ranks: Any) -> Any:
+    return 1 / (9 - ranks) - 1 / (1 + ranks)
+
+
+@pytest.mark.filterwarnings("ignore:no aspects were selected")
+@pytest.mark.parametrize("make", [np.array, quantiles])
+def test_ranks_of_another_column_are_no_reordered_labels(make: Any) -> None:
+    # Normalised columns have the same values, in an order that is their own.
+    rng = np.random.default_rng(2)
+    relevance, credibility, labels = (make(rng.permutation(9)) + 8.0 for _ in range(3))
+    Y = pd.DataFrame({"relevance": relevance, "credibility": credibility})
+    metric = ma.lightgbm_metric("CAM@2", Y, list("aaabbbccc"))
+    scores = rng.random(9)
+    assert metric(labels, scores) == metric(relevance, scores)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 import pt_multiaspect as ma
@@ -236,6 +237,34 @@ def test_features_in_another_order_than_labels(use: str) -> None:
     }
     with pytest.raises(MultiAspectError, match="the index of X has the elements of the index of y in a different"):
         calls[use]()
+
+
+@pytest.mark.parametrize("use", ["fit", "score", "fuse", "sweep", "search"])
+@pytest.mark.parametrize("as_column", [False, True])
+def test_features_of_other_queries_than_the_labels(use: str, as_column: bool) -> None:
+    level = pd.Index(QID, name="qid")
+    y = Y.set_axis(level)
+    other = pd.Index(np.where(QID == "q0", "q1", QID), name="qid")  # no reordering of the same elements
+    features = pd.DataFrame(X).rename(columns=str)
+    features = features.assign(qid=other) if as_column else features.set_axis(other)
+    calls: dict[str, Callable[[], Any]] = {
+        "fit": lambda: clone(RANKER).fit(features, y),
+        "score": lambda: RANKER.score(features, y),
+        "fuse": lambda: clone(FUSION).fit(features, y),
+        "sweep": lambda: FUSION.sweep(features, y, None, measures={"m": MEASURE}),
+        "search": lambda: ma.ranking_scorer(MEASURE)(RANKER, features, y),
+    }
+    with pytest.raises(MultiAspectError, match="expected y and X to have the same qid in each row, got q0 and q1"):
+        calls[use]()
+
+
+def test_queries_numbered_in_the_features_are_the_same_queries() -> None:
+    features = pd.DataFrame(X).set_axis(pd.Index(pd.factorize(QID)[0], name="qid"))
+    scorer = ma.ranking_scorer(MEASURE)
+    ranker = clone(RANKER).fit(X, Y, qid=QID)
+    assert scorer(ranker, features.to_numpy(), Y, qid=QID) == scorer(
+        ranker, features, Y.set_axis(pd.Index(QID, name="qid"))
+    )
 
 
 # -- settings that failed ------------------------------------------------------------------------------

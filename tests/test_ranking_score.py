@@ -178,3 +178,70 @@ def test_what_cannot_be_scored(changes: dict[str, Any], message: str) -> None:
     given: dict[str, Any] = {"y_true": Y, "y_score": PREDICTIONS, "qid": QID, "measure": MEASURE} | changes
     with pytest.raises(MultiAspectError, match=re.escape(message)):
         ma.ranking_score(given.pop("y_true"), given.pop("y_score"), **given)
+
+
+# -- rows of other queries, masks and complex numbers ----------------------------------------------------
+
+
+def named(values: Any, *queries: str) -> Any:
+    index = pd.Index(queries, name="qid")
+    return pd.Series(values, index=index) if np.ndim(values) == 1 else pd.DataFrame(values, index=index)
+
+
+LABELS = named({"relevance": [2, 0, 0, 1]}, "a", "a", "b", "b")
+
+
+def test_rows_in_another_order_are_found_by_repeated_elements_of_the_index() -> None:
+    same, other = named([0.9, 0.1, 0.1, 0.9], *"aabb"), named([0.1, 0.9, 0.9, 0.1], *"bbaa")
+    assert ma.ranking_score(LABELS, same, measure="nDCG") == 1
+    with pytest.raises(MultiAspectError, match=r"in a different order.* sort the rows of both in the same way"):
+        ma.ranking_score(LABELS, other, measure="nDCG")
+    repeated = LABELS.set_axis([0, 0, 1, 1]), other.set_axis([1, 1, 0, 0])
+    with pytest.raises(MultiAspectError, match="in a different order"):
+        ma.ranking_score(*repeated, qid=list("aabb"), measure="nDCG")
+    assert ma.ranking_score(LABELS, other.to_numpy(), measure="nDCG") < 1
+
+
+@pytest.mark.parametrize("queries", ["abab", "abbb", "bbba"])
+def test_rows_of_other_queries_than_the_labels(queries: str) -> None:
+    column = LABELS.reset_index()
+    for labels in (LABELS, column):
+        with pytest.raises(
+            MultiAspectError, match=r"in a different order|y_score to have the same qid in each row"
+        ):
+            ma.ranking_score(labels, named([0.1, 0.9, 0.9, 0.1], *queries), measure="nDCG")
+
+
+@pytest.mark.parametrize("masked", [(3, "relevance"), (0, "credibility")])
+def test_masked_labels_are_missing(masked: tuple[int, str]) -> None:
+    row, aspect = masked
+    mask = np.zeros(Y.shape, dtype=bool)
+    mask[row, list(Y).index(aspect)] = True
+    given: Any = {"qid": QID, "measure": MEASURE, "aspects": list(Y)}
+    hidden, holes = np.ma.array(Y.to_numpy(), mask=mask), Y.astype(float).mask(mask)
+    for labels in (hidden, list(hidden)):
+        with pytest.raises(MultiAspectError, match=f"y has no {aspect} label in 1 of 60 rows"):
+            ma.ranking_score(labels, PREDICTIONS, **given)
+        values = [ma.ranking_score(each, PREDICTIONS, **given, missing="lowest") for each in (labels, holes)]
+        assert values[0] == values[1]
+    shown = np.ma.array(Y.to_numpy(), mask=False)
+    value = ma.ranking_score(Y, PREDICTIONS, **given)
+    assert ma.ranking_score(shown, PREDICTIONS, **given) == value
+
+
+def test_masked_scores_and_weights_are_missing() -> None:
+    mask = np.arange(N) == 3
+    for scores in (PREDICTIONS, np.arange(N)):
+        with pytest.raises(MultiAspectError, match="1 of 60 predictions are NaN"):
+            ma.ranking_score(Y, np.ma.array(scores, mask=mask), qid=QID, measure=MEASURE)
+    weights = np.ma.array(np.ones(N), mask=mask)
+    with pytest.raises(MultiAspectError, match="expected finite, non-negative weights"):
+        ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=weights)
+    with pytest.raises(MultiAspectError, match="qid: expected a value in every row"):
+        ma.ranking_score(Y, PREDICTIONS, qid=np.ma.array(np.arange(N), mask=mask), measure=MEASURE)
+
+
+def test_complex_scores_are_no_scores() -> None:
+    for scores in (PREDICTIONS + 1j, pd.Series(PREDICTIONS + 1j), np.ma.array(PREDICTIONS + 1j)):
+        with pytest.raises(MultiAspectError, match="predictions: expected real numbers, got complex128"):
+            ma.ranking_score(Y, scores, qid=QID, measure=MEASURE)

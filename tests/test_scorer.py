@@ -730,7 +730,7 @@ def test_a_measure_of_one_aspect_needs_to_know_which(table: Table) -> None:
 def test_the_query_is_taken_from_y_before_x(table: Table) -> None:
     scorer = ma.ranking_scorer(CAM @ 5, aspects=ASPECTS)
     expected = scorer(FirstFeature(), table.X, table.Y, qid=table.qid)
-    other = np.arange(len(table.qid))
+    other = pd.factorize(table.qid)[0]  # the same queries by other names
     in_index = table.features.set_index(pd.Index(other, name="qid"))
     assert scorer(FirstFeature(), in_index, table.Y.set_index(table.index)) == expected
     ranker = clone(RANKER).fit(table.features, table.Y, qid=table.qid)

@@ -20,8 +20,9 @@ from ..collection.columns import identifiers
 from ..errors import MultiAspectError, choices
 from ..measures import On
 from ..orders.order import check_weights, weights_of
-from .labels import check_length, check_order, check_scores, find_qid, label_frame
+from .labels import check_length, check_scores, find_qid, label_frame
 from .ranker import AspectRanker
+from .row_order import check_order
 from .scorer import RankingScorer
 
 __all__ = ["AspectFusion"]

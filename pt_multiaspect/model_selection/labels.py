@@ -20,6 +20,7 @@ from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices
 from ..measures import Measure
 from .levels import cutoff_of, quantise
+from .row_order import named_queries
 from .targets import Target, gains, read_target
 
 __all__ = ["LabelledRows", "aggregate_labels"]
@@ -165,8 +166,9 @@ class LabelledRows:
         """Return whether `labels`, one per row, can be labels of these rows in this order.
 
         They can if a column, or the gain that `measure` sums, orders the rows in the same way. They cannot if
-        they differ from one of these only by the order within queries. Otherwise, within each query, the labels
-        must be a function of the columns, or the columns a function of the labels.
+        they differ from one of these only by the order within queries, or by the order of all rows and its
+        values are distinctive. Otherwise, within each query, the labels must be a function of the columns, or
+        the columns a function of the labels.
         """
         if not len(self):
             return True
@@ -176,11 +178,14 @@ class LabelledRows:
         gain = measure.document_gain(self.judgments)
         candidates = columns if gain is None else [*columns, self.judgments.of_rows(gain)]
         # Boosters keep labels as 32-bit floats.
-        known = [_dense(each.astype(np.float32)) for each in candidates]
+        rounded = [each.astype(np.float32) for each in candidates]
+        known = [_dense(each) for each in rounded]
         if any(np.array_equal(each, codes) for each in known):
             return True
         mixed = codes[np.lexsort((codes, query))]
         if any(np.array_equal(each[np.lexsort((each, query))], mixed) for each in known):
+            return False
+        if _reordered(labels.astype(np.float32), rounded):
             return False
         by_column = np.column_stack([query, *(_dense(column) for column in columns)])
         by_label = np.column_stack([query, codes])
@@ -238,9 +243,38 @@ def _dense(values: NDArray[Any]) -> NDArray[np.intp]:
     return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.intp)
 
 
+def _reordered(labels: NDArray[np.float32], candidates: Sequence[NDArray[np.float32]]) -> bool:
+    """Return whether the labels certainly are a candidate with its rows in another order.
+
+    Labels of another meaning can have the same values by coincidence if these are few, ranks or quantiles: equal
+    values prove it only if most are distinct, their gaps are not symmetric, and no other candidate has them.
+    """
+    ordered = np.sort(labels)
+    distinct = np.unique(labels)
+    gaps = np.diff(distinct)
+    if len(distinct) < max(6, len(labels) / 2) or not np.isfinite(distinct).all():
+        return False
+    if np.allclose(gaps, gaps[::-1], rtol=1e-3, atol=0):
+        return False
+    same = [each for each in candidates if np.array_equal(np.sort(each), ordered)]
+    return bool(same) and all(np.array_equal(each, same[0]) for each in same)
+
+
+def unmasked(values: object) -> NDArray[Any]:
+    """Return values as an array in which masked elements are NaN instead of what is under the mask."""
+    if isinstance(values, list | tuple) and any(isinstance(each, np.ma.MaskedArray) for each in values):
+        values = np.ma.array(values)
+    if not isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values)
+    if not np.ma.is_masked(values):
+        return np.asarray(values.data)
+    dtype = np.result_type(values.dtype, np.float64) if values.dtype.kind in "biufc" else np.dtype(object)
+    return np.asarray(np.ma.filled(values.astype(dtype), np.nan))
+
+
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     """Return `values` as a one-dimensional array of `n_rows` elements."""
-    array = np.asarray(values)
+    array = unmasked(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n_rows:
@@ -252,42 +286,18 @@ def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
 
 def as_numbers(values: object, what: str) -> Floats:
     """Return values as floats, or raise an error that starts with `what`."""
+    array = unmasked(values)
+    if np.iscomplexobj(array):
+        raise MultiAspectError(f"{what}: expected real numbers, got {array.dtype}; pass their real part or modulus")
     try:
-        return np.asarray(values).astype(np.float64)
+        return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise MultiAspectError(f"{what}: expected numbers: {error}") from None
 
 
-def check_order(reference: str, rows: object, **others: object) -> None:
-    """Raise an error for pandas objects whose rows are the same but in another order: rows match by position.
-
-    Parameters
-    ----------
-    reference : str
-        The name of `rows`, in the message.
-    rows : object
-        The labels.
-    **others : object
-        What has the same rows, by name.
-    """
-    index = getattr(rows, "index", None)
-    for name, other in others.items():
-        its = getattr(other, "index", None)
-        if not isinstance(index, pd.Index) or not isinstance(its, pd.Index):
-            continue
-        if len(its) != len(index) or its.nlevels != index.nlevels:
-            continue
-        if index.is_unique and its.is_unique and not its.equals(index) and its.isin(index).all():
-            raise MultiAspectError(
-                f"the index of {name} has the elements of the index of {reference} in a different order, but rows "
-                f"are matched by position; align them with {name}.reindex({reference}.index), or pass "
-                f"{name}.to_numpy()"
-            )
-
-
 def check_scores(scores: object, n_rows: int) -> Floats:
     """Return predictions as one number per row, without NaN."""
-    array = np.asarray(scores)
+    array = unmasked(scores)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -323,7 +333,7 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
                 f"y has no column for the aspect {choices(missing)}; its columns are {choices(frame.columns)}"
             )
         return frame if spec is None else frame[list(spec)]
-    array = np.asarray(y)
+    array = unmasked(y)
     if np.iscomplexobj(array):
         raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
     if array.ndim == 1:
@@ -357,19 +367,12 @@ def _aspects_of(measure: object) -> Sequence[str] | Aspects | None:
 def find_qid(qid: object, X: object, y: object, column: str | None = None) -> NDArray[Any] | None:
     """Return the query of each row from `qid`, or from the index or a column of y or X."""
     if qid is not None:
-        return np.asarray(qid)
+        return unmasked(qid)
     if column is not None:
         features = to_pandas(X)
         if features is not None and column in features.columns:
             return features[column].to_numpy()
         available = type(X).__name__ if features is None else choices(features.columns)
         raise MultiAspectError(f"qid_column: expected a column of X, got {column!r}; X has: {available}")
-    for source in (y, X):
-        index = getattr(source, "index", None)
-        if isinstance(index, pd.Index) and "qid" in index.names:
-            return index.get_level_values("qid").to_numpy()
-    for source in (y, X):
-        frame = to_pandas(source)
-        if frame is not None and "qid" in frame.columns:
-            return frame["qid"].to_numpy()
-    return None
+    of_labels = named_queries(y)
+    return named_queries(X) if of_labels is None else of_labels

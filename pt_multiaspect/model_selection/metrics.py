@@ -13,7 +13,8 @@ from .._typing import Ints
 from .._validation import choice
 from ..aspects.parameter import AspectSpec, parse_aspects
 from ..errors import MultiAspectError, choices
-from .labels import LabelledRows, aggregated, check_known, check_order, find_qid
+from .labels import LabelledRows, aggregated, check_known, find_qid
+from .row_order import check_order
 from .scorer import RankingScorer
 
 __all__ = ["CatBoostMetric", "LightGBMMetric", "XGBoostMetric"]

@@ -35,8 +35,9 @@ from .estimators import (
     warn_of_query_columns,
     weight_per_query,
 )
-from .labels import LabelledRows, check_known, check_length, check_order, find_qid, label_frame
+from .labels import LabelledRows, check_known, check_length, find_qid, label_frame
 from .levels import cutoff_of, label_values
+from .row_order import check_order
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
 

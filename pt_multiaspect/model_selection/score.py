@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..errors import MultiAspectError
-from .labels import LabelledRows, aggregated, as_numbers, check_known, check_length, check_order, find_qid
+from .labels import LabelledRows, aggregated, as_numbers, check_known, check_length, find_qid
+from .row_order import check_order
 from .scorer import RankingScorer
 
 __all__ = ["ranking_score"]
@@ -61,8 +62,9 @@ def ranking_score(
     Raises
     ------
     MultiAspectError
-        If no query ids are given, lengths differ, labels are missing, predictions are NaN, weights vary
-        within a query, or indexes of pandas objects have the same elements in a different order.
+        If no query ids are given, lengths differ, labels are missing or masked, predictions are NaN, masked or
+        complex, weights vary within a query, the indexes of pandas objects have the same elements in a different
+        order, or their rows have different queries in an index level or column qid.
 
     References
     ----------

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any, overload
 
 import ir_measures
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
@@ -23,7 +22,8 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..integration import parsing
 from ..measures import Measure, On
 from .estimators import takes_queries, trained_rows
-from .labels import LabelledRows, check_known, check_order, find_qid
+from .labels import LabelledRows, check_known, find_qid, unmasked
+from .row_order import check_order
 
 __all__ = ["RankingScorer", "ranking_scorer"]
 
@@ -232,7 +232,7 @@ class RankingScorer:
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
             raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
-        scores = np.asarray(respond(X, qid=queries) if takes_queries(respond) else respond(X))
+        scores = unmasked(respond(X, qid=queries) if takes_queries(respond) else respond(X))
         if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
             return scores[:, 1]
         return scores
