@@ -90,28 +90,32 @@ def load(source: Source) -> tuple[str, bytes]:
 def as_text(name: str, data: bytes) -> Text:
     """Return the content of a file as text; raise if it is none."""
     data = data.removeprefix(_BYTE_ORDER_MARK)
-    try:
-        if not data.isascii():
-            data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise MultiAspectError(
-            f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
-            "expected a TREC file in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
-        ) from error
+    if not data.isascii():
+        _check_encoding(name, data)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise MultiAspectError(
             f"{name}:{line}: binary data (a NUL byte); expected a TREC file in UTF-8, plain or compressed by gzip, "
             "bzip2 or Zstandard"
         )
+    return Text(name, data if data.endswith(b"\n") else data + b"\n")
+
+
+def _check_encoding(name: str, data: bytes) -> None:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise MultiAspectError(
+            f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
+            "expected a TREC file in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
+        ) from error
     if _BYTE_ORDER_MARK in data:
         line = data.count(b"\n", 0, data.index(_BYTE_ORDER_MARK)) + 1
         raise MultiAspectError(
             f"{name}:{line}: a byte order mark (U+FEFF) within the text, which would be part of an id; remove it "
             "(files that are joined may each start with one)"
         )
-    return Text(name, data if data.endswith(b"\n") else data + b"\n")
 
 
 #: A compressed file may expand to this many bytes, or to this many times its size. TREC files expand 5 to 50 times.
