@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
-from .._validation import real
+from .._validation import proportion
 from ..bases.adapters import adapter_of
 from ..collection.columns import check_distinct_columns
 from ..errors import MultiAspectError, choices, warn_once
@@ -135,7 +135,7 @@ def aggregate(
        name    map  map sd
     0  mine  0.625   0.177
     """
-    confidence = None if ci is None else real("ci", low=0, high=1, open_low=True)(ci)
+    confidence = None if ci is None else proportion("ci")(ci)
     missing = [column for column in COLUMNS if column not in perquery.columns]
     if missing:
         raise MultiAspectError(

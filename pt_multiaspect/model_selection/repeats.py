@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
 
 from .._typing import Ints
-from .._validation import boolean, count, real
+from .._validation import boolean, count, proportion
 from ..collection.columns import identifiers
 from ..errors import MultiAspectError
 from .labels import as_numbers, find_qid
@@ -178,7 +178,7 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
 
     values = [as_numbers(given, name) for name, given in (("scores", scores), ("baseline", baseline))]
     folds = count("n_folds", low=2)(n_folds)
-    level = real("ci", low=0, high=1, open_low=True)(ci)
+    level = proportion("ci")(ci)
     lengths = [each.shape for each in values]
     if lengths[0] != lengths[1] or values[0].ndim != 1 or not len(values[0]) or len(values[0]) % folds:
         raise MultiAspectError(

@@ -14,7 +14,7 @@ import ir_measures
 import pandas as pd
 
 from .._rendering import WIDTH, Rendered, fragment, wrapped
-from .._validation import choice, count, proportion, random_seed, real
+from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
 from ..aspects.parameter import parse_aspects
@@ -201,7 +201,7 @@ def _options(test: str, correction: str | None, alpha: float, n_resamples: int, 
     """Check how systems are compared, before runs are evaluated."""
     choice("test", *TESTS)(test)
     options = Options(
-        ci=real("ci", low=0, high=1, open_low=True)(ci),
+        ci=proportion("ci")(ci),
         test=test,
         correction=correction,
         alpha=proportion("alpha")(alpha),
