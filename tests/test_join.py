@@ -15,7 +15,7 @@ from simple_join import Row, simple_hits, simple_rankings
 from strategies import examples
 
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.collection import Judgments, Rankings
+from pt_multiaspect.collection import Judgments, Rankings, pairs, texts
 from pt_multiaspect.collection.pairs import PairTable, pair_keys, repeated_pairs
 from pt_multiaspect.collection.texts import Texts
 
@@ -128,6 +128,17 @@ def test_is_the_simple_join(form: str, collection: tuple[list[Row], list[tuple[s
     check_join(*collection, form)
 
 
+@PROPERTY
+@given(collections(), st.integers(1, 4))
+def test_blocks_do_not_matter(collection: tuple[list[Row], list[tuple[str, str]]], size: int) -> None:
+    """Rows are hashed, looked up and searched for repetitions some at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((texts, "_BLOCK"), (texts, "_JOINED"), (pairs, "_BLOCK")):
+            patch.setattr(module, name, size)
+        check_join(*collection, "objects")
+        check_join(sorted(collection[0], key=lambda row: row[0]), collection[1], "objects")
+
+
 @pytest.mark.parametrize("bits", [0, 1 << 63, 3 << 40])
 @settings(PROPERTY, max_examples=50)
 @given(collections())
@@ -211,7 +222,7 @@ def test_many_pairs() -> None:
             asked = rng.permutation(3000)
             other = (query[asked] + rng.integers(0, 2, 3000)) % 3
             texts = Texts.of_strings(names[asked])
-            found = table.rows_of(other, texts, pair_keys(other, texts))
+            found = table.lookup(other, texts)[0]
         assert found.tolist() == np.where(other == query[asked], asked, -1).tolist()
 
 

@@ -25,7 +25,6 @@ from .columns import (
     _numbers,
     check_distinct_columns,
     doubt,
-    encode,
     id_column,
     identifiers,
     is_numeric,
@@ -90,9 +89,10 @@ class Judgments:
                 "qrels: expected one column for the aspect relevance, got label and relevance: drop or rename one "
                 f"(columns: {choices(frame.columns)})"
             )
-        query, qids = encode(identifiers(query_column, "qrels"))
+        query, distinct = Texts.of_column(query_column, "qrels").codes()
+        qids = distinct.decode()
         docnos = identifiers(document_column, "qrels")
-        document, _ = encode(docnos)
+        document, _ = Texts.of_strings(docnos).codes()
         by_name = np.argsort(qids)
         rank_of = np.empty(len(qids), dtype=np.intp)
         rank_of[by_name] = np.arange(len(qids))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,29 +13,30 @@ from .texts import Texts, Words
 __all__ = ["PairTable", "pair_keys", "repeated_pairs"]
 
 _QUERY = np.uint64(0xA0761D6478BD642F)
-#: Odd factors that bring other bits of a key to the top. Of different keys, few share a slot with each of them.
-_SPREADS = (np.uint64(0xE7037ED1A0B428DB), np.uint64(0x8EBC6AF09C88C6E3))
+#: Odd factors that bring other bits of a key to the top: different keys that share a slot with one factor seldom
+#: share one with another.
+_SPREADS = (np.uint64(1), np.uint64(0xE7037ED1A0B428DB), np.uint64(0x8EBC6AF09C88C6E3))
 
 
 def pair_keys(query: Ints, docnos: Texts) -> Words:
     """A 64-bit key per (query, document), equal for equal pairs. Rarely, different pairs share a key."""
     keys = docnos.hashes()
-    keys += (query.astype(np.uint64) + np.uint64(1)) * _QUERY
+    keys += query.astype(np.uint64) * _QUERY
     return keys
 
 
-def _slots(keys: Words, n_bits: int) -> Ints:
-    """The slot of each key in a table of 2^n_bits slots."""
-    return (keys >> np.uint64(64 - n_bits)).astype(np.intp)
+#: Keys looked up at once, so that intermediate arrays stay in the processor's cache.
+_BLOCK = 1 << 14
 
-
-def _n_bits(n_keys: int) -> int:
-    """The size of a table of which at most a quarter is occupied, so that few keys contend for a slot."""
-    return max(3, (4 * n_keys - 1).bit_length())
+#: At most one slot of so many is occupied.
+_SLOTS_PER_KEY = 8
 
 
 class PairTable:
     """An open-addressing hash table from (query, document) to rows.
+
+    Each query has slots of its own: rows of a query are mostly together in a run, and then find theirs in the
+    processor's cache.
 
     Parameters
     ----------
@@ -46,73 +49,115 @@ class PairTable:
     def __init__(self, query: Ints, docnos: Texts) -> None:
         self._query, self._docnos = query, docnos
         self._keys = pair_keys(query, docnos)
-        self._bits = _n_bits(len(query))
-        #: Small, to stay in the processor's cache.
-        self._row_at: NDArray[np.int32] = np.full(1 << self._bits, -1, dtype=np.int32)
-        rows, slots = np.arange(len(query), dtype=np.int32), _slots(self._keys, self._bits)
+        n_bits = np.frexp(_SLOTS_PER_KEY * np.bincount(query) - 1)[1]
+        n_slots = np.left_shift(1, n_bits, dtype=np.intp)
+        #: How far the first bits of a key are from its last one, and the first and last slot of each query.
+        self._shift = (64 - n_bits).astype(np.uint64)
+        self._first = np.cumsum(n_slots) - n_slots
+        self._last = n_slots - 1
+        self._row_at: NDArray[np.int32] = np.full(n_slots.sum(), -1, dtype=np.int32)
+        #: The slots that keys had to leave to another key.
+        self._was_left: Bools = np.zeros(len(self._row_at), dtype=np.bool_)
+        rows, step = np.arange(len(query), dtype=np.int32), 0
         while len(rows):
+            slots = self._slots(query[rows], self._keys[rows], step)
             vacant = self._row_at[slots] < 0
             self._row_at[slots[vacant]] = rows[vacant]
             left = self._row_at[slots] != rows
-            rows, slots = rows[left], self._after(slots[left])
+            if step == 0:
+                self._was_left[slots[left]] = True
+            rows, step = rows[left], step + 1
 
-    def _after(self, slots: Ints) -> Ints:
-        return (slots + 1) & (len(self._row_at) - 1)
+    def _slots(self, query: Ints, keys: Words, step: int) -> Ints:
+        """The slots that are `step` after those of the keys; after the last slot of a query comes its first one."""
+        slots = (keys >> self._shift[query]).astype(np.intp)
+        if step:
+            slots += step
+            slots &= self._last[query]
+        slots += self._first[query]
+        return slots
 
-    def rows_of(self, query: Ints, docnos: Texts, keys: Words) -> Ints:
-        """Return the row of each (query, document), -1 if there is none.
+    def lookup(self, query: Ints, docnos: Texts) -> tuple[Ints, Words]:
+        """Return the row of each (query, document), -1 if there is none, and the `pair_keys`.
 
         Parameters
         ----------
         query : ndarray of int, shape (n,)
         docnos : Texts
-        keys : ndarray of uint64, shape (n,)
-            The `pair_keys` of the pairs.
         """
-        found = np.full(len(keys), -1, dtype=np.intp)
-        slots = _slots(keys, self._bits)
-        row = self._row_at[slots]
-        active = np.flatnonzero(row >= 0)
-        row, slots = row[active], slots[active]
-        while len(active):
-            alike = np.flatnonzero(self._keys[row] == keys[active])
-            mine, theirs = active[alike], row[alike]
-            same = (self._query[theirs] == query[mine]) & self._docnos.take(theirs).equals(docnos.take(mine))
-            found[mine[same]] = theirs[same]
-            searching = np.ones(len(active), dtype=np.bool_)
-            searching[alike[same]] = False
-            # Another pair in this slot: look at the next one, up to an empty one.
-            slots, active = self._after(slots[searching]), active[searching]
-            row = self._row_at[slots]
-            occupied = row >= 0
-            slots, active, row = slots[occupied], active[occupied], row[occupied]
-        return found
+        found = np.full(len(query), -1, dtype=np.intp)
+        keys = np.empty(len(query), dtype=np.uint64)
+        undecided = [np.zeros(0, dtype=np.intp)]
+        for begin in range(0, len(query), _BLOCK):
+            part = slice(begin, begin + _BLOCK)
+            of_part = query[part]
+            own = keys[part] = pair_keys(of_part, docnos.take(part))
+            slots = self._slots(of_part, own, 0)
+            occupied = np.flatnonzero(self._row_at[slots] >= 0)
+            slots = slots[occupied]
+            missed = self._compare(found, occupied + begin, self._row_at[slots], query, docnos, keys)
+            undecided.append(begin + occupied[missed & self._was_left[slots]])
+        asked, step = np.concatenate(undecided), 0
+        while len(asked):
+            step += 1
+            row = self._row_at[self._slots(query[asked], keys[asked], step)]
+            occupied = np.flatnonzero(row >= 0)
+            asked = asked[occupied]
+            asked = asked[self._compare(found, asked, row[occupied], query, docnos, keys)]
+        return found, keys
+
+    def _compare(
+        self, found: Ints, asked: Ints, row: NDArray[np.int32], query: Ints, docnos: Texts, keys: Words
+    ) -> Bools:
+        """Set `found` where the pairs at `asked` are those of `row`; return where they are not."""
+        alike = np.flatnonzero(self._keys[row] == keys[asked])
+        mine, theirs = asked[alike], row[alike]
+        same = (self._query[theirs] == query[mine]) & self._docnos.take(theirs).equals(docnos.take(mine))
+        found[mine[same]] = theirs[same]
+        missed = np.ones(len(asked), dtype=np.bool_)
+        missed[alike[same]] = False
+        return missed
 
 
-def _contending(keys: Words) -> Bools:
-    """Tell which keys share their slot in a hash table: all that occur repeatedly, and some others."""
-    bits = _n_bits(len(keys))
-    slots, row = _slots(keys, bits), np.arange(len(keys), dtype=np.int32)
-    owner = np.empty(1 << bits, dtype=np.int32)
-    owner[slots] = row
-    contended = np.zeros(len(owner), dtype=np.bool_)
-    contended[slots[owner[slots] != row]] = True
-    return contended[slots]
+def _shared_keys(keys: Words) -> Words:
+    """The keys that occur repeatedly."""
+    shared = [keys[:0]]
+    spreads = cycle(_SPREADS)
+    while len(keys):
+        # The last key of each slot stays there. Each of the others is equal to it, or tries other slots.
+        n_bits, rows = max(3, (4 * len(keys) - 1).bit_length()), np.arange(len(keys), dtype=np.int32)
+        slots = (keys * next(spreads) >> np.uint64(64 - n_bits)).astype(np.intp)
+        owner = np.empty(1 << n_bits, dtype=np.int32)
+        owner[slots] = rows
+        owner = owner[slots]
+        others = np.flatnonzero(owner != rows)
+        equal = keys[others] == keys[owner[others]]
+        shared.append(keys[others[equal]])
+        keys = keys[others[~equal]]
+    return np.concatenate(shared)
 
 
-def repeated_pairs(query: Ints, docnos: Texts, keys: Words) -> Bools | None:
-    """Return which rows are followed by a row with the same query and document; None if none is."""
-    suspects = np.flatnonzero(_contending(keys))
-    for spread in _SPREADS:
-        suspects = suspects[_contending(keys[suspects] * spread)]
-    suspects = suspects[np.argsort(keys[suspects], kind="stable")]
-    alike = keys[suspects[1:]] == keys[suspects[:-1]]
-    if not alike.any():
+def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None = None) -> Bools | None:
+    """Return which rows are followed by a row with the same query and document; None if none is.
+
+    Parameters
+    ----------
+    query : ndarray of int, shape (n_rows,)
+    docnos : Texts
+    keys : ndarray of uint64, shape (n_rows,)
+        The `pair_keys` of the rows.
+    begins : ndarray of int, optional
+        The first row of each query, if the rows of each query are together: parts are searched on their own.
+    """
+    parts = [keys]
+    if begins is not None:  # each part begins with the first query that begins in a block
+        parts = np.split(keys, begins[np.flatnonzero(np.diff(begins // _BLOCK, prepend=0))])
+    shared = np.concatenate([_shared_keys(part) for part in parts])
+    if not len(shared):
         return None
-    suspects = suspects[np.append(alike, False) | np.append(False, alike)]
     # Rarely, different pairs share a key: sort by the pairs themselves.
-    order = docnos.take(suspects).descending(query[suspects])
-    suspects = suspects[order]
+    suspects = np.flatnonzero(np.isin(keys, shared))
+    suspects = suspects[docnos.take(suspects).descending(query[suspects])]
     followed = (query[suspects[1:]] == query[suspects[:-1]]) & docnos.take(suspects[1:]).equals(
         docnos.take(suspects[:-1])
     )

@@ -15,7 +15,7 @@ from .._typing import Bools, Floats, Ints
 from ..errors import number_of, warn_once
 from ..kernels.hits import Hits
 from .judgments import Judgments
-from .pairs import pair_keys, repeated_pairs
+from .pairs import repeated_pairs
 from .run_tables import RunTable
 from .texts import Texts, Words
 
@@ -89,17 +89,21 @@ class Rankings:
         if self.n_common < len(table.qids):
             kept = query >= 0
             query, scores, docnos = query[kept], scores[kept], docnos.take(kept)
-        keys = pair_keys(query, docnos)
-        last = _last_occurrences(query, docnos, keys)
+        row, keys = judgments.pairs.lookup(query, docnos)
+        heads = _heads(query)
+        # Rows of a query are mostly together.
+        last = _last_occurrences(query, docnos, keys, heads if len(heads) == self.n_common else None)
         if last is not None:
-            query, scores, docnos, keys = query[last], scores[last], docnos.take(last), keys[last]
+            query, scores, docnos, row = query[last], scores[last], docnos.take(last), row[last]
+            heads = _heads(query)
         n_ret = np.bincount(query, minlength=judgments.n_queries)
         #: The place of each row if the queries followed each other, each by rank.
-        self._place: Ints = _places(query, scores, docnos, n_ret)
+        self._place: Ints = _places(query, scores, docnos, n_ret, heads)
         self._rows: tuple[Ints, Scores, Texts] = query, scores, docnos
-        row = judgments.pairs.rows_of(query, docnos, keys)
         hits = np.flatnonzero(row >= 0)
-        hits = hits[np.argsort(self._place[hits])]
+        place = self._place[hits]
+        if np.any(place[1:] < place[:-1]):
+            hits = hits[np.argsort(place)]
         #: Where the judged documents stand.
         self.hits = Hits(
             n_queries=judgments.n_queries,
@@ -241,9 +245,14 @@ def _warn_of_lost_precision(
         )
 
 
-def _last_occurrences(query: Ints, docnos: Texts, keys: Words) -> Bools | None:
+def _heads(query: Ints) -> Ints:
+    """The first row of each block of adjacent rows of the same query."""
+    return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
+
+
+def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | None) -> Bools | None:
     """Return which rows are the last of their query and document; None if all are."""
-    repeated = repeated_pairs(query, docnos, keys)
+    repeated = repeated_pairs(query, docnos, keys, begins)
     if repeated is None:
         return None
     surplus = docnos.take(repeated)
@@ -271,10 +280,9 @@ def _downwards(scores: Scores) -> NDArray[np.uint32]:
     return np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
 
 
-def _places(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints) -> Ints:
+def _places(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, heads: Ints) -> Ints:
     """The place of each row in the order by query, score descending, docno descending."""
     downwards = _downwards(scores)
-    heads = np.flatnonzero(np.append(True, query[1:] != query[:-1])) if len(query) else np.zeros(0, dtype=np.intp)
     ranked = downwards[1:] >= downwards[:-1]
     ranked[heads[1:] - 1] = True
     if len(heads) == np.count_nonzero(n_ret) and ranked.all():

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError, choices, counted
-from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, encode, identifiers
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats
 from .inputs import run_columns
 from .polars_reader import codes_of, texts_of
-from .texts import Texts, is_arrow
+from .texts import Texts
 
 __all__ = ["RunTable", "is_polars"]
 
@@ -44,8 +44,8 @@ class RunTable:
         if is_polars(run) and (table := _of_polars(run)) is not None:
             return table
         frame, queries, documents = run_columns(run)
-        codes, qids = _query_codes(queries)
-        docnos = Texts.of_column(documents, "the run")
+        codes, distinct = Texts.of_column(queries, "the run").codes()
+        qids, docnos = distinct.decode(), Texts.of_column(documents, "the run")
         if "score" not in frame.columns:
             raise MultiAspectError(f"run: expected a column score, got the columns {choices(frame.columns)}")
         column = frame["score"]
@@ -95,18 +95,3 @@ def _of_polars(frame: Any) -> RunTable | None:
         return None
     codes, qids = codes_of(query)
     return RunTable(qids, codes, texts_of(docno), values)
-
-
-def _query_codes(column: pd.Series[Any]) -> tuple[Ints, NDArray[np.object_]]:
-    """Factorise the queries: a code per row, and the distinct queries."""
-    if isinstance(column.dtype, pd.CategoricalDtype) or is_arrow(column):
-        codes, distinct = Texts.of_column(column, "the run").codes()
-        return codes, distinct.decode()
-    try:
-        codes, qids = encode(column.to_numpy(dtype=object))
-        # Of missing queries, the code is -1.
-        if codes.min(initial=0) >= 0 and pd.api.types.infer_dtype(qids, skipna=False) in ("string", "empty"):
-            return codes, qids
-    except TypeError:  # pandas.NA, which has no truth value, or values that cannot be hashed
-        pass
-    return encode(identifiers(column, "the run"))

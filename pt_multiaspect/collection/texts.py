@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,16 +20,16 @@ Words = NDArray[np.uint64]
 
 #: Bytes per word.
 _WIDTH = 8
-#: Odd constants that spread the bits of a word over all bits of the product.
+#: An odd number that spreads the bits of a word over all higher bits of the product.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 #: Masks that keep the first 0, 1, …, 8 bytes of a little-endian word.
 _FIRST_BYTES: Words = np.array([(1 << (8 * n_bytes)) - 1 for n_bytes in range(_WIDTH + 1)], dtype=np.uint64)
 
 
-#: Strings hashed at once: few enough for intermediate arrays to stay in the processor's cache.
-_BLOCK = 1 << 16
+#: Strings hashed, compared or joined at once, so that they and intermediate arrays stay in the processor's cache.
+_BLOCK = 1 << 14
+_JOINED = 1 << 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +74,15 @@ class Texts:
     @classmethod
     def of_strings(cls, values: NDArray[np.object_]) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is no string."""
-        given = values.tolist()
-        # With an end mark after each string, joining is the only work in Python.
-        joined = "\0".join([*given, ""]).encode("utf-8", "surrogatepass")
+        # With an end mark after each string, joining is the only work in Python. It reads each string twice: the
+        # second time from the cache, if few are joined at once.
+        parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
+        joined = "\0".join([*parts, ""]).encode("utf-8", "surrogatepass")
         data = np.frombuffer(joined + bytes(_WIDTH), dtype=np.uint8)
         ends = np.flatnonzero(data[: len(joined)] == 0)
-        if len(ends) != len(given):  # a mark within a string
-            ends = np.cumsum([len(value.encode("utf-8", "surrogatepass")) + 1 for value in given]) - 1
-        start = np.zeros(len(given), dtype=np.int64)
+        if len(ends) != len(values):  # a mark within a string
+            ends = np.cumsum([len(value.encode("utf-8", "surrogatepass")) + 1 for value in values.tolist()]) - 1
+        start = np.zeros(len(values), dtype=np.int64)
         start[1:] = ends[:-1] + 1
         return cls(data, start, ends - start)
 
@@ -91,6 +93,13 @@ class Texts:
         used = data[bounds[0] : bounds[-1]]
         padded = np.concatenate([used, np.zeros(_WIDTH, dtype=np.uint8)])
         return cls(padded, bounds[:-1] - bounds[0], np.diff(bounds))
+
+    @classmethod
+    def within(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
+        """Read strings that follow each other in a buffer, which is copied if it ends too soon after the last."""
+        if len(start) and len(data) - (start[-1] + size[-1]) < _WIDTH:
+            data += bytes(_WIDTH)
+        return cls(np.frombuffer(data, dtype=np.uint8), start, size)
 
     @classmethod
     def concatenated(cls, parts: list[Texts]) -> Texts:
@@ -129,12 +138,15 @@ class Texts:
         """The bytes from 8 · place on, the first one lowest; 0 beyond the end of a string."""
         begin = _WIDTH * place
         rest, at = self.size[rows] - begin, self.start[rows] + begin
-        shortest = rest.min(initial=_WIDTH)
-        if shortest >= _WIDTH:
-            return np.asarray(self._words[at], dtype=np.uint64)
+        shortest, longest = rest.min(initial=_WIDTH), rest.max(initial=0)
         if shortest < 0:  # a string that has ended is read at its start, which is in the buffer
             at -= np.where(rest < 0, begin, 0)
-        return np.asarray(self._words[at] & _FIRST_BYTES[np.clip(rest, 0, _WIDTH)], dtype=np.uint64)
+            rest = np.maximum(rest, 0)
+        words = self._words[at]
+        if shortest < _WIDTH:
+            # Ids of a collection often have the same length.
+            words &= _FIRST_BYTES[shortest] if shortest == longest else _FIRST_BYTES[np.minimum(rest, _WIDTH)]
+        return np.asarray(words, dtype=np.uint64)
 
     @property
     def _n_words(self) -> int:
@@ -143,31 +155,30 @@ class Texts:
     def hashes(self) -> Words:
         """A 64-bit hash of each string, which depends on its bytes alone, not on the strings beside it."""
         hashed = np.empty(len(self), dtype=np.uint64)
-        for begin in range(0, len(self), _BLOCK):
-            rows = slice(begin, begin + _BLOCK)
+        for rows in _blocks(len(self), _BLOCK):
             hashed[rows] = self.take(rows)._hashes()
         return hashed
 
     def _hashes(self) -> Words:
-        hashed = _mixed(self.size.astype(np.uint64))
-        shortest = int(self.size.min(initial=0))
+        hashed = self.size.astype(np.uint64) * _SPREAD
         for place in range(self._n_words):
-            begin = _WIDTH * place
             # Strings that have ended are left as they are.
-            active = slice(None) if place == 0 or shortest > begin else np.flatnonzero(self.size > begin)
+            active = _where(self.size > _WIDTH * place)
             hashed[active] = _mixed(hashed[active] ^ self._word(place, active))
         return hashed
 
     def equals(self, other: Texts) -> Bools:
         """Tell which strings equal the string of `other` at the same position."""
+        same = np.empty(len(self), dtype=np.bool_)
+        for rows in _blocks(len(self), _BLOCK):
+            same[rows] = self.take(rows)._equals(other.take(rows))
+        return same
+
+    def _equals(self, other: Texts) -> Bools:
         same = np.asarray(self.size == other.size, dtype=np.bool_)
-        active = np.flatnonzero(same)
-        place = 0
-        while len(active):
-            differ = self._word(place, active) != other._word(place, active)
-            same[active[differ]] = False
-            place += 1
-            active = active[~differ & (self.size[active] > _WIDTH * place)]
+        for place in range(self._n_words):
+            active = _where(same & (self.size > _WIDTH * place))
+            same[active] = self._word(place, active) == other._word(place, active)
         return same
 
     def codes(self) -> tuple[Ints, Texts]:
@@ -175,17 +186,28 @@ class Texts:
         if not len(self):
             return np.zeros(0, dtype=np.intp), self
         # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
-        before, after = slice(None, -1), slice(1, None)
-        heads = np.flatnonzero(np.append(True, ~self.take(after).equals(self.take(before))))
+        heads = self.heads()
         of_heads = self.take(heads)
         codes, _ = pd.factorize(of_heads.hashes())
-        first = np.unique(codes, return_index=True)[1]
+        first = _first_of(codes)
         if not of_heads.equals(of_heads.take(first[codes])).all():  # two strings have the same hash
             seen: dict[str, int] = {}
             codes = np.array([seen.setdefault(string, len(seen)) for string in of_heads.decode()])
-            first = np.unique(codes, return_index=True)[1]
+            first = _first_of(codes)
         sizes = np.diff(heads, append=len(self))
         return np.repeat(codes.astype(np.intp, copy=False), sizes), of_heads.take(first)
+
+    def heads(self) -> Ints:
+        """Return where strings differ from the one before them; the first one does."""
+        changes = np.ones(len(self), dtype=np.bool_)
+        for rows in _blocks(len(self) - 1, _BLOCK):
+            neighbours = self.take(slice(rows.start, rows.stop + 1))
+            changed = neighbours.size[1:] != neighbours.size[:-1]
+            for place in range(neighbours._n_words):
+                word = neighbours._word(place)
+                changed |= word[1:] != word[:-1]
+            changes[rows.start + 1 : rows.stop + 1] = changed
+        return np.flatnonzero(changes)
 
     def descending(self, group: Ints) -> Ints:
         """Return the order by `group`, then by string, descending."""
@@ -210,11 +232,26 @@ class Texts:
         return np.argsort(place, kind="stable")
 
 
+def _blocks(n_rows: int, size: int) -> Iterator[slice]:
+    """Consecutive rows, `size` at once."""
+    return (slice(begin, begin + size) for begin in range(0, n_rows, size))
+
+
+def _where(mask: Bools) -> Any:
+    """The index of the True values, in the form that is fastest if all of them are True."""
+    return slice(None) if mask.all() else np.flatnonzero(mask)
+
+
+def _first_of(codes: Ints) -> Ints:
+    """The position of the first occurrence of each code."""
+    first = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of equal codes, the last assignment holds
+    return first
+
+
 def _mixed(values: Words) -> Words:
-    """Spread every bit over all bits; different values stay different."""
+    """Spread every bit over higher bits, and these over lower ones; different values stay different."""
     values = values * _SPREAD
-    values ^= values >> _HALF
-    values *= _MIX
     values ^= values >> _HALF
     return values
 
