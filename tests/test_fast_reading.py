@@ -29,6 +29,7 @@ RUN = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.25 tag\nq2 Q0 d1 1 -3 tag\n"
 @pytest.fixture(autouse=True)
 def _any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polars_reader, "_WORTHWHILE", 0)
+    monkeypatch.setattr(polars_reader, "_SEARCHED", 40)  # one or two lines
 
 
 def outcome(read: Callable[[], pd.DataFrame]) -> Any:
@@ -149,6 +150,12 @@ def test_clean_files_are_read_by_polars(content: bytes) -> None:
         RUN + b"q3 Q0 d1 1 2.0\n",
         RUN + b"q3 Q0 d1 1 2.0 tag more\n",
         RUN + b"q3 Q0 d\x0b1 1 2.0 tag\n",
+        RUN + b"q3 Q0 d\x011 1 2.0 tag\n",
+        RUN + b"q3 Q0\x01d1 1 2 3.0\n",
+        RUN + b"q3 Q0 d1 1 2.0 tag q4 Q0 d1 1 2.0 tag\n",
+        RUN + b"q3 Q0 d1 1 2.0\ntag q4 Q0 d1 1 2.0 tag\n",
+        RUN + b"q3 Q0 d1 1 2.0 tag\r\n",
+        RUN.replace(b" ", b"\t") + b"q3 Q0 d1 1 2.0 tag\n",
         RUN + b"q3 Q0 d1 1.5 2.0 tag\n",
         b"",
     ],
@@ -213,7 +220,12 @@ def test_compressed_files(tmp_path: Path, form: str) -> None:
         ma.read_run(path)
 
 
-def test_gzip_with_padding_and_names() -> None:
+@pytest.mark.parametrize("library", ["isal", "zlib"])
+def test_gzip_with_padding_and_names(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if library == "isal":
+        pytest.importorskip("isal")
+    else:
+        monkeypatch.setitem(sys.modules, "isal", None)
     named = io.BytesIO()
     with gzip.GzipFile("a.run", "wb", fileobj=named) as file:
         file.write(RUN)

@@ -165,11 +165,11 @@ def read_run_table(source: Source) -> RunTable:
     if table is not None:
         return run_table_of(name, table)
     text = as_text(name, data)
-    fast = read_fast(text, _RUN)
+    fast = read_fast(text, _RUN, ["docno"], ["qid"])
     if fast is None:
         return RunTable.of(parse_lines(text, _RUN))
-    query, qids = fast.codes("qid")
-    return RunTable(qids, query, fast.texts("docno"), fast.numbers["score"])
+    query, qids = fast.codes["qid"]
+    return RunTable(qids, query, fast.texts["docno"], fast.numbers["score"])
 
 
 _LABEL = NumberField("a finite number (or nan for no judgment)", lambda values: ~np.isinf(values))
