@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
 from pt_multiaspect.collection.run_tables import RunTable
+from pt_multiaspect.evaluation import packing
 from pt_multiaspect.evaluation.packing import PackedRun
 
 SCALES = Aspects({"relevance": 2, "credibility": 2})
@@ -277,11 +278,12 @@ def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
         evaluate([run_of(qrels, seed % 5) for seed in range(100)], qrels, "AP", progress=False)
     assert sum(sizes) == 100
     assert 6 <= len(sizes) <= 20
+    # So that no worker waits for the other at the start and at the end.
+    assert sizes[0] == sizes[-1] == 1
 
 
 def test_a_worker_restores_the_judgments_once(qrels):
     from pt_multiaspect.collection.judgments import Judgments
-    from pt_multiaspect.evaluation import packing
     from pt_multiaspect.evaluation.plan import Plan
     from pt_multiaspect.integration.parsing import parse_all
 
@@ -295,6 +297,38 @@ def test_a_worker_restores_the_judgments_once(qrels):
     run = run_of(qrels, 1)
     assert np.array_equal(restored.evaluate("a", run).values, plan.evaluate("a", run).values)
     packing.forget_plan(key)
+
+
+@pytest.mark.parametrize("kind", [object, pd.StringDtype("python")], ids=str)
+def test_rows_of_python_strings_are_joined(kind):
+    columns = {"qid": ["q2", "q1", "q2", ""], "docno": ["d1", "é", "ｚ", ""], "score": [1.0, -2, 3, 4]}
+    frame = pd.DataFrame(columns, dtype=object).astype({"score": float})
+    run = frame.astype({"qid": kind, "docno": kind})
+    sent = packing.JoinedRun.of(run)
+    assert sent is not None
+    assert len(sent) == 4
+    table = RunTable.of(frame)
+    pd.testing.assert_frame_equal(sent.unpacked().to_pandas(), table.to_pandas())
+    assert PackedRun.of(sent.unpacked()).digest() == PackedRun.of(table).digest()
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"q1": {"d1": 1.0}},
+        pd.DataFrame({"qid": ["q1"], "docno": [1], "score": [1.0]}),
+        pd.DataFrame({"qid": ["q1"], "docno": [None], "score": [1.0]}),
+        pd.DataFrame({"qid": ["q1"], "docno": ["d\0"], "score": [1.0]}),
+        pd.DataFrame({"qid": ["q1"], "docno": ["d1"], "score": [np.nan]}),
+        pd.DataFrame({"qid": ["q1"], "docno": ["d1"], "score": ["1"]}),
+        pd.DataFrame({"qid": ["q1"], "docno": ["d1"]}),
+        pd.DataFrame({"qid": ["q1"], "score": [1.0]}),
+        pd.DataFrame({"qid": pd.Categorical(["q1"]), "docno": ["d1"], "score": [1.0]}),
+    ],
+    ids=["dict", "number", "missing", "zero", "nan", "text", "no score", "no docno", "categorical"],
+)
+def test_what_is_to_be_converted_or_explained_is_not_joined(run):
+    assert packing.JoinedRun.of(run) is None
 
 
 docnos = st.text(max_size=12) | st.sampled_from(["x" * 250, "x" * 300])

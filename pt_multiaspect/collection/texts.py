@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._typing import Bools, Ints
 from .columns import identifiers
 
-__all__ = ["Texts", "is_arrow"]
+__all__ = ["Texts", "is_arrow", "joined"]
 
 Words = NDArray[np.uint64]
 
@@ -74,15 +74,21 @@ class Texts:
     @classmethod
     def of_strings(cls, values: NDArray[np.object_]) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is no string."""
-        # With an end mark after each string, joining is the only work in Python. It reads each string twice: the
-        # second time from the cache, if few are joined at once.
-        parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
-        joined = "\0".join([*parts, ""]).encode("utf-8", "surrogatepass")
-        data = np.frombuffer(joined + bytes(_WIDTH), dtype=np.uint8)
-        ends = np.flatnonzero(data[: len(joined)] == 0)
-        if len(ends) != len(values):  # a mark within a string
-            ends = np.cumsum([len(value.encode("utf-8", "surrogatepass")) + 1 for value in values.tolist()]) - 1
-        start = np.zeros(len(values), dtype=np.int64)
+        content = joined(values)
+        texts = cls.of_joined(content, len(values))
+        if texts is not None:
+            return texts
+        size = np.array([len(value.encode("utf-8", "surrogatepass")) for value in values.tolist()])
+        return cls(_padded(content), np.cumsum(size + 1) - size - 1, size)
+
+    @classmethod
+    def of_joined(cls, content: bytes, n_strings: int) -> Texts | None:
+        """Read `joined` strings; None if one of them has a zero byte, which looks like its end."""
+        data = _padded(content)
+        ends = np.flatnonzero(data[: len(content)] == 0)
+        if len(ends) != n_strings:
+            return None
+        start = np.zeros(n_strings, dtype=np.int64)
         start[1:] = ends[:-1] + 1
         return cls(data, start, ends - start)
 
@@ -230,6 +236,19 @@ class Texts:
             undecided = np.bincount(place[active], minlength=len(self))[place[active]] > 1
             active = active[undecided]
         return np.argsort(place, kind="stable")
+
+
+def joined(values: NDArray[np.object_]) -> bytes:
+    """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is no string."""
+    # Joining is the only work in Python. It reads each string twice: the second time from the cache, if few are
+    # joined at once.
+    parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
+    return "\0".join([*parts, ""]).encode("utf-8", "surrogatepass")
+
+
+def _padded(content: bytes) -> NDArray[np.uint8]:
+    """Return bytes followed by as many as a word has."""
+    return np.frombuffer(content + bytes(_WIDTH), dtype=np.uint8)
 
 
 def _blocks(n_rows: int, size: int) -> Iterator[slice]:

@@ -7,13 +7,16 @@ import pickle
 from dataclasses import astuple, dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from ..collection.inputs import run_columns
 from ..collection.run_tables import RunTable
-from ..collection.texts import Texts
+from ..collection.texts import Texts, is_arrow, joined
+from ..errors import MultiAspectError
 from .plan import Plan
 
-__all__ = ["PackedRun", "forget_plan", "pack_plan", "unpack_plan"]
+__all__ = ["JoinedRun", "PackedRun", "forget_plan", "pack_plan", "unpack_plan"]
 
 #: Bytes that follow the last string in a buffer.
 _PADDING = bytes(8)
@@ -71,6 +74,52 @@ class PackedRun:
             found.update(len(data).to_bytes(8, "little"))
             found.update(data)
         return found.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.score) // 8
+
+
+@dataclass(frozen=True)
+class JoinedRun:
+    """The rows of a frame of Python strings as bytes, which is quicker to make than a `PackedRun`.
+
+    All else is left to the process that evaluates the run.
+    """
+
+    #: The queries and documents, as joined by `texts.joined`.
+    queries: bytes
+    docnos: bytes
+    score: bytes
+
+    @classmethod
+    def of(cls, run: object) -> JoinedRun | None:
+        """Join the rows of a run; None if it is no such frame, or something is to be converted or explained."""
+        if not isinstance(run, pd.DataFrame):
+            return None
+        try:
+            frame, *ids = run_columns(run)
+        except MultiAspectError:
+            return None
+        if any(isinstance(column.dtype, pd.CategoricalDtype) or is_arrow(column) for column in ids):
+            return None
+        score = frame["score"].to_numpy() if "score" in frame.columns else None
+        if score is None or score.dtype != np.float64 or np.isnan(score).any():
+            return None
+        try:
+            queries, docnos = (joined(column.to_numpy(dtype=object)) for column in ids)
+        except TypeError:  # some are no strings
+            return None
+        if any(np.count_nonzero(np.frombuffer(each, np.uint8) == 0) != len(frame) for each in (queries, docnos)):
+            return None  # a zero byte within a string
+        return cls(queries, docnos, score.astype("<f8", copy=False).tobytes())
+
+    def unpacked(self) -> RunTable:
+        """Return the rows of the run."""
+        queries, docnos = (Texts.of_joined(content, len(self)) for content in (self.queries, self.docnos))
+        assert queries is not None  # no zero byte is within a string
+        assert docnos is not None
+        codes, distinct = queries.codes()
+        return RunTable(distinct.decode(), codes, docnos, np.frombuffer(self.score, "<f8").astype(np.float64))
 
     def __len__(self) -> int:
         return len(self.score) // 8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from ..collection.runs import NamedRuns, read_table
 from ..errors import MultiAspectError
-from .packing import PackedRun, forget_plan, pack_plan, unpack_plan
+from .packing import JoinedRun, PackedRun, forget_plan, pack_plan, unpack_plan
 from .plan import Outcome, Plan
 from .store import Place, Store, evaluate_stored
 
 __all__ = ["check_n_jobs", "outcomes"]
 
-#: Number of tasks per worker, if there are runs enough: few, as each costs time, but enough to end together.
+#: Number of tasks per worker, if there are runs enough, without the smaller first and last ones: each costs time.
 _TASKS_PER_WORKER = 8
 #: Maximum number of runs per task, and of runs whose total is unknown: these bound what an interruption loses.
 _MOST_RUNS, _RUNS_OF_UNKNOWN_NUMBER = 64, 8
@@ -75,7 +75,7 @@ class _Item:
     """A run on its way to a worker; an outcome if it could not be read here."""
 
     name: str
-    run: str | PackedRun | Outcome
+    run: str | JoinedRun | PackedRun | Outcome
     place: Place | None
 
     @classmethod
@@ -85,7 +85,7 @@ class _Item:
             # Workers may have been started in another directory.
             return cls(name, os.path.abspath(os.path.expanduser(run)), place)
         try:
-            return cls(name, PackedRun.of(read_table(name, run)), place)
+            return cls(name, JoinedRun.of(run) or PackedRun.of(read_table(name, run)), place)
         except MultiAspectError as error:
             if place is not None:
                 place.clear()
@@ -95,7 +95,7 @@ class _Item:
 
     @property
     def n_rows(self) -> int:
-        return len(self.run) if isinstance(self.run, PackedRun) else 0
+        return len(self.run) if isinstance(self.run, JoinedRun | PackedRun) else 0
 
 
 def _parallel(
@@ -104,15 +104,12 @@ def _parallel(
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
-    size = _RUNS_OF_UNKNOWN_NUMBER
-    if runs.total is not None:
-        size = min(max(1, -(-runs.total // (_TASKS_PER_WORKER * n_workers))), _MOST_RUNS)
     failures: list[Exception] = []
     backend = get_active_backend()[0]
     key, array = pack_plan(plan)
     # Dask would keep an array on some workers, with which it is lost: bytes go with every task.
     content = array if type(backend).__name__ in _SHARING_ARRAYS else array.tobytes()
-    tasks = (delayed(_work)(content, key, task, skip) for task in _tasks(runs, size, skip, store, failures))
+    tasks = (delayed(_work)(content, key, task, skip) for task in _tasks(runs, n_workers, skip, store, failures))
     try:
         if backend.supports_return_generator:
             for done in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks):
@@ -129,19 +126,30 @@ def _parallel(
         raise failure
 
 
+def _n_runs(done: int, total: int | None, n_workers: int) -> int:
+    """Return the number of runs of the next task: few first and last, so that no worker waits for another."""
+    if total is None:
+        return min(_RUNS_OF_UNKNOWN_NUMBER, done + 1)
+    most = min(-(-total // (_TASKS_PER_WORKER * n_workers)), _MOST_RUNS)
+    return max(1, min(most, done + 1, -(-(total - done) // n_workers)))
+
+
 def _tasks(
-    runs: Iterable[tuple[str, object]], size: int, skip: bool, store: Store | None, failures: list[Exception]
+    runs: NamedRuns, n_workers: int, skip: bool, store: Store | None, failures: list[Exception]
 ) -> Iterator[list[_Item]]:
     """Yield the runs in groups.
 
     joblib calls this in a thread of its own, where an error would be lost: it is kept for the caller.
     """
     task: list[_Item] = []
+    done = 0
     try:
         for name, run in runs:
             task.append(_Item.of(name, run, skip, store))
             del run
-            if len(task) >= size or sum(item.n_rows for item in task) >= _MOST_ROWS:
+            full = len(task) >= _n_runs(done, runs.total, n_workers)
+            if full or sum(item.n_rows for item in task) >= _MOST_ROWS:
+                done += len(task)
                 yield task
                 task = []
     except Exception as error:
@@ -163,4 +171,4 @@ def _evaluated(plan: Plan, name: str, run: Any, place: Place | None, skip: bool)
     """Evaluate a run, unless its values are stored already."""
     if place is not None:
         return evaluate_stored(plan, name, run, place, skip=skip)
-    return plan.evaluate(name, run.unpacked() if isinstance(run, PackedRun) else run, skip=skip)
+    return plan.evaluate(name, run.unpacked() if isinstance(run, JoinedRun | PackedRun) else run, skip=skip)
