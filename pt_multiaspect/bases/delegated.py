@@ -20,7 +20,15 @@ from ..errors import MultiAspectError, choices
 from ..kernels.target import Target
 from .adapters import Adapter, adapted_names
 
-__all__ = ["Delegated", "IrMeasures", "check_functions", "computed_together", "first_fraction", "function_of"]
+__all__ = [
+    "Delegated",
+    "IrMeasures",
+    "check_functions",
+    "computed_together",
+    "first_fraction",
+    "function_of",
+    "numbers",
+]
 
 #: Above this label, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
@@ -130,7 +138,7 @@ class IrMeasures:
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
             # Functions of users may look topics up; gdeval fails on query ids that are no numbers.
             defined = function_of(group[0]) is not None
-            names = self._judgments.qids.astype(object) if defined else _numbers(self._judgments.n_queries)
+            names = self._judgments.qids.astype(object) if defined else numbers(self._judgments.n_queries)
             evaluators.append((ir_measures.evaluator(group, self._qrels(labels, names)), names))
         return evaluators
 
@@ -231,7 +239,8 @@ def check_functions(measures: Iterable[Measure]) -> None:
             )
 
 
-def _numbers(n_queries: int) -> NDArray[np.object_]:
+def numbers(n_queries: int) -> NDArray[np.object_]:
+    """Return names of queries that every back end of ir-measures reads."""
     return np.arange(1, n_queries + 1).astype(str).astype(object)
 
 

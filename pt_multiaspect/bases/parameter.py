@@ -9,6 +9,7 @@ from ..aspects.aspects import aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean
 from .adapters import as_base
 from .base import Base
+from .diversity import is_diversity_measure
 from .strings import UnknownMeasureError, check_params, nearest, read_measure
 
 __all__ = ["Bases", "parse_base", "parse_bases"]
@@ -96,9 +97,9 @@ class Bases:
         return repr(self.spelled())
 
 
-def parse_base(base: object) -> Bases:
-    """Read a base given as a measure or a string."""
-    return base if isinstance(base, Bases) else Bases(_parse(base))
+def parse_base(base: object, *, by_subtopic: bool = False) -> Bases:
+    """Read a base given as a measure or a string, also a diversity measure if it is evaluated by subtopic."""
+    return base if isinstance(base, Bases) else Bases(_parse(base, by_subtopic))
 
 
 def parse_bases(base: object) -> Bases:
@@ -111,7 +112,7 @@ def parse_bases(base: object) -> Bases:
     return parse_base(base)
 
 
-def _parse(base: object) -> Base:
+def _parse(base: object, by_subtopic: bool = False) -> Base:
     if isinstance(base, str):
         try:
             base = read_measure(base)
@@ -126,5 +127,10 @@ def _parse(base: object) -> Base:
         raise MultiAspectError(f"{base} cannot be a base: {reason}")
     if not hasattr(base, "SUPPORTED_PARAMS"):
         raise MultiAspectError(f"expected an ir-measures measure or its name as base, got {base!r}")
+    if is_diversity_measure(base) and not by_subtopic:
+        raise MultiAspectError(
+            f"{base} cannot be a base: it measures the diversity of subtopics, and one aspect would be a single "
+            f"subtopic. Use Subtopics(base={str(base)!r}), with each aspect as a subtopic"
+        )
     check_params(base, "the base ")
     return as_base(base)

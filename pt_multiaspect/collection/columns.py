@@ -22,8 +22,17 @@ QUERY_COLUMNS = ("qid", "query_id")
 DOCUMENT_COLUMNS = ("docno", "doc_id")
 
 
+#: The iteration of TREC qrels, which is the subtopic in diversity collections, and may be anything else elsewhere.
+ITERATION_COLUMNS = ("iteration", "iter")
+
+#: Columns with the subtopic of a judgment, as in diversity collections.
+SUBTOPIC_COLUMNS = (*ITERATION_COLUMNS, "subtopic", "subtopic_id")
+
+#: The remedy for qrels by subtopic where one label per document is expected.
+BY_SUBTOPIC = "from_subtopics makes each subtopic an aspect"
+
 #: Columns that identify a judgment and cannot be aspects.
-IDENTIFIERS = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", "iteration", "iter", "Q0", "q0")
+IDENTIFIERS = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", *SUBTOPIC_COLUMNS, "Q0", "q0")
 
 
 #: Marks the documents that a user already knows; an aspect only on request.

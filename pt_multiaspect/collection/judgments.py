@@ -18,10 +18,12 @@ from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
 from ..errors import MultiAspectError, choices, counted, did_you_mean, warn_once
 from .columns import (
+    BY_SUBTOPIC,
     DOCUMENT_COLUMNS,
     IDENTIFIERS,
     KNOWN,
     QUERY_COLUMNS,
+    SUBTOPIC_COLUMNS,
     _numbers,
     check_distinct_columns,
     doubt,
@@ -276,9 +278,11 @@ class Judgments:
         conflicts = np.flatnonzero((values != other) & ~(np.isnan(values) & np.isnan(other)))
         if len(conflicts):
             row = int(conflicts[0])
+            columns = [each for each in SUBTOPIC_COLUMNS if each in self._frame.columns]
             raise MultiAspectError(
                 f"expected one label in column {column_name} for {self._where(self._pair[row])}, got "
                 f"{spell(float(other[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
+                + (f". If the column {columns[0]} holds subtopics, {BY_SUBTOPIC}" if columns else "")
             )
         return result
 

@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 
 from ..aspects.parameter import parse_aspects
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, warn_once
 from .columns import (
     DOCUMENT_COLUMNS,
     IDENTIFIERS,
+    ITERATION_COLUMNS,
     KNOWN,
     QUERY_COLUMNS,
+    SUBTOPIC_COLUMNS,
     as_floats,
     check_distinct_columns,
     id_column,
@@ -23,9 +25,8 @@ from .columns import (
 from .inputs import qrels_frame
 from .judgments import Judgments
 
-__all__ = ["as_subtopics", "from_subtopics"]
+__all__ = ["as_subtopics", "from_subtopics", "judged_by_subtopic"]
 
-_SUBTOPIC_COLUMNS = ("iteration", "subtopic", "subtopic_id")
 _LABEL_COLUMNS = ("label", "relevance")
 
 
@@ -111,8 +112,8 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     qrels : DataFrame or iterable of namedtuples
         Long qrels with one row per judged (query, document, subtopic): a query column (``qid`` or ``query_id``), a
         document column (``docno`` or ``doc_id``), a label (``label`` or ``relevance``) and a subtopic
-        (``iteration``, ``subtopic`` or ``subtopic_id``), such as ``ir_measures.read_trec_qrels(path)`` or the
-        qrels of a diversity dataset of ir_datasets.
+        (``iteration``, ``iter``, ``subtopic`` or ``subtopic_id``), such as ``ir_measures.read_trec_qrels(path)``
+        or the qrels of a diversity dataset of ir_datasets.
 
     Returns
     -------
@@ -161,9 +162,83 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     frame, _ = qrels_frame(qrels)
     what = "qrels by subtopic"
     check_distinct_columns(frame, what)
+    table = _by_subtopic(frame, what)
+    positive = set(table["subtopic"][table["label"] > 0])
+    if not positive:
+        raise MultiAspectError(f"{what}: expected at least one positive label, got none in {len(table)} rows")
+    names = {each: _aspect_of(each) for each in sorted(positive, key=_in_order)}
+    if len(set(names.values())) < len(names):
+        raise MultiAspectError(f"{what}: expected subtopics with different names of aspects, got {choices(names)}")
+    wide = table[["qid", "docno"]].drop_duplicates(ignore_index=True)
+    for each, name in names.items():
+        of = table.loc[table["subtopic"] == each, ["qid", "docno", "label"]].rename(columns={"label": name})
+        wide = wide.merge(of, on=["qid", "docno"], how="left")
+    return wide
+
+
+def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
+    """Return the labels of relevance by subtopic, for the diversity measures of ir-measures.
+
+    Parameters
+    ----------
+    judgments : Judgments
+        Of long qrels, with a column of subtopics.
+    measure : object
+        The measure, for messages.
+
+    Returns
+    -------
+    DataFrame
+        One row per judged (query, document, subtopic), with the columns ``qid docno subtopic label``, in the order
+        of the qrels. Missing labels are left out.
+
+    Raises
+    ------
+    MultiAspectError
+        If the qrels have no column of subtopics, no query has two subtopics, a document has two labels for one
+        subtopic of a query, or a label is not a number.
+    """
+    frame = judgments.content[0]
+    remedy = (
+        f"To take the aspects as subtopics, use Subtopics(base={str(measure)!r}); of judgments by subtopic, keep "
+        "the subtopics in a column subtopic, or iteration as from ir_measures.read_trec_qrels"
+    )
+    present = [column for column in SUBTOPIC_COLUMNS if column in frame.columns]
+    if not present:
+        raise MultiAspectError(
+            f"{measure} measures diversity: expected qrels with a column of subtopics, got the columns "
+            f"{choices(frame.columns)}. {remedy}"
+        )
+    label = id_column(frame, _LABEL_COLUMNS, "qrels")
+    table = _by_subtopic(frame[label.notna().to_numpy()], "qrels")
+    distinct = table[["qid", "subtopic"]].drop_duplicates()
+    if not distinct.duplicated("qid").any():
+        raise MultiAspectError(
+            f"{measure} measures diversity: expected queries with several subtopics, got one value of "
+            f"{present[0]} per query. {remedy}"
+        )
+    several = len(judgments.label_names) > 1
+    if present[0] in ITERATION_COLUMNS and (several or not table.duplicated(["qid", "docno"]).any()):
+        why = (
+            f"have the label columns {choices(judgments.label_names)}"
+            if several
+            else f"judge no document for two values of {present[0]}"
+        )
+        warn_once(
+            f"{measure} takes the column {present[0]} of the qrels for subtopics, although the qrels {why}, unlike "
+            "judgments by subtopic. If the column holds something else, such as rounds of judging, the values mean "
+            f"nothing: use Subtopics(base={str(measure)!r}), with the aspects as subtopics. If it holds subtopics, "
+            "rename it to subtopic",
+            key=f"{present[0]} as subtopics: {why}",
+        )
+    return table
+
+
+def _by_subtopic(frame: pd.DataFrame, what: str) -> pd.DataFrame:
+    """Return long qrels as a table ``qid docno subtopic label`` without repetitions."""
     query, document, subtopic, label = (
         id_column(frame, columns, what)
-        for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS, _SUBTOPIC_COLUMNS, _LABEL_COLUMNS)
+        for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS, SUBTOPIC_COLUMNS, _LABEL_COLUMNS)
     )
     table = pd.DataFrame(
         {
@@ -174,18 +249,7 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
         }
     )
     _check_labels(table, label)
-    positive = set(table["subtopic"][table["label"] > 0])
-    if not positive:
-        raise MultiAspectError(f"{what}: expected at least one positive label, got none in {len(table)} rows")
-    names = {each: _aspect_of(each) for each in sorted(positive, key=_in_order)}
-    if len(set(names.values())) < len(names):
-        raise MultiAspectError(f"{what}: expected subtopics with different names of aspects, got {choices(names)}")
-    table = table.drop_duplicates(["qid", "docno", "subtopic"])
-    wide = table[["qid", "docno"]].drop_duplicates(ignore_index=True)
-    for each, name in names.items():
-        of = table.loc[table["subtopic"] == each, ["qid", "docno", "label"]].rename(columns={"label": name})
-        wide = wide.merge(of, on=["qid", "docno"], how="left")
-    return wide
+    return table.drop_duplicates(["qid", "docno", "subtopic"], ignore_index=True)
 
 
 def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 from .._typing import Floats
 from ..errors import MultiAspectError, choices, warn_once
 from .arrow_files import labels_of_table, read_arrow, run_of_table, run_table_of
-from .columns import IDENTIFIERS
+from .columns import BY_SUBTOPIC, IDENTIFIERS
 from .polars_reader import read_fast
 from .run_tables import RunTable
 from .trec_lines import LineFormat, NumberField, Source, Text, as_text, excerpt, is_whole, load, parse_lines
@@ -315,6 +315,11 @@ def _refuse_conflict(text: Text, rows: pd.DataFrame, second: int, aspects: list[
         f"{text.name}:{later}: {aspects[position - 3]} of query {excerpt(fields[0])}, document "
         f"{excerpt(fields[2])} is {later_fields[position].decode()} here and "
         f"{fields[position].decode()} on line {number}"
+        + (
+            f". If the second field is a subtopic, read the file by ir_measures.read_trec_qrels: {BY_SUBTOPIC}"
+            if fields[1] != later_fields[1]
+            else ""
+        )
     )
 
 

@@ -271,7 +271,7 @@ def _is_installed(module: str) -> bool:
 
 
 #: Packages that compute values, besides this one.
-_COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pytrec-eval-terrier", "scipy")
+_COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pyndeval", "pytrec-eval-terrier", "scipy")
 
 
 @cache

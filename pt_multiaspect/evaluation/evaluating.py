@@ -49,7 +49,9 @@ def evaluate(
         files.
     measures : measure, str, sequence of these or mapping
         Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
-        of ir-measures are computed on the aspect relevance. A mapping is ``{label: measure}``; its labels
+        of ir-measures are computed on the aspect relevance; its diversity measures, such as ``alpha_nDCG@20``, on
+        long qrels with the subtopics in a column ``iteration`` or ``subtopic`` (with the aspects as subtopics, use
+        `Subtopics`). A mapping is ``{label: measure}``; its labels
         appear in the column `measure`. A `suite` is such a mapping.
     topics : {'judged', 'positive'}, optional
         The topics of each measure: all judged topics, or only those in which some judged document is positive for

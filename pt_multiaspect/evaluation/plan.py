@@ -11,6 +11,7 @@ from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats
 from ..bases.delegated import check_functions, first_fraction
+from ..bases.diversity import DiversityMeasures, is_diversity_measure
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
@@ -64,7 +65,10 @@ class Plan:
         check_functions(self.measures)
         for measure in filter(supports, self.measures):
             measure.validate_params()
-        self._standard = _standard(self.measures, judgments)
+        others = {measure for measure in self.measures if not supports(measure)}
+        diverse = set(filter(is_diversity_measure, others))
+        self._standard = _standard(others - diverse, judgments)
+        self._diverse = DiversityMeasures(diverse, judgments) if diverse else None
         self.topics = topics
         #: Which queries count for each measure, shape (n_measures, n_queries).
         self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, topics).values()))
@@ -92,14 +96,14 @@ class Plan:
 
     def values(self, rankings: Rankings, table: RunTable) -> Floats:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
-        # Measures computed here count the last row of each document of a query, so those elsewhere must too.
-        elsewhere = (
-            {}
-            if self._standard is None
-            else self._standard.values(
-                rankings, lambda: table.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
-            )
-        )
+
+        def run() -> pd.DataFrame:
+            # Measures computed here count the last row of each document of a query, so those elsewhere must too.
+            return table.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
+
+        elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
+        if self._diverse is not None:
+            elsewhere.update(self._diverse.values(run()))
         return np.stack(
             [measure.evaluate(rankings) if supports(measure) else elsewhere[measure] for measure in self.measures]
         )
@@ -139,9 +143,8 @@ def long_frame(
     return pd.DataFrame(rows)[COLUMNS]
 
 
-def _standard(measures: list[AnyMeasure], judgments: Judgments) -> StandardMeasures | None:
+def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures | None:
     """Prepare the measures of ir-measures, which evaluate the aspect relevance; None if there are none."""
-    others = {measure for measure in measures if not supports(measure)}
     if not others:
         return None
     labels = judgments.labels("relevance")

@@ -9,7 +9,9 @@ import numpy as np
 
 from .._typing import Bools
 from .._validation import choice
+from ..bases.diversity import is_diversity_measure
 from ..collection.judgments import Judgments
+from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from .provider import supports
 
@@ -81,6 +83,10 @@ def _positive(measure: ir_measures.Measure, judgments: Judgments) -> Bools:
     """The queries in which some judged document is positive for a measure."""
     if measure.NAME in _OF_ALL_DOCUMENTS:
         return np.ones(judgments.n_queries, dtype=np.bool_)
+    if is_diversity_measure(measure):
+        table = judged_by_subtopic(judgments, measure)
+        positive = table["label"].to_numpy() >= measure["rel"]
+        return np.isin(judgments.qids, table["qid"].to_numpy()[positive])
     if not supports(measure):  # evaluated by ir-measures on the labels of relevance
         labels = judgments.labels("relevance")
         gains = measure.params.get("gains")

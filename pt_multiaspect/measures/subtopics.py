@@ -44,7 +44,7 @@ _ALPHA = 0.5
 
 
 def _parse(base: object) -> Bases:
-    parsed = parse_base(base)
+    parsed = parse_base(base, by_subtopic=True)
     if parsed.one.measure_class not in _KNOWN:
         known = choices(kind.NAME for kind in _KNOWN)  # type: ignore[attr-defined]
         raise MultiAspectError(f"base: expected an intent-aware measure of ir-measures ({known}), got {base}")
@@ -119,7 +119,7 @@ class _Subtopics(BasedMeasure):
     SOURCES = ("clarke2008",)
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "base": Param(_parse, parse_base("alpha_nDCG"), "the intent-aware measure", spell=Bases.spelled),
+        "base": Param(_parse, _parse("alpha_nDCG"), "the intent-aware measure", spell=Bases.spelled),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }

@@ -1,0 +1,83 @@
+"""Diversity measures of ir-measures, on judgments by subtopic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+from ir_measures import Measure
+
+from ..collection.judgments import Judgments
+from ..collection.subtopics import judged_by_subtopic
+from ..errors import MultiAspectError
+from .delegated import IrMeasures, numbers
+
+__all__ = ["DiversityMeasures", "is_diversity_measure"]
+
+_KINDS = tuple(
+    type(measure)
+    for measure in (
+        ir_measures.alpha_nDCG,
+        ir_measures.alpha_DCG,
+        ir_measures.ERR_IA,
+        ir_measures.nERR_IA,
+        ir_measures.NRBP,
+        ir_measures.nNRBP,
+        ir_measures.StRecall,
+        ir_measures.P_IA,
+        ir_measures.AP_IA,
+    )
+)
+
+
+def is_diversity_measure(measure: object) -> bool:
+    """Tell whether ir-measures computes a measure on judgments by subtopic."""
+    return isinstance(measure, _KINDS)
+
+
+class DiversityMeasures(IrMeasures):
+    """Diversity measures computed by ir-measures, prepared once for any number of runs.
+
+    Parameters
+    ----------
+    measures : iterable of ir_measures.Measure
+        Diversity measures of ir-measures.
+    judgments : Judgments
+        Judgments by subtopic.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure lacks a cutoff, the judgments are not by subtopic, or a label is not an integer.
+    """
+
+    def __init__(self, measures: Iterable[Measure], judgments: Judgments) -> None:
+        super().__init__(measures, judgments, np.zeros(0))
+        for measure in self.measures:
+            if "cutoff" in measure.SUPPORTED_PARAMS and measure.params.get("cutoff") is None:
+                raise MultiAspectError(f"{measure} requires a cutoff, as in {measure}@20")
+        table = judged_by_subtopic(judgments, self.measures[0])
+        labels = table["label"].to_numpy()
+        fractional = labels != np.floor(labels)
+        if fractional.any():
+            raise MultiAspectError(
+                f"{self.measures[0]}: expected integer labels, got {labels[fractional][0]:g} in the qrels"
+            )
+        self._table = table
+
+    def _make_evaluators(self) -> list[Any]:
+        names = numbers(self._judgments.n_queries)
+        query = self._judgments.queries_of(self._table["qid"].to_numpy(dtype=object))
+        qrels = pd.DataFrame(
+            {
+                "query_id": names[query],
+                "doc_id": self._table["docno"],
+                "relevance": self._table["label"].astype(np.int64),
+                "iteration": self._table["subtopic"],
+            }
+        )
+        # Of several measures with different parameters, ir-measures computes those of one parameter only.
+        return [(ir_measures.evaluator([measure], qrels), names) for measure in self.measures]
