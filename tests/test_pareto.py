@@ -8,6 +8,7 @@ import itertools
 import re
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,6 +106,8 @@ def test_labels_of_ones_own_whose_record_is_lost() -> None:
         assert pareto(lost)["on_front"].tolist() == [True, True]
     pareto(lost)  # warns once
     pareto(lost.replace({"effort": "ESL"}), ["ESL", "RR"])
+    defined = ir_measures.define_byquery(lambda qrels, run: 0.0, name="b")  # objects say what they are
+    pareto(lost.replace({"effort": "ESL"}), ["ESL", defined])
     with pytest.raises(MultiAspectError, match="expected non-negative values for effort"):
         pareto(lost.assign(value=-lost["value"]), measures)
     with pytest.raises(MultiAspectError, match=r"expected measures of the frame .* got AP"):
@@ -142,7 +145,7 @@ def test_the_result_of_evaluate() -> None:
     ("arguments", "message"),
     [
         ({"measures": ["AP"]}, "expected at least two measures, got only AP"),
-        ({"measures": "AP"}, "measures: expected a list of two or more measures"),
+        ({"measures": "AP"}, "measures: expected a list of measures of the frame"),
         ({"measures": ["AP", "nDCG"]}, "expected measures of the frame (AP, RR, P@5), got nDCG"),
         ({"n_resamples": 0}, "n_resamples: expected a whole number"),
         ({"seed": -1}, "seed: expected a whole number"),

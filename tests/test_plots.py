@@ -370,7 +370,7 @@ def test_judge_correlations():
 
 
 def test_many_measures_with_long_names():
-    measures = [LONG.replace("'nDCG'", f"'nDCG@{n}'") for n in range(1, 16)]
+    measures = [LONG.replace("'nDCG'", f"'RBP(p=0.{n:02})'") for n in range(1, 16)]
     values = np.random.default_rng(2).random((4, 5, 15))
     perquery = frame(values, measures)
     ax = plots.asl_curves(discriminative_power(perquery, test="t", correction="holm"))
@@ -653,6 +653,16 @@ def test_systems_by_measures_of_which_lower_is_better():
     assert ax.yaxis.get_inverted()
     assert not ax.xaxis.get_inverted()
     assert ax.get_ylabel() == "ESL\nmean over topics, lower is better"
+
+
+def test_systems_by_labels_that_tell_no_direction():
+    """Labels of one's own are taken as higher is better, with a warning, unless something tells otherwise."""
+    effort = PERQUERY.assign(measure=PERQUERY["measure"].replace("RR", "effort"))
+    with pytest.warns(ma.MultiAspectWarning, match="plots.systems: effort names no known measure"):
+        assert not plots.systems(effort, "AP", "effort").yaxis.get_inverted()
+    assert plots.systems(effort, "AP", "effort", measures={"AP": "AP", "effort": "ESL"}).yaxis.get_inverted()
+    effort.attrs["measures"] = {"effort": "ESL"}
+    assert plots.systems(effort, "AP", "effort").yaxis.get_inverted()
 
 
 def test_names_that_changed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -88,7 +89,7 @@ collections = st.fixed_dictionaries(
                     (name, qid, measure, float(values.pop()))
                     for name in NAMES
                     for qid in QIDS
-                    for measure in ("mine", "ESL", "nDCG@3")
+                    for measure in ("RR", "ESL", "nDCG@3")
                 ],
                 columns=["name", "qid", "measure", "value"],
             )
@@ -160,7 +161,7 @@ RUNS = {
 SCORES = {"good": (1, 0), "short": (1, 1), "unjudged": (1, 0)}
 
 
-def frame(scores=SCORES, measure="m") -> pd.DataFrame:
+def frame(scores=SCORES, measure="AP") -> pd.DataFrame:
     rows = [(n, q, measure, float(v)) for n, values in scores.items() for q, v in zip("12", values, strict=True)]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
@@ -206,10 +207,23 @@ def test_ties_up_to_rounding():
 
 def test_lower_is_better():
     scores = {"good": (1, 1), "short": (5, 5), "unjudged": (3, 3)}
-    for measure, zero in [("ESL", 0), ("On(base='ESL')", 0), ("nDCG@3", 1), ("P", 1), ("mine", 1), ("((", 1)]:
+    for measure, zero in [("ESL", 0), ("On(base='ESL')", 0), ("nDCG@3", 1), ("P", 1)]:
         table = zero_aspect_documents(frame(scores, measure), RUNS, QRELS, cutoff=1)
         assert table["n_zero"].tolist() == [zero], measure
         assert table["measure"].tolist() == [measure]
+
+
+@pytest.mark.parametrize("label", ["mine", "(("])
+def test_labels_that_tell_no_direction(label):
+    scores = frame({"good": (1, 1), "short": (5, 5), "unjudged": (3, 3)}, label)
+    for function, options in (zero_aspect_documents, {"cutoff": 1}), (document_quality, {"ranges": [(1, 1)]}):
+        with pytest.warns(MultiAspectWarning, match=rf"{function.__name__}: {re.escape(label)} names no known mea"):
+            higher = function(scores, RUNS, QRELS, **options)
+        lower = function(scores, RUNS, QRELS, measures={label: "ESL"}, **options)
+        pd.testing.assert_frame_equal(
+            lower.assign(measure="ESL"), function(scores.assign(measure="ESL"), RUNS, QRELS, **options)
+        )
+        assert not higher.equals(lower)
 
 
 def test_real_values_of_a_measure():
@@ -291,7 +305,7 @@ def test_the_best_run_of_real_ones():
 
 # -- bad input ------------------------------------------------------------------------------------------------
 
-TWO = pd.concat([FRAME, FRAME.assign(measure="other")])
+TWO = pd.concat([FRAME, FRAME.assign(measure="RR")])
 
 
 @pytest.mark.parametrize("function", [zero_aspect_documents, document_quality])
@@ -301,7 +315,7 @@ TWO = pd.concat([FRAME, FRAME.assign(measure="other")])
         (FRAME[FRAME["name"] == "good"], ["two systems", "good"]),
         (FRAME[FRAME["qid"] == "1"], ["two topics", "1"]),
         (FRAME.assign(value=np.nan), ["good", "nan", "6 such values"]),
-        (TWO[(TWO["name"] != "good") | (TWO["measure"] == "m")], ["good", "no value of other"]),
+        (TWO[(TWO["name"] != "good") | (TWO["measure"] == "AP")], ["good", "no value of RR"]),
         (FRAME.iloc[1:], ["different sets of topics", "good", "topic 1"]),
         (FRAME.drop(columns="value"), ["columns name, qid, measure, value", "without value"]),
         (FRAME.replace({"name": {"good": "bm25"}}), ["missing are bm25", "1 such run", "good, short, unjudged"]),

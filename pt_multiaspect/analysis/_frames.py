@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..collection.columns import check_distinct_columns
-from ..errors import MultiAspectError, choices, counted
-from ..integration.labels import lower_is_better, recorded
+from ..errors import MultiAspectError, choices, counted, warn_once
+from ..integration.labels import is_measure_name, is_recorded, lower_is_better, recorded
+from ..integration.parsing import parse_all
 
 __all__ = [
     "COLUMNS",
@@ -20,6 +21,7 @@ __all__ = [
     "directions",
     "matrix",
     "of_measures",
+    "selected",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -100,6 +102,39 @@ def matrix(
     return result[np.ix_(systems, queries)], [names[i] for i in systems], [qids[i] for i in queries], measures
 
 
+def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, ir_measures.Measure]]:
+    """Return the rows of some measures of a long frame, and what tells which measures these are.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The long frame.
+    measures : None, sequence of measures or str, or mapping of str to measure or str
+        The measures to keep; None for all. A mapping ``{label: measure}`` says which measures the labels refer to.
+
+    Returns
+    -------
+    perquery, given : DataFrame, dict of str to Measure
+        The rows, and the measures that were given as such.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure is not in the frame.
+    """
+    if measures is None:
+        return perquery, {}
+    if isinstance(measures, Mapping):
+        given = parse_all(measures)
+        return of_measures(perquery, list(given)), given
+    if isinstance(measures, str) or not isinstance(measures, Sequence):
+        raise MultiAspectError(
+            f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got {measures!r}"
+        )
+    given = {str(measure): measure for measure in measures if not isinstance(measure, str)}
+    return of_measures(perquery, list(dict.fromkeys(map(str, measures)))), given
+
+
 def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     """Return the rows of some measures of a long frame, whose labels become strings.
 
@@ -137,9 +172,12 @@ def directions(
     perquery: pd.DataFrame,
     values: Floats,
     measures: list[Any],
-    given: Mapping[str, ir_measures.Measure] | None = None,
+    given: Mapping[str, ir_measures.Measure | None],
+    function: str,
 ) -> Floats:
     """Return the sign of each measure: values multiplied by it are higher-is-better.
+
+    Everything that needs to know which of two values is better asks here.
 
     Parameters
     ----------
@@ -149,8 +187,10 @@ def directions(
         Its values.
     measures : list
         The labels of the last axis.
-    given : mapping of str to Measure, optional
-        The measures by label, used instead of the record and the names.
+    given : mapping of str to Measure
+        The measures by label as far as they are given, used instead of the record and the names.
+    function : str
+        The name of the caller, for the warning.
 
     Returns
     -------
@@ -162,11 +202,27 @@ def directions(
     MultiAspectError
         If a non-negative measure for which lower is better has negative values, whose sign was therefore
         changed before.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels are neither given nor recorded nor names of measures, so that higher is taken as better.
     """
-    known = recorded(perquery, given)
+    labels = list(map(str, measures))
+    known = {**({} if set(labels) <= set(given) else recorded(perquery)), **given}
+    unknown = [
+        label
+        for label in labels
+        if known[label] is None and not is_recorded(perquery, label) and not is_measure_name(label)
+    ]
+    if unknown:
+        warn_once(
+            f"{function}: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known measure, and the "
+            "frame has no record of the measures: taken as higher is better; pass measures={label: measure}"
+        )
     signs = np.ones(len(measures))
-    for place, label in enumerate(measures):
-        measure = known[str(label)]
+    for place, label in enumerate(labels):
+        measure = known[label]
         if lower_is_better(measure):
             signs[place] = -1.0
             if getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, place] < 0).any():

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+import ir_measures
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from .._validation import choice, count, proportion, random_seed
 from ..errors import MultiAspectError, warn_once
-from ._frames import Floats, directions, matrix
+from ._frames import Floats, directions, matrix, selected
 
 __all__ = ["correlation", "rank_correlation", "tau_ap"]
 
@@ -32,6 +33,7 @@ def correlation(
     ci: float | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
 ) -> pd.DataFrame:
     """Correlate the system rankings of measures.
 
@@ -40,7 +42,7 @@ def correlation(
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
         ``pt.Experiment(perquery=True)`` return. Values of measures where lower is better, such as ESL, are
-        recognised by their labels and negated.
+        recognised by the record of `pt_multiaspect.evaluate`, or by their labels, and negated.
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
         Kendall's τ-b of the scores, Yilmaz's τ_AP, Spearman's ρ with mean ranks for ties, or
         rank-biased overlap. See `tau_ap` and `rank_correlation` on ties and ranges.
@@ -55,6 +57,9 @@ def correlation(
         Number of bootstrap samples.
     seed : int, default 0
         Random seed. The same seed gives the same result.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
+        to, for frames without the record, such as those read from files.
 
     Returns
     -------
@@ -73,6 +78,7 @@ def correlation(
     Warns
     -----
     MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
         If a correlation is undefined because a measure gives all systems the same score. By mean, it is
         NaN. By query, such topics are excluded from the mean (NaN if no topics remain).
 
@@ -129,29 +135,30 @@ def correlation(
     choice("by", "mean", "query")(by)
     level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    values, _, qids, measures = matrix(perquery)
-    values = values * directions(perquery, values, measures)
+    rows, given = selected(perquery, measures)
+    values, _, qids, labels = matrix(rows)
+    values = values * directions(rows, values, labels, given, "correlation")
     statistic = _over_queries(values, kernel) if by == "query" else _over_means(values, kernel)
     whole = statistic(np.ones(len(qids)))
-    _warn_of_constants(values, measures, method, by)
+    _warn_of_constants(values, labels, method, by)
     if level is None:
-        return pd.DataFrame(whole, index=measures, columns=measures)
+        return pd.DataFrame(whole, index=labels, columns=labels)
     rng = np.random.default_rng(seed)
     drawn = rng.integers(len(qids), size=(n_resamples, len(qids)))
     replicates = np.stack(
         [statistic(np.bincount(topics, minlength=len(qids)).astype(np.float64)) for topics in drawn]
     )
-    rows = []
-    for row, reference in enumerate(measures):
-        for column, measure in enumerate(measures):
+    found = []
+    for row, reference in enumerate(labels):
+        for column, measure in enumerate(labels):
             if row != column:
                 sample = replicates[:, row, column]
                 sample = sample[~np.isnan(sample)]
                 low, high = (
                     np.quantile(sample, [(1 - level) / 2, (1 + level) / 2]) if sample.size else (np.nan, np.nan)
                 )
-                rows.append((reference, measure, whole[row, column], low, high))
-    return pd.DataFrame(rows, columns=["reference", "measure", "correlation", "low", "high"])
+                found.append((reference, measure, whole[row, column], low, high))
+    return pd.DataFrame(found, columns=["reference", "measure", "correlation", "low", "high"])
 
 
 def rank_correlation(

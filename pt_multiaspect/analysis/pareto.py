@@ -10,11 +10,9 @@ import pandas as pd
 
 from .._typing import Floats
 from .._validation import count, random_seed
-from ..errors import MultiAspectError, choices, warn_once
-from ..integration.labels import is_recorded, recorded
-from ..integration.parsing import parse_all
+from ..errors import MultiAspectError, choices
 from ..kernels.pareto import TOLERANCE, dominates, on_front
-from ._frames import directions, matrix, of_measures
+from ._frames import directions, matrix, selected
 
 __all__ = ["pareto"]
 
@@ -98,17 +96,14 @@ def pareto(
     2    c  0.65  0.15     False        0.239         (a,)
     """
     number, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    given = parse_all(measures) if isinstance(measures, Mapping) else None
-    selected = _selected(perquery, measures if given is None else list(given))
-    values, names, _, labels = matrix(selected)
+    rows, given = selected(perquery, measures)
+    values, names, _, labels = matrix(rows)
     if len(labels) < 2:
         raise MultiAspectError(f"expected at least two measures, got only {choices(labels)}")
     taken = [label for label in map(str, labels) if label in _COLUMNS]
     if taken:
         raise MultiAspectError(f"the label {taken[0]!r} is the name of a column of the result; use another label")
-    if given is None:
-        _warn_of_unknown(selected)
-    signs = directions(selected, values, labels, given)
+    signs = directions(rows, values, labels, given, "pareto")
     means = values.mean(axis=1)
     table = pd.DataFrame({"name": names})
     for column, label in enumerate(labels):
@@ -124,26 +119,6 @@ def pareto(
     table["dominated_by"] = pd.Series(dominating, dtype=object)
     place = {name: index for index, name in enumerate(names)}
     return table.iloc[[place[name] for name in perquery["name"].unique()]].reset_index(drop=True)
-
-
-def _selected(perquery: pd.DataFrame, measures: object) -> pd.DataFrame:
-    """Return the rows of some measures."""
-    if measures is None:
-        return perquery
-    if isinstance(measures, str) or not isinstance(measures, Sequence):
-        raise MultiAspectError(f"measures: expected a list of two or more measures of the frame, got {measures!r}")
-    return of_measures(perquery, list(dict.fromkeys(map(str, measures))))
-
-
-def _warn_of_unknown(perquery: pd.DataFrame) -> None:
-    """Warn of labels whose direction nothing tells, as those of one's own after the record is lost."""
-    known = recorded(perquery)
-    unknown = [label for label, of in known.items() if of is None and not is_recorded(perquery, label)]
-    if unknown:
-        warn_once(
-            f"pareto: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known measure, "
-            "and the frame has no record of the measures: taken as higher is better; pass measures={label: measure}"
-        )
 
 
 def _probability(values: Floats, number: int, seed: int) -> Floats:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 
@@ -17,7 +18,7 @@ from ..collection.judgments import Judgments
 from ..collection.runs import join, named_runs
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, counted, warn_once
-from ._frames import directions, matrix
+from ._frames import directions, matrix, selected
 
 __all__ = ["document_quality", "zero_aspect_documents"]
 
@@ -37,6 +38,7 @@ def zero_aspect_documents(
     cutoff: int = 5,
     aspects: object = None,
     ties: str = "average",
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
 ) -> pd.DataFrame:
     """Count documents with the lowest grade on every aspect at the top of each measure's best run.
 
@@ -61,6 +63,9 @@ def zero_aspect_documents(
     ties : {'average', 'first'}, default 'average'
         How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
         counts may be fractions and do not depend on the order of `perquery`. ``'first'``: the first counts.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
+        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files.
 
     Returns
     -------
@@ -80,11 +85,18 @@ def zero_aspect_documents(
         some systems lack), names or topics of `perquery` are missing from `runs` or `qrels`, a run or the
         qrels are invalid, or a parameter is out of range.
 
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is taken as better; if
+        scales were inferred.
+
     Notes
     -----
-    The best value is the minimum for measures where lower is better, such as ESL. Measures are recognised by their
-    labels, as by `pt_multiaspect.aggregate`; for other labels, higher is better. Values are equal if they differ by
-    less than 1e-12 times the largest absolute value of the topic. Runs that are never best are not read.
+    The best value is the minimum for measures where lower is better, such as ESL. Measures are recognised by the
+    record of `pt_multiaspect.evaluate`, or by their labels; for other labels, higher is better. Values are equal
+    if they differ by less than 1e-12 times the largest absolute value of the topic. Runs that are never best are
+    not read.
 
     The paper sums the counts of nDCG and AP as base, and of several collections.
 
@@ -110,7 +122,7 @@ def zero_aspect_documents(
     2    MM@2   1-2          4.0     2.0      0.50
     """
     last = count("cutoff")(cutoff)
-    best = _Best(perquery, runs, qrels, ties)
+    best = _Best("zero_aspect_documents", perquery, runs, qrels, ties, measures)
     views = best.judgments.views(parse_aspects(aspects))
     _warn_if_inferred(views, "zero_aspect_documents", probabilities=False)
     is_zero = np.logical_and.reduce([_with_unjudged(view.grade) == 0 for view in views])
@@ -139,6 +151,7 @@ def document_quality(
     aspects: object = None,
     labels: str = "gains",
     ties: str = "average",
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
 ) -> pd.DataFrame:
     """Average the labels of the documents at groups of ranks of each measure's best run.
 
@@ -166,6 +179,9 @@ def document_quality(
         How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
         numbers of documents may be fractions and do not depend on the order of `perquery`. ``'first'``: the
         first counts.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
+        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files.
 
     Returns
     -------
@@ -183,6 +199,12 @@ def document_quality(
         If `perquery` is invalid (fewer than two systems or topics, NaN values, or measures or topics that
         some systems lack), names or topics of `perquery` are missing from `runs` or `qrels`, a run or the
         qrels are invalid, ranges overlap or are reversed, or another parameter is out of range.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is taken as better; if
+        scales were inferred.
 
     See Also
     --------
@@ -214,7 +236,7 @@ def document_quality(
     """
     parts = _check_ranges(ranges)
     choice("labels", *LABELS)(labels)
-    best = _Best(perquery, runs, qrels, ties)
+    best = _Best("document_quality", perquery, runs, qrels, ties, measures)
     views = best.judgments.views(parse_aspects(aspects))
     _warn_if_inferred(views, "document_quality", probabilities=labels == "probabilities")
     worth = np.sum(
@@ -239,14 +261,17 @@ def document_quality(
 class _Best:
     """The best run of each topic and measure, and the documents in it."""
 
-    def __init__(self, perquery: pd.DataFrame, runs: object, qrels: object, ties: str) -> None:
+    def __init__(
+        self, function: str, perquery: pd.DataFrame, runs: object, qrels: object, ties: str, measures: object
+    ) -> None:
         choice("ties", *TIES)(ties)
+        perquery, given = selected(perquery, measures)
         values, names, qids, self.measures = matrix(perquery, as_given=True)  # for ties='first'
         self.n_topics = len(qids)
         self._runs = _check_runs(runs, names)
         self.judgments = Judgments.of(qrels)
         queries = _queries(self.judgments, qids)
-        parts = _parts(values, directions(perquery, values, self.measures), ties)
+        parts = _parts(values, directions(perquery, values, self.measures, given, function), ties)
         #: The runs that are best for some topic, sorted by name so that sums do not depend on the order of
         #: `perquery`, with their weights, n_queries × measures (0 for queries that are not topics).
         self._part: dict[str, Floats] = {}

@@ -11,7 +11,15 @@ import pandas as pd
 from ..errors import MultiAspectError, choices, warn_once
 from .parsing import parse, parse_all
 
-__all__ = ["is_recorded", "lower_aggregate_is_better", "lower_is_better", "measure_named", "record", "recorded"]
+__all__ = [
+    "is_measure_name",
+    "is_recorded",
+    "lower_aggregate_is_better",
+    "lower_is_better",
+    "measure_named",
+    "record",
+    "recorded",
+]
 
 #: Key of the record in ``DataFrame.attrs``.
 _KEY = "measures"
@@ -93,6 +101,15 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
             )
         known[label] = measure
     return known
+
+
+def is_measure_name(text: str) -> bool:
+    """Return whether a name refers to a measure, or as "P" to several with the same direction."""
+    try:
+        members = parse(text)
+    except MultiAspectError:
+        return False
+    return len(set(map(lower_is_better, members))) == 1
 
 
 def measure_named(text: object) -> ir_measures.Measure | None:

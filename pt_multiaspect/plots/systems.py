@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..analysis import rank_correlation
 from ..analysis._frames import Floats, directions, matrix
 from ..analysis.correlation import rounded
 from ..errors import MultiAspectError, choices
+from ..integration.parsing import parse_all
 from .annotations import annotate
 from .style import BLUE, GREY, add_legend, axes_or_new, shorten, some, wrap
 
@@ -27,6 +28,7 @@ def systems(
     y: Measure | str,
     *,
     label: int | Sequence[Hashable] = 5,
+    measures: Mapping[str, Measure | str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Plot the means of systems under two measures, with Kendall's τ.
@@ -43,6 +45,9 @@ def systems(
         The systems to label: the names of systems, or the number of those whose ranks differ most between
         the measures (systems with equal ranks are not labelled). The number after a name is the number of ranks
         by which the system is higher (↑) or lower (↓) under `y` than under `x`; ties have their mean rank.
+    measures : mapping of str to measure or str, optional
+        Which measures the labels refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
+        those read from files.
     ax : Axes, optional
         Axes to draw on. By default, a new figure.
 
@@ -57,6 +62,11 @@ def systems(
         If a measure or a name is unknown, or the frame is not valid for `analysis.correlation`.
     ImportError
         If matplotlib is not installed.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
 
     References
     ----------
@@ -80,7 +90,7 @@ def systems(
     """
     from scipy.stats import rankdata
 
-    values, names, qids, both, signs = _two_measures(perquery, x, y)
+    values, names, qids, both, signs = _two_measures(perquery, x, y, measures)
     means = values.mean(axis=1)
     ranks = rankdata(-rounded(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
@@ -119,7 +129,7 @@ def systems(
 
 
 def _two_measures(
-    perquery: pd.DataFrame, x: Measure | str, y: Measure | str
+    perquery: pd.DataFrame, x: Measure | str, y: Measure | str, measures: Mapping[str, Measure | str] | None
 ) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
     """Return the values (systems × topics × (x, y)), names, topics, measures, and −1 where lower is better."""
     both = (str(x), str(y))
@@ -134,9 +144,12 @@ def _two_measures(
                 f"expected two different measures ({choices(known)}) as x and y, got {both[0]} twice"
             )
         perquery = perquery.assign(measure=written)[written.isin(both).to_numpy()]
-    values, names, qids, measures = matrix(perquery)
-    values = values[:, :, [measures.index(measure) for measure in both]]
-    return values, names, qids, both, directions(perquery, values, list(both))
+    values, names, qids, labels = matrix(perquery)
+    values = values[:, :, [labels.index(measure) for measure in both]]
+    given = {str(each): each for each in (x, y) if not isinstance(each, str)}
+    if measures is not None:
+        given.update(parse_all(measures))
+    return values, names, qids, both, directions(perquery, values, list(both), given, "plots.systems")
 
 
 def _to_label(label: int | Sequence[Hashable], names: list[Any], moves: Floats) -> list[int]:

@@ -99,7 +99,8 @@ def content(
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
     if measures is not None:
         record(perquery, {label: measure for label, measure in known.items() if measure is not None})
-    directions(perquery, values, columns)  # refuses negated values
+    # Refuses negated values, and warns of labels that tell no direction.
+    directions(perquery, values, columns, {} if measures is None else known, "tables")
     table = aggregate(perquery, ci=ci).set_index("name")
     heads = heads_of({label: known[label] for label in columns}, labels)
     digits = _digits(decimals, heads, known)

@@ -104,6 +104,12 @@ def to_latex(
         If systems have different topics or measures, a value is not finite, a name is unknown, or a parameter
         is out of range.
 
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that values are averaged and
+        higher is taken as better.
+
     Notes
     -----
     Best and second best values are decided on all systems of the table by unrounded values, and by

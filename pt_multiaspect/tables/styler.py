@@ -84,6 +84,12 @@ def to_styler(
     ImportError
         If Jinja2 is not installed.
 
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that values are averaged and
+        higher is taken as better.
+
     Examples
     --------
     >>> import pt_multiaspect as ma
