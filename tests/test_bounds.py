@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import ir_measures
@@ -269,11 +270,87 @@ class _Later(ma.LinearMeasure):
         return ma.forms.Linear(target, target.gain, lambda rank: 1 + rank / 100)
 
 
-def test_sorting_is_not_best_where_discounts_increase() -> None:
-    later = CAM(base=_Later(), aspects={"relevance": 1, "credibility": 1})
-    judged = {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
-    with pytest.raises(MultiAspectError, match="a non-negative discount that does not increase with the rank"):
-        upper_bound({"q": judged}, later)
+class _ToTheIdeal(_Later):
+    """Divided by a sum that is not the largest."""
+
+    def linear(self, target):
+        form = super().linear(target)
+        return replace(form, norm=target.best_sum(form.gain, form.discount))
+
+
+class _Negative(_Later):
+    """Documents that are better left out."""
+
+    def linear(self, target):
+        return ma.forms.Linear(target, target.gain - 5, ma.forms.Log2())
+
+
+class _OneMinus(_Later):
+    """The lowest grade gains the most."""
+
+    def linear(self, target):
+        return ma.forms.Linear(target, target.top - target.gain, ma.forms.Log2())
+
+
+INCREASES, NEGATIVE = "a non-negative discount that does not increase with the rank", "expected non-negative gains"
+
+
+@pytest.mark.parametrize("strategy", ["auto", "exact", "search", "sum"])
+@pytest.mark.parametrize("kind", [On, TOMA, CAM, MM, GAM], ids=lambda kind: kind.NAME)
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [(_Later(), INCREASES), (_ToTheIdeal(), INCREASES), (_Negative(), NEGATIVE)],
+    ids=["later", "norm", "negative"],
+)
+def test_sorting_is_not_best_where_discounts_increase(
+    kind: ma.Measure, base: ma.SingleAspectMeasure, message: str, strategy: str
+) -> None:
+    """On and TOMA gave the minimum as an exact bound, and the search pruned the best rankings."""
+    judged = {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    with pytest.raises(MultiAspectError, match=message):
+        upper_bound({"q": judged}, kind(base=base, aspects={"relevance": 2, "credibility": 1}), strategy)
+
+
+def test_rankings_of_all_kinds_where_discounts_increase() -> None:
+    judged = {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    aspects = {"relevance": 2, "credibility": 1}
+    measures = {"later": On(base=_Later(), aspects=aspects), "RR": On(base="RR", aspects=aspects)}
+    for kind in ("all", "supported"):
+        with pytest.raises(MultiAspectError, match=INCREASES):
+            ma.analysis.frontier({"q": judged}, measures, kind=kind)
+
+
+def test_discounts_that_increase_beyond_the_cutoff_make_no_difference() -> None:
+    class Cut(_Later):
+        RANGE = (0.0, np.inf)
+
+        def linear(self, target):
+            return ma.forms.Linear(target, target.gain, lambda rank: np.where(rank <= 2, 1.0, rank), depth=2)
+
+    judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, (0, 1, 2, 1), strict=False)}
+    assert bound_of(judged, On(base=Cut()))["value"] == 3
+
+
+def test_documents_are_sorted_by_the_gain_of_the_sum() -> None:
+    """They were sorted by the labels."""
+    judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, (0, 1, 2, 1), strict=False)}
+    measure = On(base=_OneMinus())
+    row = bound_of(judged, measure)
+    assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-12)
+
+
+@pytest.mark.parametrize("cutoff", [None, 1, 3, 5])
+def test_unjudged_documents_that_gain(cutoff: int | None) -> None:
+    """A run with unjudged documents below the judged ones exceeded the bound."""
+    scale = Aspect(2, probabilities=[0.1, 0.5, 1])
+    measure = ma.uRBPgr(p=0.9, aspects={"relevance": scale, "understandability": scale})
+    measure = measure if cutoff is None else measure @ cutoff
+    judged = {"a": {"relevance": 0, "understandability": 0}, "b": {"relevance": 2, "understandability": 0}}
+    row = bound_of(judged, measure)
+    run = {"q": {"b": 3.0, "a": 2.0, **{f"new {n}": -float(n) for n in range(1000)}}}
+    assert measure.calc_aggregate({"q": judged}, run) == pytest.approx(row["bound"], abs=1e-12)
+    assert row["gap"] == pytest.approx(row["bound"] - row["value"])
+    assert (row["gap"] > 1e-4) == (cutoff != 1)
 
 
 @pytest.mark.parametrize("measure", [TOMA(base="AP"), TOMA, ma.uRBP, ma.uERR], ids=str)

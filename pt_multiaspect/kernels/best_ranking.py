@@ -46,7 +46,7 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     """
     linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
     for form, _ in linear:
-        _check_discount(form, query)
+        form.check_sorting()
     if is_by_sorting([form for form, _ in forms]):
         gains = [weight[query] * form.normalised_gain for form, weight in linear]
         # Ties by the gains themselves, so that sums do not depend on the order of the qrels.
@@ -58,16 +58,6 @@ def is_by_sorting(forms: Sequence[Additive]) -> bool:
     """Tell whether sorting maximises sums of the measures, which are linear with equal discounts and depths."""
     linear = [form for form in forms if isinstance(form, Linear)]
     return len(linear) == len(forms) and all(form.is_ranked_like(linear[0]) for form in linear[1:])
-
-
-def _check_discount(form: Linear, query: Ints) -> None:
-    """Raise an error for increasing discounts, for which sorting by gain is not optimal."""
-    ranks = np.arange(1, int(np.bincount(query).max(initial=0)) + 1)
-    discounts = form.discount(ranks)
-    if not (np.diff(discounts) <= 0).all() or not (discounts >= 0).all():
-        raise MultiAspectError(
-            f"expected a non-negative discount that does not increase with the rank, got {form.discount!r}"
-        )
 
 
 def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:

@@ -11,9 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
+from ..errors import MultiAspectError
 from .breakdown import Breakdown
 from .hits import Hits, ratio
-from .target import Target
+from .target import Target, check_discount
 
 __all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2", "Power", "Reciprocal"]
 
@@ -58,6 +59,10 @@ class Geometric:
 
     def __call__(self, rank: Ints) -> Floats:
         return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0), dtype=np.float64)
+
+    def beyond(self, rank: Ints) -> Floats:
+        """The sum over all later ranks."""
+        return np.asarray(self.p**rank, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,38 @@ class Linear(Additive):
     def discounts(self, rank: Ints, query: Ints) -> Floats:
         """The discount at the given ranks; 0 beyond the depth of the query."""
         return np.where(self.within(rank, query), self.discount(rank), 0.0)
+
+    def check_sorting(self) -> None:
+        """Check that documents sorted by gain are a best ranking of the judged documents.
+
+        Raises
+        ------
+        MultiAspectError
+            If the discount is negative or increases down to the depth, or a gain is negative.
+        """
+        check_discount(self.discount, self.target.n_ranks(self.depth))
+        lowest = float(np.min(self.gain, initial=0.0))
+        if lowest < 0:
+            raise MultiAspectError(
+                f"expected non-negative gains, got {lowest:g}: otherwise, which ranking is the best is unknown"
+            )
+
+    def beyond(self) -> Floats:
+        """Return the most that unjudged documents add below all judged ones, shape (n_queries,).
+
+        It is infinite if they have a gain, and neither a cutoff nor the discount says what it sums to.
+        """
+        n_judged = np.bincount(self.target.query, minlength=self.target.n_queries)
+        if not self.unjudged:
+            return np.zeros(len(n_judged))
+        if self.depth is None:
+            rest = self.discount.beyond(n_judged) if isinstance(self.discount, Geometric) else np.inf
+        else:
+            depth = np.broadcast_to(self.depth, n_judged.shape).astype(np.intp)
+            cumulated = np.append(0.0, np.cumsum(self.discount(np.arange(1, int(depth.max(initial=0)) + 1))))
+            rest = cumulated[depth] - cumulated[np.minimum(n_judged, depth)]
+        gained = np.broadcast_to(self.unjudged * rest, n_judged.shape)
+        return gained if self.norm is None else ratio(gained, self.norm)
 
     def is_ranked_like(self, other: Linear) -> bool:
         """Tell whether both forms have the same discounts and depths, so that their sum is linear."""

@@ -37,6 +37,7 @@ class Progression:
     @classmethod
     def linear(cls, form: Linear) -> Progression:
         """Return the progression of a linear measure."""
+        form.check_sorting()
 
         def begin(gain: Floats, totals: Counts, query: int) -> Progress:
             ranks = np.arange(1, int(totals.sum()) + 1)

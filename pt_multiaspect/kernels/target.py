@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
+from ..errors import MultiAspectError
 from .hits import descending, positions, sums
 
-__all__ = ["Source", "Target"]
+__all__ = ["Source", "Target", "check_discount"]
 
 T = TypeVar("T")
 
@@ -40,6 +41,16 @@ class Source(Protocol):
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         """Return the gains assigned to raw labels (``gains`` of nDCG)."""
+
+
+def check_discount(discount: Callable[[Ints], Floats], n_ranks: int) -> None:
+    """Raise an error for negative or increasing discounts, for which sorting by gain is not optimal."""
+    discounts = discount(np.arange(1, n_ranks + 1))
+    if not (np.diff(discounts) <= 0).all() or not (discounts >= 0).all():
+        raise MultiAspectError(
+            f"expected a non-negative discount that does not increase with the rank, got {discount!r}: otherwise, "
+            "which ranking is the best is unknown"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +131,11 @@ class Target:
         """Sum `values` of the judged documents per query."""
         return sums(self.query, values, self.n_queries)
 
+    def n_ranks(self, depth: int | Floats | None) -> int:
+        """The number of ranks of judged documents that count in some query."""
+        longest = int(np.bincount(self.query).max(initial=0))
+        return longest if depth is None else min(longest, int(np.max(depth, initial=0)))
+
     def best_sum(
         self, gain: Floats, discount: Callable[[Ints], Floats], depth: int | Floats | None = None
     ) -> Floats:
@@ -138,7 +154,13 @@ class Target:
         -------
         ndarray of float, shape (n_queries,)
             0 for a query without a document that gains anything.
+
+        Raises
+        ------
+        MultiAspectError
+            If the discount is negative or increases, so that the sum is not the largest.
         """
+        check_discount(discount, self.n_ranks(depth))
         gain = np.asarray(gain, dtype=np.float64)
         kept = np.flatnonzero(gain > 0)
         order = kept[descending(self.query[kept], gain[kept])]

@@ -10,7 +10,7 @@ from .._typing import Floats, Ints
 from ..bases import Term
 from ..collection.judgments import Judgments
 from ..kernels.best_ranking import best_ranking
-from ..kernels.forms import Additive
+from ..kernels.forms import Additive, Linear
 from ..kernels.hits import positions
 
 if TYPE_CHECKING:
@@ -33,9 +33,12 @@ def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
 
 def best_alone(term: Term, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking for a single term; None if unknown."""
+    form = term.base.additive(term.target)
+    if isinstance(form, Linear):
+        form.check_sorting()
+        return sorted_by(judgments, np.asarray(form.gain, dtype=np.float64)[None])
     if term.base.SORTING_IS_OPTIMAL:
         return sorted_by(judgments, term.base.gain(term.target)[None])
-    form = term.base.additive(term.target)
     if form is None:
         return None
     return best_ranking([(form, np.ones(judgments.n_queries))], judgments.pool_query, judgments.n_queries)

@@ -11,6 +11,7 @@ from ..._validation import choice, count
 from ...bases import Term
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, choices
+from ...kernels.forms import Linear
 from ...measures import Measure
 from ...measures.best_rank import best_alone, best_rank
 from .beam_search import search
@@ -77,7 +78,9 @@ def upper_bound(
 
     Notes
     -----
-    Rankings contain all judged documents: these measures never decrease if documents are appended.
+    Rankings contain all judged documents: these measures never decrease if documents are appended. If the lowest
+    grades have probabilities above 0, unjudged documents add to uRBPgr: what any number of them below the judged
+    ones can add is part of the bound.
 
     - 'exact': measures with one gain per document (On, TOMA, uRBP, uRBPgr, unDCG, uERR) are maximised by
       sorting documents by that gain. CAM over linear bases (nDCG, RBP, P, R, SetR, Rprec), which are
@@ -128,6 +131,7 @@ def upper_bound(
         ranks = [rank for name, rank in paper if (name if name in SCORES else "recursive") == strategy]
         value = np.max([evaluate_at(one, judgments, rank) for rank in ranks], axis=0)
         bound = _separate_bound(one, judgments)
+    bound = bound + _beyond(one, judgments)
     bound = np.where(bound - value < TOLERANCE, value, bound)
     return pd.DataFrame(
         {
@@ -150,6 +154,18 @@ def _exact(measure: Measure, judgments: Judgments) -> Floats:
             f"SetR, Rprec, CRP) or a measure with one gain per document, got {measure}; use strategy='search'"
         )
     return evaluate_at(measure, judgments, rank)
+
+
+def _beyond(measure: Measure, judgments: Judgments) -> Floats:
+    """Return the most that unjudged documents below all judged ones add to the value."""
+    total = np.zeros(judgments.n_queries)
+    for term in measure.terms(judgments):
+        form = term.base.additive(term.target)
+        if isinstance(form, Linear):
+            total += term.weight * form.beyond()
+    if total.any() and not measure.IS_WEIGHTED_SUM:
+        raise _unknown(f"{measure} with gains of unjudged documents")
+    return total
 
 
 def _check_known(measure: Measure, terms: list[Term]) -> None:
