@@ -769,6 +769,35 @@ def test_catboost_notices_other_rows(catboost: Any, split: Split) -> None:
         ma.catboost_metric([MEASURE], split.Y_valid, split.qid_valid)
 
 
+@pytest.mark.parametrize("make", BOTH)
+@pytest.mark.parametrize("coded", [False, True])
+def test_few_grades_in_another_order_across_queries_are_noticed(make: Any, coded: bool) -> None:
+    """Within each query, the labels are a function of the columns, or the reverse, so nothing seemed wrong."""
+    grades = np.array([2, 1, 0, 1, 0, 0])
+    Y, qid, scores = (
+        pd.DataFrame({"relevance": 2 * grades if coded else grades}),
+        [1, 1, 1, 2, 2, 2],
+        np.arange(6.0),
+    )
+    labels = _Data(grades, [3, 3])
+    assert make(nDCG, Y, qid)(scores, labels)[1] > 0
+    for order in ([3, 4, 5, 0, 1, 2], [3, 4, 1, 0, 2, 5]):
+        with pytest.raises(MultiAspectError, match=DO_NOT_MATCH):
+            make(nDCG, Y, qid)(scores, _Data(grades[order], [3, 3]))
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_labels_with_the_counts_of_a_column_may_be_a_function_of_all_columns(make: Any) -> None:
+    Y = pd.DataFrame({"relevance": [2, 1, 0, 1], "credibility": [0, 3, 1, 3]})
+    labels = [0, 1, 2, 1]  # 0 for (2, 0), 1 for (1, 3), 2 for (0, 1)
+    metric = make(CAM(aspects=ASPECTS), Y, [1, 1, 2, 2])
+    assert metric(np.arange(4.0), _Data(labels, [2, 2]))[1] > 0
+    # What cannot be told apart: no two rows have the same labels, so that any label is a function of them.
+    distinct = pd.DataFrame({"relevance": [2, 1, 0, 1], "credibility": [0, 1, 2, 3]})
+    metric = make(CAM(aspects=ASPECTS), distinct, [1, 1, 2, 2])
+    assert metric(np.arange(4.0), _Data([0, 1, 2, 1], [2, 2]))[1] > 0
+
+
 @pytest.mark.filterwarnings("ignore:no aspects were selected")
 def test_whole_queries_in_another_order_are_found_by_their_labels() -> None:
     rng = np.random.default_rng(1)

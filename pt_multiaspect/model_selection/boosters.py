@@ -41,7 +41,7 @@ def lightgbm_metric(
         are removed.
     check_labels : bool, default True
         Whether to compare the labels of the evaluation set with `Y_valid` to detect rows in a different
-        order. Set to False if the model is trained on labels that are not a function of `Y_valid`.
+        order; see Notes. Set to False if the model is trained on labels that are not a function of `Y_valid`.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
 
@@ -59,6 +59,13 @@ def lightgbm_metric(
     MultiAspectError
         When called for a set with different rows or query sizes, such as the training set, for a set
         whose labels show that its rows are in a different order, or for a fold that divides a query.
+
+    Notes
+    -----
+    Libraries pass predictions without ids, so only labels can show that rows are in another order. They do not show
+    it where rows with equal labels are exchanged, nor where no two rows of the set have the same labels on all
+    aspects and the label of training has few values: any such label may be a function of the aspects. Make the
+    evaluation set and the metric from the same rows.
 
     Examples
     --------

@@ -166,9 +166,9 @@ class LabelledRows:
         """Return whether `labels`, one per row, can be labels of these rows in this order.
 
         They can if a column, or the gain that `measure` sums, orders the rows in the same way. They cannot if
-        they differ from one of these only by the order within queries, or by the order of all rows and its
-        values are distinctive. Otherwise, within each query, the labels must be a function of the columns, or
-        the columns a function of the labels.
+        they differ from one of these only by the order within queries, or by the order of all rows, where its
+        values are distinctive, or rows with equal columns have different labels. Otherwise, within each query, the
+        labels must be a function of the columns, or the columns a function of the labels.
         """
         if not len(self):
             return True
@@ -187,7 +187,11 @@ class LabelledRows:
             return False
         if _reordered(labels.astype(np.float32), rounded):
             return False
-        by_column = np.column_stack([query, *(_dense(column) for column in columns)])
+        of_columns = np.column_stack([_dense(column) for column in columns])
+        counts = np.bincount(codes)
+        if any(np.array_equal(np.bincount(each), counts) for each in known) and not _is_function(codes, of_columns):
+            return False
+        by_column = np.column_stack([query, of_columns])
         by_label = np.column_stack([query, codes])
         n_columns, n_labels = (len(np.unique(keys, axis=0)) for keys in (by_column, by_label))
         n_both = len(np.unique(np.column_stack([by_column, codes]), axis=0))
@@ -241,6 +245,12 @@ def check_known(measure: Measure, judgments: Judgments, where: str = "y", remedy
 def _dense(values: NDArray[Any]) -> NDArray[np.intp]:
     """Replace values by the index of their distinct values in ascending order."""
     return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.intp)
+
+
+def _is_function(codes: NDArray[np.intp], columns: NDArray[np.intp]) -> bool:
+    """Return whether rows with equal columns have equal codes, in whatever query they are."""
+    both = np.column_stack([columns, codes])
+    return len(np.unique(both, axis=0)) == len(np.unique(columns, axis=0))
 
 
 def _reordered(labels: NDArray[np.float32], candidates: Sequence[NDArray[np.float32]]) -> bool:
