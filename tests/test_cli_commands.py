@@ -92,6 +92,27 @@ def test_describe_says_what_is_wrong(cli, options, part):
     assert part in err
 
 
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ("CAM(aspects=['relevance', 'nowhere'])", "no column for the aspect nowhere"),
+        ("CAM(base='P')", "the base P is incomplete"),
+        ("CAM(aspects={'relevance': 1})", "invalid relevance label 2"),
+        ("CAM(base=\"nDCG(dcg='exp-log2',judged_only=True)@3\")", "ir-measures cannot compute"),
+        ("alpha_nDCG@20", "expected qrels with a column of subtopics"),
+    ],
+)
+def test_describe_fails_for_a_measure_that_cannot_be_computed(cli, measure, reason):
+    """The report said so, and the exit code was 0."""
+    code, out, err = cli("describe", "-m", measure, "-m", "other=AP")
+    assert code == 1
+    assert "cannot be computed" in " ".join(out.split())
+    assert err.startswith(f"pt-multiaspect: error: {measure} cannot be computed: ")
+    assert reason in err
+    assert err.count("\n") == 1
+    assert cli("describe", "-m", "other=AP")[::2] == (0, "")
+
+
 # -- compare ------------------------------------------------------------------------------------------------
 
 
@@ -216,6 +237,27 @@ def test_axioms(cli):
         code, out, err = cli("axioms", *bad, qrels=())
         assert (code, out) == (2, "")
         assert part in err
+
+
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ("CAM(aspects=['relevance', 'nowhere'])", "expected grades of nowhere"),
+        ("CAM(base=\"nDCG(dcg='exp-log2',judged_only=True)@3\")", "ir-measures cannot compute"),
+    ],
+)
+def test_axioms_fails_for_a_measure_that_cannot_be_computed(cli, measure, reason):
+    """The verdicts were n/a, as for a property that does not apply, and the exit code 0."""
+    options = ["-m", measure, "-m", "other=TOMA", "--property", "swap", "--property", "D8", "--trials", "20"]
+    for more in ([], ["--examples"]):
+        code, _, err = cli("axioms", *options, *more, qrels=())
+        assert (code, err.count("\n")) == (1, 1)
+        assert err.startswith(f"pt-multiaspect: error: {measure} cannot be computed: ")
+        assert reason in err
+    assert "other\tswap\tholds" in cli("axioms", *options, qrels=())[1]
+    # A property that does not apply is no failure.
+    ordered = ["-m", "TOMA(order='trec-misinfo-2020')", "--property", "D8", "--trials", "20"]
+    assert cli("axioms", *ordered, qrels=())[::2] == (0, "")
 
 
 # -- measures, datasets, demo, completion -------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ..evaluation import evaluate
 from ..integration.labels import lower_is_better
 from ..integration.topics import check_topics, counted_topics
 from ..suites import Suite
-from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
+from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, refusals
 from .options import (
     Command,
     Requested,
@@ -202,7 +202,7 @@ def axioms(
     examples: bool,
     format: str | None,
     output: str | None,
-) -> None:
+) -> int:
     """Search small worlds for counterexamples to properties that measures are expected to have.
 
     'holds' means that no counterexample was found, which is not a proof. By default, there are two aspects with
@@ -224,7 +224,8 @@ def axioms(
     if examples:
         shown = [found.example(measure, name) for measure in found.table.index for name in found.table.columns]
         click.echo("\n\n".join(str(example) for example in shown if example is not None) or "none found")
-        return
+        return refusals(found.refused)
     verdicts = found.table.rename_axis("measure").reset_index()
     sheet = Sheet.of(verdicts, [found.title(), *found.reasons()])
     write(Sheet(found.results, sheet.head, sheet.rows, sheet.notes), format, output)
+    return refusals(found.refused)

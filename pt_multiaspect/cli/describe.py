@@ -8,7 +8,7 @@ import click
 
 from ..description import describe
 from ..errors import MultiAspectError
-from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
+from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, refusals
 from .options import Command, Requested, aspects_option, measure_option, qrels_option, runs_argument
 from .tables import write_text
 
@@ -49,7 +49,7 @@ def command(
     write_aspects: str | None,
     output: str | None,
     runs: tuple[str, ...],
-) -> None:
+) -> int:
     """Describe judgments, runs and label scales, and list what is odd about them.
 
     Shows the labels of each aspect, the agreement between aspects, and how much of the runs is judged. With
@@ -74,3 +74,4 @@ def command(
     else:
         text = found.to_html() if suffix == ".html" else str(found)
     write_text(text, output)
+    return refusals(found.refused)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import ir_measures
 import pandas as pd
 
@@ -23,7 +24,16 @@ from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
 from .options import Requested
 
-__all__ = ["STDIN", "judged_aspects", "pick_run", "read_all_qrels", "read_aspects", "read_measures", "read_runs"]
+__all__ = [
+    "STDIN",
+    "judged_aspects",
+    "pick_run",
+    "read_all_qrels",
+    "read_aspects",
+    "read_measures",
+    "read_runs",
+    "refusals",
+]
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
@@ -256,3 +266,21 @@ def _lacks_groups(measure: ir_measures.Measure) -> bool:
 def judged_aspects(qrels: pd.DataFrame) -> list[str]:
     """Return the aspects of the qrels that `read_all_qrels` returns."""
     return ["relevance" if column == "label" else column for column in qrels.columns[2:]]
+
+
+def refusals(refused: Mapping[str, str]) -> int:
+    """Show the errors of measures that cannot be computed, beside results of others, and return the exit code.
+
+    Parameters
+    ----------
+    refused : mapping of str to str
+        The error by measure.
+
+    Returns
+    -------
+    int
+        1 if there are any, else 0.
+    """
+    for measure, error in refused.items():
+        click.echo(f"pt-multiaspect: error: {measure} cannot be computed: {error}", err=True)
+    return int(bool(refused))

@@ -16,8 +16,10 @@ from ..aspects.aspects import Aspects
 from ..collection.columns import KNOWN
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..collection.runs import read_table
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
+from ..evaluation.plan import Plan
 from ..integration.provider import supports
 from ..measures import Measure, On
 from .scales import Judged
@@ -44,17 +46,29 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
     """
     rows, refused = [], {}
     for label, measure in measures.items():
+        error = _refusal(label, measure, judged.given)
+        if error is not None:
+            refused[label] = error
         if not supports(measure):
             continue
         try:
             measure.validate_params()
             views = measure.views(judged.judgments)
-        except MultiAspectError as error:
-            refused[label] = str(error)
+        except MultiAspectError:
             continue
         found = depends_on(measure, views)
         rows += [{"measure": label, "aspect": v.name, "inferred": v.inferred, **found[v.name]} for v in views]
     return pd.DataFrame(rows, columns=COLUMNS), refused
+
+
+def _refusal(label: str, measure: ir_measures.Measure, judgments: Judgments) -> str | None:
+    """Return why a measure cannot be computed on judgments, found by evaluating an empty run."""
+    nothing = read_table("nothing", {})
+    try:
+        Plan(judgments, {label: measure}).values(Rankings(nothing, judgments), nothing)
+    except MultiAspectError as error:
+        return str(error)
+    return None
 
 
 def depends_on(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:

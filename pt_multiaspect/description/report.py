@@ -174,6 +174,8 @@ class Description(Rendered):
     measures : DataFrame
         ``measure aspect inferred scale threshold gains probabilities``: whether the values of a measure
         change with each of these, found by changing them on small random rankings; None for unknown.
+    refused : dict of str to str
+        The error of each measure that cannot be computed on these judgments.
 
     Examples
     --------
@@ -208,6 +210,7 @@ class Description(Rendered):
         self.alike = figures.retrieved.alike
         self.top_labels = figures.top_labels
         self.measures = figures.dependences
+        self.refused = dict(figures.refused)
         self.n_topics: int = figures.judged.judgments.n_queries
         self.n_documents: int = len(figures.judged.judgments)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .._numbers import spell
+from ..integration.provider import supports
 from ..orders.order import weights_of
 from . import alike
 from .figures import Figures, Finding, has_distance, percent, scale_code
@@ -13,9 +14,9 @@ from .scales import records
 
 def refused(figures: Figures) -> Iterator[Finding]:
     for label, message in figures.refused.items():
-        yield Finding(
-            "error", "", f"{label} cannot be computed: {message}", f"help(ma.{figures.measures[label].NAME})"
-        )
+        measure = figures.measures[label]
+        explained = measure.NAME if supports(measure) else "evaluate"
+        yield Finding("error", "", f"{label} cannot be computed: {message}", f"help(ma.{explained})")
 
 
 def unequal_axes(figures: Figures) -> Iterator[Finding]:

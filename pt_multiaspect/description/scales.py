@@ -29,6 +29,8 @@ class Judged:
 
     judgments: Judgments
     views: tuple[AspectView, ...]
+    #: The judgments with all labels.
+    given: Judgments
     #: By aspect, the labels above or between the declared grades; they count as missing in `views`.
     off_scale: dict[str, Floats] = field(default_factory=dict)
     #: What the user's columns of relevance, queries and documents are called.
@@ -51,7 +53,7 @@ def read(qrels: object, spec: AspectSpec) -> Judged:
     names = judgments.label_names if spec is None else tuple(spec)
     columns = _columns(qrels)
     try:
-        return Judged(judgments, judgments.views(spec or names or None), {}, columns, spec is None)
+        return Judged(judgments, judgments.views(spec or names or None), judgments, {}, columns, spec is None)
     except MultiAspectError:
         if not isinstance(spec, Aspects):
             raise
@@ -61,9 +63,9 @@ def read(qrels: object, spec: AspectSpec) -> Judged:
             raise
     frame = pd.DataFrame({"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos})
     cleaned = frame.assign(**{view.name: np.where(off[view.name], np.nan, view.label) for view in plain})
-    judgments = Judgments(cleaned)
+    kept = Judgments(cleaned)
     set_aside = {view.name: view.label[off[view.name]] for view in plain if off[view.name].any()}
-    return Judged(judgments, judgments.views(spec), set_aside, columns)
+    return Judged(kept, kept.views(spec), judgments, set_aside, columns)
 
 
 def _columns(qrels: object) -> dict[str, str]:

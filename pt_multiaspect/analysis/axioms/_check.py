@@ -138,10 +138,12 @@ def check(
     rows: list[tuple[object, ...]] = []
     examples: dict[tuple[str, str], CounterExample] = {}
     searches: dict[tuple[str, str], Search] = {}
+    refused: dict[str, str] = {}
     for name, measure in _measures(measures).items():
         try:
             bound = Bound(name, measure, declared)
         except MultiAspectError as error:
+            refused[name] = str(error)
             rows += [(name, rule.name, "n/a", 0, 0, 0, 0, str(error)) for rule in rules]
             continue
         for rule in rules:
@@ -156,6 +158,8 @@ def check(
             found = search.finding(bound)
             complete = search.complete if found.trials else 0
             rows.append((name, rule.name, *found[:4], complete, found.reason))
+            if found.failed:
+                refused.setdefault(name, found.reason)
             if found.example is not None:
                 examples[name, rule.name] = found.example
     columns = ["measure", "property", "verdict", "trials", "violations", "ties", "complete", "reason"]
@@ -163,7 +167,9 @@ def check(
     order = [rule.name for rule in rules]
     table = results.pivot(index="measure", columns="property", values="verdict")
     table = table.loc[results["measure"].unique(), order].rename_axis(index=None, columns=None)
-    return AxiomCheck(table, results, declared, trials, seed, documents, MappingProxyType(examples))
+    return AxiomCheck(
+        table, results, declared, trials, seed, documents, MappingProxyType(examples), MappingProxyType(refused)
+    )
 
 
 def _rules(properties: object, declared: Aspects) -> list[Property]:

@@ -155,6 +155,8 @@ class AxiomCheck:
         The declared scales.
     trials, seed, documents : int
         As given to `check`.
+    refused : mapping of str to str
+        The error of each measure that cannot be computed on these aspects, by the name in the table.
 
     Examples
     --------
@@ -168,6 +170,7 @@ class AxiomCheck:
     seed: int
     documents: int
     _examples: Mapping[tuple[str, str], CounterExample] = field(hash=False)
+    refused: Mapping[str, str] = field(hash=False)
 
     def example(self, measure: ir_measures.Measure | str, property: str) -> CounterExample | None:
         """Return the smallest counterexample found.

@@ -44,6 +44,8 @@ class _Finding(NamedTuple):
     ties: int = 0
     reason: str = ""
     example: CounterExample | None = None
+    #: Whether the measure cannot be computed; the reason is the error.
+    failed: bool = False
 
 
 class Search:
@@ -117,7 +119,7 @@ class Search:
             scores = self.questions.scores(bound)
             of_order = rule.of_order(bound, np.random.default_rng([self._seed, crc32(rule.name.encode())]))
         except MultiAspectError as error:
-            return _Finding("n/a", reason=str(error))
+            return _Finding("n/a", reason=str(error), failed=True)
         violated, tied, trials = self._judge(bound, scores)
         violations, ties = (sum(int(mask.sum()) for mask in masks) for masks in (violated, tied))
         if of_order is not None:
