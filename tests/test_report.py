@@ -184,6 +184,27 @@ def test_contributions_and_labels_are_those_of_explanations(page, label):
     assert "explained" not in parts
 
 
+@pytest.mark.parametrize(
+    ("measure", "gain"),
+    [(ma.HMAP, 1), (ma.DCG, 1e5), (ma.CG, 1e14), (ma.CG, 1e30), (ma.DCG, 1e-7)],
+    ids=["HMAP", "large", "larger", "huge", "small"],
+)
+def test_contributions_sum_to_the_value_as_it_is_shown(measure, gain):
+    """Those of HMAP, from 100 000 down, were rounded to whole numbers and summed to 1 for 1.4286."""
+    labels = [1, 0, 0, 1, 1, 0]
+    qrels = {"q": {f"d{n}": {"relevance": label} for n, label in enumerate(labels)}}
+    runs = {"run": {"q": {docno: -float(n) for n, docno in enumerate(qrels["q"])}}}
+    scales = {"relevance": ma.Aspect([0, 1], gains=[0, gain])}
+    measure = measure if measure is ma.HMAP else ma.On(base=measure, aspects=scales)
+    values = ma.evaluate(runs, qrels, {"it": measure}, progress=False)["value"].to_numpy()
+    parts = ranked(runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10)["contributions"][0]
+    amounts = np.array(parts["ranks"][0][0], dtype=float) * 10.0 ** -parts["decimals"]
+    total = amounts.sum() + (parts["offset"][0][0] if "offset" in parts else 0)
+    assert total == pytest.approx(values[0], rel=1e-3 if gain < 1 else 1e-9, abs=5e-4 if gain == 1 else 0)
+    assert len(amounts) <= 5
+    assert all(abs(number) < 2**53 for number in parts["ranks"][0][0])
+
+
 def test_ties_that_ir_measures_breaks_differently_are_said():
     qrels = {"q": {"a": {"relevance": 1}, "b": {"relevance": 0}}}
     runs = {"tied": {"q": {"a": 1.0, "b": 1.0}}}

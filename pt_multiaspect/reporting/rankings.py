@@ -1,7 +1,8 @@
 """The first ranks of all runs, with labels and contributions, in a compact form.
 
 Documents of a topic are listed once, ranks refer to them by position, and contributions are integers: multiples of
-a power of ten per measure, such that the largest has four digits. Trailing zeros are left out.
+a power of ten per measure, such that they have the four decimals of values, or the largest four digits. Trailing
+zeros are left out.
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ MOST_CONTRIBUTIONS = 400_000
 #: Ranks are left out before topics, down to this many.
 _FEWEST_RANKS = 5
 
-#: Contributions have this many significant digits, relative to the largest of their measure.
+#: Contributions have this many decimals, as values have, or significant digits, relative to the largest of their
+#: measure. Those of HMAP nearly cancel out: decimals relative to the largest would not sum to the value.
 _DIGITS = 4
+
+#: Significant digits of floats.
+_MOST_DIGITS = 15
 
 #: Values that differ by at most this, relatively, are equal but for rounding.
 _TOLERANCE = 1e-9
@@ -222,9 +227,10 @@ def _differs(one: Floats, other: Floats) -> Bools:
 
 
 def _decimals(ranks: Floats) -> int:
-    """Return the number of decimals with which the largest contribution has four digits, or is 1.0000."""
+    """Return the number of decimals: four, more if the largest contribution is small, fewer beyond all digits."""
     most = float(np.abs(ranks).max(initial=0.0))
-    return _DIGITS if most == 0 else min(max(_DIGITS - math.ceil(math.log10(most)), 0), 15)
+    size = 0 if most == 0 else math.ceil(math.log10(most))
+    return min(_DIGITS - min(size, 0), _MOST_DIGITS - max(size, 0))
 
 
 def _without_zeros(row: NDArray[np.int64]) -> list[int]:

@@ -310,7 +310,7 @@
         const cell = make("td", undefined, "amount");
         const bar = make("i", undefined, amounts[place] < 0 ? "negative" : "");
         bar.style.width = `${(100 * Math.abs(amounts[place])) / most}%`;
-        cell.append(bar, make("span", show(amounts[place], parts.decimals)));
+        cell.append(bar, make("span", show(amounts[place], Math.max(0, parts.decimals))));
         row.append(cell);
       }
       data.labels.forEach((labels) => {
@@ -326,7 +326,7 @@
       cell.colSpan = 2;
       const none = make("td");
       none.colSpan = data.aspects.length;
-      row.append(cell, make("td", show(amount, parts.decimals)), none);
+      row.append(cell, make("td", show(amount, Math.max(0, parts.decimals))), none);
       body.append(row);
     };
     if (!parts.reason) {
