@@ -168,3 +168,74 @@ def test_runs_with_different_topics_warn() -> None:
     rows = [("a", "q1", "AP", 0.5), ("a", "q2", "AP", 0.0), ("b", "q1", "AP", 0.5)]
     with pytest.warns(ma.MultiAspectWarning, match="a and b have values of AP for different topics"):
         ma.aggregate(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]))
+
+
+# -- frames as files and pandas make them -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", ["name", "qid", "measure"])
+@pytest.mark.parametrize("empty", [None, np.nan])
+def test_empty_names_are_refused(column: str, empty: Any) -> None:
+    """Pandas leaves them out of groups, so that the other topics were averaged without a sign."""
+    frame = long({"a": [1.0, 0.5], "b": [0.5, 0.25]}).astype({column: object})
+    frame.loc[0, column] = empty
+    with pytest.raises(MultiAspectError, match=rf"the column {column} has an empty cell .* keep_default_na=False"):
+        ma.aggregate(frame)
+
+
+def test_values_that_are_no_numbers() -> None:
+    frame = long({"a": [1.0, 0.5]})
+    for values in (["x", "y"], pd.to_datetime(["2020", "2021"]), [1j, 2j]):
+        with pytest.raises(MultiAspectError, match="expected numbers in the column value"):
+            ma.aggregate(frame.assign(value=values))
+    with pytest.raises(MultiAspectError, match=r"expected a long frame with the columns name, qid.*, got list"):
+        ma.aggregate([])  # type: ignore[arg-type]
+
+
+def test_other_forms_of_the_same_frame() -> None:
+    frame = ma.evaluate(
+        {"a": {"q1": {"d": 1.0}}, "b": {"q1": {"e": 1.0}}}, {"q1": {"d": 1, "e": 0}, "q2": {"d": 1}},
+        {"mine": "GMAP", "AP": "AP"}, progress=False,
+    )  # fmt: skip
+    expected = ma.aggregate(frame)
+    keys = ["name", "qid", "measure"]
+    wider = pd.concat([frame, frame.assign(name="c", measure="d", qid="q3")]).astype(
+        dict.fromkeys(keys, "category")
+    )
+    wider.attrs = dict(frame.attrs)
+    for other in (
+        frame.assign(value=frame["value"].astype(str)),
+        frame.astype({"value": "Float64"}),
+        frame.set_index(["name", "qid"], drop=False),
+        frame.set_index(pd.Index([0] * len(frame))),
+        wider.iloc[: len(frame)],
+    ):
+        pd.testing.assert_frame_equal(ma.aggregate(other), expected, check_dtype=False)
+
+
+def test_intervals_of_values_in_percent_are_not_cut_off() -> None:
+    """They were cut off at the largest value."""
+    values = [0.9, 0.8, 0.99, 0.2]
+    whole = ma.aggregate(long({"a": values}), ci=0.95).iloc[0]
+    percent = ma.aggregate(long({"a": [100 * value for value in values]}), ci=0.95).iloc[0]
+    assert whole["AP 95% high"] == 1
+    assert percent["AP 95% low"] == pytest.approx(100 * whole["AP 95% low"])
+    assert percent["AP 95% high"] == pytest.approx(2 * percent["AP"] - percent["AP 95% low"])
+
+
+def test_categories_without_rows_are_left_out() -> None:
+    """Groups of pandas 2 include them."""
+    repeated = pd.concat([long({"a": [1.0, 0.5], "b": [0.5, 0.5]}).assign(seed=seed) for seed in "xyz"])
+    expected = ma.aggregate(repeated[repeated["seed"] != "z"], over="seed")
+    as_category = repeated.astype({"seed": "category", "name": "category", "measure": "category"})
+    pd.testing.assert_frame_equal(ma.aggregate(as_category[as_category["seed"] != "z"], over="seed"), expected)
+    topics = pd.concat(
+        [long({"a": [1.0, 0.5, 0.2], "b": [0.5, 0.5, 0.1]}), long({"a": [1.0, 0.5], "b": [0.5, 0.25]}, "RR")]
+    )
+    three = pd.concat([topics, topics.assign(measure="P@5")]).astype({"measure": "category"})
+    pd.testing.assert_frame_equal(
+        ma.analysis.compare_with_baseline(three.iloc[: len(topics)], "a"),
+        ma.analysis.compare_with_baseline(topics, "a"),
+        check_dtype=False,
+        check_categorical=False,
+    )

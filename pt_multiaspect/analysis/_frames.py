@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..collection.columns import check_distinct_columns
 from ..errors import MultiAspectError, choices, counted, warn_once
+from ..integration.aggregates import check_filled, values_of
 from ..integration.labels import is_measure_name, is_recorded, lower_is_better, recorded
 from ..integration.parsing import parse_all
 
@@ -83,6 +84,7 @@ def matrix(
     check_distinct_columns(perquery, "a long frame")
     if perquery.empty:
         raise MultiAspectError("expected at least one row in the long frame, got none")
+    check_filled(perquery, _KEYS)
     codes, levels = zip(*(_levels(perquery[column]) for column in _KEYS), strict=True)
     values = _numbers(perquery)
     names, qids, measures = levels
@@ -240,10 +242,6 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
         code, level = pd.factorize(column)
     except TypeError as error:
         raise MultiAspectError(f"invalid label in the column {column.name}: {error}") from None
-    if (code < 0).any():
-        raise MultiAspectError(
-            f"the column {column.name} has an empty cell {counted(int((code < 0).sum()), 'cell')}"
-        )
     names: dict[str, Any] = {}
     for name in level.tolist():
         other = names.setdefault(str(name), name)
@@ -256,12 +254,7 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
 
 
 def _numbers(perquery: pd.DataFrame) -> Floats:
-    if getattr(perquery["value"].dtype, "kind", "O") in "mMc":
-        raise MultiAspectError(f"expected numbers in the column value, got {perquery['value'].dtype}")
-    try:
-        values = perquery["value"].to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise MultiAspectError(f"expected numbers in the column value: {error}") from None
+    values = values_of(perquery)
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
         name, qid, measure = perquery[_KEYS].to_numpy(dtype=object)[wrong[0]]
@@ -269,7 +262,7 @@ def _numbers(perquery: pd.DataFrame) -> Floats:
             f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on topic {qid} "
             f"{counted(wrong.size, 'value')}"
         )
-    return np.asarray(values, dtype=np.float64)
+    return values
 
 
 def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[Any], measures: list[Any]) -> None:

@@ -94,7 +94,7 @@ def compare_with_baseline(
     correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
     if _topics_differ(perquery):  # as with topics='positive'; each measure is tested on its own
         parts = []
-        for measure, of_measure in perquery.groupby("measure", sort=False):
+        for measure, of_measure in perquery.groupby("measure", sort=False, observed=True):
             try:
                 found = compare_with_baseline(
                     of_measure,

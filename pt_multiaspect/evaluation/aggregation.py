@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
+from .._typing import Floats
 from .._validation import proportion
 from ..bases.adapters import adapter_of
 from ..collection.columns import check_distinct_columns
@@ -17,9 +18,11 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..integration.aggregates import (
     aggregated,
     check_distinct,
+    check_filled,
     check_repeats,
     mean_and_spread,
     read_weights,
+    values_of,
     weighted,
 )
 from ..integration.labels import recorded
@@ -32,6 +35,9 @@ __all__ = ["COLUMNS", "aggregate", "check_one_value", "interval_columns"]
 COLUMNS = ["name", "qid", "measure", "value"]
 
 _ONE_VALUE = ["name", "measure", "qid"]
+
+#: Values are outside the range of a measure by no more than this because of rounding.
+_ROUNDING = 1e-6
 
 
 def aggregate(
@@ -71,12 +77,12 @@ def aggregate(
     Raises
     ------
     MultiAspectError
-        If a column is missing, `measures` lacks a measure of the frame, or a run has several values of a measure
-        for a topic. With `ci`, also if a run has fewer than two topics, a value is not finite, or the aggregate
-        of a measure is not a function of the mean over topics. With `weights`, if they are not those of exactly
-        the topics of each run, or the aggregate is a sum. With `over`, if runs have different seeds or folds, or
-        if the topics of two seeds or folds are neither the same nor distinct. If `ci` is combined with `weights`
-        or `over`.
+        If a column is missing, a name is empty or a value is not a number, `measures` lacks a measure of the
+        frame, or a run has several values of a measure for a topic. With `ci`, also if a run has fewer than two
+        topics, a value is not finite, or the aggregate of a measure is not a function of the mean over topics. With
+        `weights`, if they are not those of exactly the topics of each run, or the aggregate is a sum. With `over`,
+        if runs have different seeds or folds, or if the topics of two seeds or folds are neither the same nor
+        distinct. If `ci` is combined with `weights` or `over`.
 
     Warns
     -----
@@ -136,6 +142,10 @@ def aggregate(
     0  mine  0.625   0.177
     """
     confidence = None if ci is None else proportion("ci")(ci)
+    if not isinstance(perquery, pd.DataFrame):
+        raise MultiAspectError(
+            f"expected a long frame with the columns {choices(COLUMNS)}, got {type(perquery).__name__}"
+        )
     missing = [column for column in COLUMNS if column not in perquery.columns]
     if missing:
         raise MultiAspectError(
@@ -143,6 +153,10 @@ def aggregate(
             f"({choices(missing)} is missing)"
         )
     check_distinct_columns(perquery, "a long frame")
+    check_filled(perquery, _ONE_VALUE)
+    # Groups of categories include those without rows in pandas 2.
+    names = {column: perquery[column].astype(object) for column in _ONE_VALUE}
+    perquery = perquery.assign(**names, value=values_of(perquery)).reset_index(drop=True)
     known = recorded(perquery, measures)
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
@@ -166,7 +180,9 @@ def aggregate(
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         measure, values = known[str(label)], group["value"].tolist()
         try:
-            parts = [group] if over is None else [part for _, part in group.groupby(over, sort=False)]
+            parts = (
+                [group] if over is None else [part for _, part in group.groupby(over, sort=False, observed=True)]
+            )
             each = [_weighted(measure, part, weight) for part in parts]
         except MultiAspectError as error:
             raise MultiAspectError(f"{label} of {name}: {error}") from None
@@ -280,12 +296,16 @@ def _interval(measure: AnyMeasure | None, given: Sequence[float], confidence: fl
     at_mean, plain = at(float(values.mean())), aggregated(measure, values.tolist())
     if not math.isclose(at_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(map(at, mean_interval(values, confidence, _limits(measure))))
+    return sorted(map(at, mean_interval(values, confidence, _limits(measure, values))))
 
 
-def _limits(measure: AnyMeasure | None) -> tuple[float, float]:
-    """Return the range of a measure, infinite where it is unknown."""
+def _limits(measure: AnyMeasure | None, values: Floats) -> tuple[float, float]:
+    """Return the range of a measure, infinite if it is unknown or the values are not in it (as percentages)."""
     if supports(measure):
-        return measure.range
-    adapter = None if measure is None else adapter_of(measure)
-    return (-math.inf, math.inf) if adapter is None else adapter.RANGE
+        low, high = measure.range
+    else:
+        adapter = None if measure is None else adapter_of(measure)
+        low, high = (-math.inf, math.inf) if adapter is None else adapter.RANGE
+    if values.min() < low - _ROUNDING or values.max() > high + _ROUNDING:
+        return (-math.inf, math.inf)
+    return low, high

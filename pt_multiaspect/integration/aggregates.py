@@ -12,6 +12,7 @@ from ir_measures import Measure
 from ir_measures.measures import MeanAgg
 
 from .._numbers import number
+from .._typing import Floats
 from ..errors import MultiAspectError, choices, counted
 
 __all__ = ["aggregated", "check_distinct", "check_repeats", "mean_and_spread", "read_weights", "weighted"]
@@ -24,6 +25,34 @@ def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
         aggregator.add(value)
     result: float = aggregator.result()
     return result
+
+
+def values_of(perquery: pd.DataFrame) -> Floats:
+    """Return the values of a long frame as floats.
+
+    Raises
+    ------
+    MultiAspectError
+        If they are not numbers.
+    """
+    column = perquery["value"]
+    if getattr(column.dtype, "kind", "O") in "mMc":
+        raise MultiAspectError(f"expected numbers in the column value, got {column.dtype}")
+    try:
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise MultiAspectError(f"expected numbers in the column value: {error}") from None
+
+
+def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Raise an error for empty cells in columns of names, which pandas makes of texts such as NA in files."""
+    for column in columns:
+        empty = int(perquery[column].isna().sum())
+        if empty:
+            raise MultiAspectError(
+                f"the column {column} has an empty cell {counted(empty, 'cell')}; if names such as NA or None were "
+                "read from a file, read it with keep_default_na=False"
+            )
 
 
 def check_distinct(perquery: pd.DataFrame, keys: Sequence[str], remedy: str) -> None:
@@ -108,7 +137,7 @@ def check_repeats(perquery: pd.DataFrame, over: str) -> None:
         raise MultiAspectError(f"expected at least two values of {over}, got {choices(expected)}; omit over=")
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         topics: dict[Hashable, frozenset[Any]] = {
-            each: frozenset(part["qid"]) for each, part in group.groupby(over, sort=False)
+            each: frozenset(part["qid"]) for each, part in group.groupby(over, sort=False, observed=True)
         }
         missing = [str(each) for each in expected if each not in topics]
         if missing:

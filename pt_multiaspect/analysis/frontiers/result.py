@@ -12,7 +12,7 @@ import pandas as pd
 from ..._typing import Floats
 from ..._validation import real
 from ...collection.judgments import Judgments
-from ...errors import MultiAspectError, choices, warn_once
+from ...errors import MultiAspectError, choices, number_of, warn_once
 from ...kernels.pareto import TOLERANCE, dominates
 from ...measures import Measure
 from .hull import Hull
@@ -79,7 +79,8 @@ class Frontier:
     def __repr__(self) -> str:
         n_points = sum(len(line.shape.points) for line in self._topics)
         return (
-            f"<Frontier ({self.kind}) of {choices(self.measures)}: {n_points} points of {len(self._topics)} topics>"
+            f"<Frontier ({self.kind}) of {choices(self.measures)}: {number_of(n_points, 'point')} of "
+            f"{number_of(len(self._topics), 'topic')}>"
         )
 
     @property
