@@ -303,3 +303,23 @@ def test_measures_of_which_lower_is_better_are_turned(name, by):
     turned = given.assign(value=given["value"].where(given["measure"] != name, -given["value"]))
     with pytest.raises(MultiAspectError, match=r"non-negative values.*do not negate the values"):
         correlation(turned, by=by)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_series_of_systems_in_another_order(method):
+    """Scores match by position: a sorted series had another correlation, without a sign."""
+    one = pd.Series({"a": 0.1, "b": 0.3, "c": 0.2, "d": 0.4})
+    expected = rank_correlation(one.to_numpy(), one.to_numpy(), method)
+    assert rank_correlation(one, one.copy(), method) == expected
+    for series in (one.sort_values(), one.sort_values().astype("Float64"), one.sort_index(ascending=False)):
+        with pytest.raises(MultiAspectError, match=r"in different orders.* other\.reindex\(reference\.index\)"):
+            rank_correlation(one, series, method)
+        assert rank_correlation(one, series.reindex(one.index), method) == expected
+    with pytest.raises(MultiAspectError, match=r"only one of them has d, e; pass to_numpy"):
+        rank_correlation(one, one.rename({"d": "e"}), method)
+    with pytest.raises(MultiAspectError, match="in different orders"):
+        rank_correlation(one.reset_index(drop=True), one.reset_index(drop=True).sort_values(), method)
+    # Nothing tells that these are not the same systems in the same order.
+    for series in (one.reset_index(drop=True), one.tolist(), one.set_axis([4, 5, 6, 7])):
+        assert rank_correlation(one, series, method) == rank_correlation(series, one, method) == expected
+    assert rank_correlation(one.set_axis([1, 2, 3, 4]), one.set_axis([2, 3, 4, 5]), method) == expected

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._validation import choice, count, proportion, random_seed
-from ..errors import MultiAspectError, warn_once
+from ..errors import MultiAspectError, choices, warn_once
 from ._frames import Floats, directions, matrix, selected
 
 __all__ = ["correlation", "rank_correlation", "tau_ap"]
@@ -169,7 +169,8 @@ def rank_correlation(
     Parameters
     ----------
     reference, other : iterable of float
-        Scores of the systems, in the same order. Higher is better.
+        Scores of the systems, in the same order. Higher is better. Series are matched by position as well; if their
+        indexes show that the systems are others or in another order, that is an error.
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
         The correlation coefficient; see Notes.
     p : float in (0, 1), default 0.9
@@ -279,7 +280,26 @@ def rounded(scores: Floats) -> Floats:
     return result
 
 
+def _check_same_systems(reference: object, other: object) -> None:
+    """Raise an error for series of other systems, or of the same in another order: scores match by position."""
+    indexes = [getattr(scores, "index", None) for scores in (reference, other)]
+    one, two = (index if isinstance(index, pd.Index) else pd.Index([]) for index in indexes)
+    if len(one) != len(two) or one.equals(two):
+        return
+    if one.isin(two).all() and two.isin(one).all():
+        raise MultiAspectError(
+            "the indexes of the two series have the same elements in different orders, but scores match by "
+            "position: align them with other.reindex(reference.index)"
+        )
+    if pd.api.types.infer_dtype(one) == pd.api.types.infer_dtype(two) == "string":
+        raise MultiAspectError(
+            "expected scores of the same systems, got series with different indexes: only one of them has "
+            f"{choices(one.symmetric_difference(two)[:5])}; pass to_numpy() if the systems are the same"
+        )
+
+
 def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
+    _check_same_systems(reference, other)
     try:
         lists = [np.asarray(list(scores), dtype=np.float64) for scores in (reference, other)]
     except (TypeError, ValueError) as error:
