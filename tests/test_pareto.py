@@ -108,6 +108,13 @@ def test_labels_of_ones_own_whose_record_is_lost() -> None:
     pareto(lost.replace({"effort": "ESL"}), ["ESL", "RR"])
     defined = ir_measures.define_byquery(lambda qrels, run: 0.0, name="b")  # objects say what they are
     pareto(lost.replace({"effort": "ESL"}), ["ESL", defined])
+    words = {"effort": "lower", "b": "higher", "RR": "RR"}
+    pd.testing.assert_frame_equal(pareto(lost, words), expected)
+    pd.testing.assert_frame_equal(
+        pareto(lost, dict.fromkeys(words, "lower")), pareto(lost, {**words, "b": "lower", "RR": "lower"})
+    )
+    negated = lost.assign(value=lost["value"].where(lost["measure"] != "effort", -lost["value"]))
+    assert pareto(negated, {**words, "effort": "higher"})["on_front"].tolist() == [True, False]
     with pytest.raises(MultiAspectError, match="expected non-negative values for effort"):
         pareto(lost.assign(value=-lost["value"]), measures)
     with pytest.raises(MultiAspectError, match=r"expected measures of the frame .* got AP"):

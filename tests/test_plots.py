@@ -661,6 +661,7 @@ def test_systems_by_labels_that_tell_no_direction():
     with pytest.warns(ma.MultiAspectWarning, match="plots.systems: effort names no known measure"):
         assert not plots.systems(effort, "AP", "effort").yaxis.get_inverted()
     assert plots.systems(effort, "AP", "effort", measures={"AP": "AP", "effort": "ESL"}).yaxis.get_inverted()
+    assert plots.systems(effort, "AP", "effort", measures={"effort": "lower", "P": "higher"}).yaxis.get_inverted()
     effort.attrs["measures"] = {"effort": "ESL"}
     assert plots.systems(effort, "AP", "effort").yaxis.get_inverted()
 

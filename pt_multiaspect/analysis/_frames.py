@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-import ir_measures
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -30,6 +30,17 @@ Floats = npt.NDArray[np.float64]
 COLUMNS = ["name", "qid", "measure", "value"]
 
 _KEYS = COLUMNS[:3]
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """Stands for a measure of which only the direction is known."""
+
+    lower_is_better: bool
+    RANGE: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+
+
+_DIRECTIONS = {"higher": _Direction(False), "lower": _Direction(True)}
 
 
 def matrix(
@@ -104,7 +115,7 @@ def matrix(
     return result[np.ix_(systems, queries)], [names[i] for i in systems], [qids[i] for i in queries], measures
 
 
-def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, ir_measures.Measure]]:
+def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the rows of some measures of a long frame, and what tells which measures these are.
 
     Parameters
@@ -112,12 +123,13 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
     perquery : DataFrame
         The long frame.
     measures : None, sequence of measures or str, or mapping of str to measure or str
-        The measures to keep; None for all. A mapping ``{label: measure}`` says which measures the labels refer to.
+        The measures to keep; None for all. A mapping ``{label: measure}`` says which measures the labels refer to,
+        or whether 'higher' or 'lower' is better.
 
     Returns
     -------
-    perquery, given : DataFrame, dict of str to Measure
-        The rows, and the measures that were given as such.
+    perquery, given : DataFrame, dict
+        The rows, and the measures or directions that were given, by label.
 
     Raises
     ------
@@ -127,7 +139,14 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
     if measures is None:
         return perquery, {}
     if isinstance(measures, Mapping):
-        given = parse_all(measures)
+        words = {
+            label: _DIRECTIONS[each]
+            for label, each in measures.items()
+            if isinstance(each, str) and isinstance(label, str) and each in _DIRECTIONS
+        }
+        others = {label: each for label, each in measures.items() if label not in words}
+        parsed = parse_all(others) if others or not words else {}
+        given = {str(label): words.get(label) or parsed[label] for label in measures}
         return of_measures(perquery, list(given)), given
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
@@ -174,7 +193,7 @@ def directions(
     perquery: pd.DataFrame,
     values: Floats,
     measures: list[Any],
-    given: Mapping[str, ir_measures.Measure | None],
+    given: Mapping[str, Any],
     function: str,
 ) -> Floats:
     """Return the sign of each measure: values multiplied by it are higher-is-better.
@@ -189,8 +208,8 @@ def directions(
         Its values.
     measures : list
         The labels of the last axis.
-    given : mapping of str to Measure
-        The measures by label as far as they are given, used instead of the record and the names.
+    given : mapping
+        The measures or directions by label as far as they are given, used instead of the record and the names.
     function : str
         The name of the caller, for the warning.
 

@@ -59,7 +59,8 @@ def correlation(
         Random seed. The same seed gives the same result.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
-        to, for frames without the record, such as those read from files.
+        to, for frames without the record, such as those read from files. Where no measure has these values, the
+        word 'higher' or 'lower' says what is better.
 
     Returns
     -------

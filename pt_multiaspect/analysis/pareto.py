@@ -43,7 +43,8 @@ def pareto(
         or by their labels.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Two or more measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the
-        labels refer to, for frames without the record, such as those read from files.
+        labels refer to, for frames without the record, such as those read from files. Where no measure has these
+        values, the word 'higher' or 'lower' says what is better.
     n_resamples : int, default 1000
         Number of bootstrap samples of the topics.
     seed : int, default 0

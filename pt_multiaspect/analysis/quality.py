@@ -65,7 +65,8 @@ def zero_aspect_documents(
         counts may be fractions and do not depend on the order of `perquery`. ``'first'``: the first counts.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
-        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files.
+        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. Where no
+        measure has these values, the word 'higher' or 'lower' says what is better.
 
     Returns
     -------
@@ -181,7 +182,8 @@ def document_quality(
         first counts.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
-        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files.
+        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. Where no
+        measure has these values, the word 'higher' or 'lower' says what is better.
 
     Returns
     -------

@@ -11,10 +11,9 @@ import pandas as pd
 from ir_measures import Measure
 
 from ..analysis import rank_correlation
-from ..analysis._frames import Floats, directions, matrix
+from ..analysis._frames import Floats, directions, matrix, selected
 from ..analysis.correlation import rounded
 from ..errors import MultiAspectError, choices
-from ..integration.parsing import parse_all
 from .annotations import annotate
 from .style import BLUE, GREY, add_legend, axes_or_new, shorten, some, wrap
 
@@ -47,7 +46,7 @@ def systems(
         by which the system is higher (↑) or lower (↓) under `y` than under `x`; ties have their mean rank.
     measures : mapping of str to measure or str, optional
         Which measures the labels refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
-        those read from files.
+        those read from files. Where no measure has these values, the word 'higher' or 'lower' says what is better.
     ax : Axes, optional
         Axes to draw on. By default, a new figure.
 
@@ -133,6 +132,9 @@ def _two_measures(
 ) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
     """Return the values (systems × topics × (x, y)), names, topics, measures, and −1 where lower is better."""
     both = (str(x), str(y))
+    given = {str(each): each for each in (x, y) if not isinstance(each, str)}
+    if measures is not None:
+        given.update(selected(perquery, measures)[1])
     if isinstance(perquery, pd.DataFrame) and list(perquery.columns).count("measure") == 1 and len(perquery):
         written = perquery["measure"].map(str)
         known = written.unique().tolist()
@@ -146,9 +148,6 @@ def _two_measures(
         perquery = perquery.assign(measure=written)[written.isin(both).to_numpy()]
     values, names, qids, labels = matrix(perquery)
     values = values[:, :, [labels.index(measure) for measure in both]]
-    given = {str(each): each for each in (x, y) if not isinstance(each, str)}
-    if measures is not None:
-        given.update(parse_all(measures))
     return values, names, qids, both, directions(perquery, values, list(both), given, "plots.systems")
 
 
