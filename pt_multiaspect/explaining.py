@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -10,7 +10,9 @@ import pandas as pd
 
 from ._validation import count
 from .collection.columns import check_distinct_columns
+from .collection.frames import as_frame
 from .collection.judgments import Judgments
+from .collection.runs import named_runs, repeatable
 from .errors import MultiAspectError, choices, silenced, warn_once
 from .evaluation import evaluate
 from .integration.labels import recorded
@@ -103,7 +105,7 @@ def explain(
         )
     title = str(measure) if label is None else label
     judgments = Judgments.of(qrels)
-    run = list(run) if isinstance(run, Iterator) else run  # which can be read repeatedly
+    run = {name: repeatable(each) for name, each in named_runs(run).items()}
     explanation = _explain(as_measure(members[0]), run, judgments, qid, depth=depth, label=title)
     if not supports(members[0]):
         _compare_with_evaluation(explanation, members[0], run, judgments)
@@ -128,7 +130,7 @@ def _compare_with_evaluation(
 
 
 def largest_differences(
-    perquery: pd.DataFrame, a: str, b: str, measure: ir_measures.Measure | str | None = None, *, n: int = 10
+    perquery: Any, a: str, b: str, measure: ir_measures.Measure | str | None = None, *, n: int = 10
 ) -> pd.DataFrame:
     """Return the topics on which two runs differ most.
 
@@ -178,6 +180,7 @@ def largest_differences(
     0  q2     map      1.0      0.5         0.5
     """
     n = count("n")(n)
+    perquery = as_frame(perquery, "a long frame")
     missing = [column for column in _COLUMNS if column not in perquery.columns]
     if missing:
         raise MultiAspectError(

@@ -1,7 +1,9 @@
-"""Data frames of other libraries as qrels and runs."""
+"""Data frames of other libraries, and Arrow data of any library."""
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import subprocess
 import sys
 from typing import Any
@@ -10,13 +12,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from arrow_forms import FORMS, As, Reader, Stream, as_polars, exported, pa, reads_streams
+from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCORE, TABLE, Y
 
 import pt_multiaspect as ma
 from pt_multiaspect import MM, Judgments, MultiAspectError
-from pt_multiaspect.collection.frames import to_pandas
+from pt_multiaspect.collection import frames
+from pt_multiaspect.collection.frames import as_pandas, in_memory, is_frame, to_pandas
 from pt_multiaspect.collection.rankings import Rankings
 
-QRELS = pd.DataFrame(
+WIDE = pd.DataFrame(
     {
         "qid": ["q1", "q1", "q1", "q2", "q2"],
         "docno": ["a", "b", "c", "a", "b"],
@@ -51,10 +56,10 @@ class TableLike:
 def test_frames_of_other_libraries_are_read_with_their_names(convert: Any) -> None:
     qrels, run = (
         convert(frame) if convert is TableLike else pl.DataFrame({name: frame[name].to_numpy() for name in frame})
-        for frame in (QRELS, RUN)
+        for frame in (WIDE, RUN)
     )
     assert Judgments(qrels).label_names == ("relevance", "credibility")
-    assert evaluate(qrels, run) == evaluate(QRELS, RUN)
+    assert evaluate(qrels, run) == evaluate(WIDE, RUN)
 
 
 def test_columns_keep_names_types_and_missing_values() -> None:
@@ -83,7 +88,7 @@ def test_what_is_no_frame_is_left_to_the_caller(other: object) -> None:
 
 def test_lazy_frames_and_frames_that_cannot_be_converted_are_errors_with_the_remedy() -> None:
     lazy = pl.DataFrame({"qid": ["q1"]}).lazy()
-    for read in (Judgments, lambda run: Rankings(run, Judgments(QRELS))):
+    for read in (Judgments, lambda run: Rankings(run, Judgments(WIDE))):
         with pytest.raises(MultiAspectError, match=r"lazy polars\.LazyFrame: pass the result of \.collect\(\)"):
             read(lazy)
 
@@ -121,3 +126,193 @@ def test_evaluate_takes_frames_of_polars() -> None:
         assert table["value"].tolist() == [0.5, 0.0] * len(names)
     with pytest.raises(MultiAspectError, match=r"lazy polars\.LazyFrame"):
         ma.evaluate(run.lazy(), qrels, "map", progress=False)
+
+
+# --- Arrow data -------------------------------------------------------------------------------
+
+
+@reads_streams
+@pytest.mark.parametrize("form", FORMS[2:])
+def test_arrow_data_are_read_with_names_types_and_missing_values(form: As) -> None:
+    given = pd.DataFrame({"qid": ["q1", None], "label": [1, 2], "half": [0.5, None], "known": [True, False]})
+    frame = to_pandas(form(given))
+    assert frame is not None
+    assert list(frame.columns) == list(given.columns)
+    assert frame["qid"].isna().tolist() == frame["half"].isna().tolist() == [False, True]
+    assert (frame["label"].tolist(), frame["known"].dtype) == ([1, 2], bool)
+    empty = to_pandas(form(given[:0]))
+    assert empty is not None
+    assert (list(empty.columns), len(empty)) == (list(given.columns), 0)
+
+
+@reads_streams
+@pytest.mark.parametrize("form", FORMS)
+def test_a_single_column_is_no_frame(form: As) -> None:
+    column = form(pd.Series([1.0, 2.0], name="label"))
+    assert np.asarray(in_memory(column)).tolist() == [1.0, 2.0]
+    if is_frame(column):
+        with pytest.raises(MultiAspectError, match="expected a data frame, got a single column"):
+            to_pandas(form(pd.Series([1.0, 2.0], name="label")))
+    else:
+        assert to_pandas(column) is None
+    with pytest.raises(MultiAspectError, match=r"single column|expected a DataFrame|expected an iterable"):
+        ma.Judgments(form(pd.Series([1.0, 2.0], name="label")))
+
+
+def test_repeated_names_of_columns_are_an_error() -> None:
+    class Twice:
+        columns = ("qid", "qid")
+
+        def iter_columns(self) -> Any:
+            return iter([pl.Series(["q1"]), pl.Series(["q1"])])
+
+    with pytest.raises(MultiAspectError, match="several columns qid"):
+        ma.Judgments(Twice())
+    if pa is not None:
+        twice = pa.Table.from_arrays([pa.array(["q1"])] * 2, names=["qid", "qid"])
+        with pytest.raises(MultiAspectError, match="several columns qid"):
+            ma.Judgments(twice)
+        with pytest.raises(MultiAspectError, match="qid"):
+            ma.Judgments(Stream(twice))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_where_pandas_saved_a_row_index_is_no_aspect(form: As) -> None:
+    """A Parquet file of a selection of rows has such a column in any other library."""
+    saved = QRELS.assign(__index_level_0__=range(len(QRELS)))
+    assert ma.Judgments(form(saved)).label_names == ("relevance", "credibility")
+    labels = Y.assign(__index_level_0__=range(len(Y)))
+    assert ma.ranking_score(form(labels), SCORE, measure="CAM", qid=QID) == ma.ranking_score(
+        Y, SCORE, measure="CAM", qid=QID
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_column_of_nothing_is_no_aspect(form: As) -> None:
+    assert ma.Judgments(form(QRELS.assign(note=None))).label_names == ("relevance", "credibility")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_decimals_are_numbers_and_times_are_not(form: As) -> None:
+    """DuckDB reads 0.5 in SQL as a decimal."""
+    decimals = [decimal.Decimal(f"{label}.0") for label in QRELS["label"]]
+    assert ma.Judgments(form(QRELS.assign(label=decimals))).labels("relevance").tolist() == QRELS["label"].tolist()
+    run = RUNS["a"].assign(score=[decimal.Decimal(str(score)) for score in RUNS["a"]["score"]])
+    expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)["value"].tolist()
+    assert ma.evaluate(form(run), QRELS, MEASURE, progress=False)["value"].tolist() == expected
+    long = LONG.assign(value=[decimal.Decimal(f"{value:.6f}") for value in LONG["value"]])
+    plain = pd.DataFrame({column: LONG[column].tolist() for column in ("name", "qid", "measure")})
+    expected = ma.aggregate(plain.assign(value=[float(value) for value in long["value"]]))
+    pd.testing.assert_frame_equal(ma.aggregate(form(long)), expected)
+    noon = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.timezone.utc)
+    with pytest.raises(MultiAspectError, match="expected numeric labels"):
+        ma.Judgments(form(QRELS.assign(label=noon))).labels("relevance")
+
+
+@pytest.mark.skipif(pa is None, reason="requires PyArrow")
+def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
+    """NumPy reads them as the last distinct value."""
+    labels = pa.chunked_array([pa.array([0, 1, None, 1] * 3).dictionary_encode()])
+    with pytest.raises(MultiAspectError, match=r"3 of 12 rows \(NaN\)"):
+        ma.ranking_score(labels, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
+    expected = ma.ranking_score([0, 1, 0, 1] * 3, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
+    for given in (labels, labels.chunk(0), pa.table({"relevance": labels}), Stream(labels)):
+        found = ma.ranking_score(given, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest")
+        assert found == expected
+    qid = pa.chunked_array([pa.array([*"aabbccddee", None, "f"]).dictionary_encode()])
+    with pytest.raises(MultiAspectError, match="got none in row 10"):
+        ma.ranking_score(Y, SCORE, measure="CAM", qid=qid)
+
+
+@pytest.mark.skipif(pa is None, reason="requires PyArrow")
+def test_readers_of_pyarrow_are_one_run_and_not_one_run_per_batch() -> None:
+    reader = lambda frame: pa.Table.from_pandas(frame, preserve_index=False).to_reader(max_chunksize=4)  # noqa: E731
+    expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
+    pd.testing.assert_frame_equal(ma.evaluate(reader(RUNS["a"]), reader(QRELS), MEASURE, progress=False), expected)
+    batch = pa.Table.from_pandas(RUNS["a"], preserve_index=False).to_batches()[0]
+    pd.testing.assert_frame_equal(ma.evaluate(batch, QRELS, MEASURE, progress=False), expected)
+
+
+@reads_streams
+@pytest.mark.parametrize("package", ["polars", "pyarrow"])
+def test_either_library_reads_arrow_data(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = pytest.importorskip(package)
+    if not hasattr(*frames._IMPORTING[package](module)):
+        pytest.skip("too old")
+    monkeypatch.setattr(frames, "_READERS", {package: frames._READERS[package]})
+    for given in (QRELS, QRELS[:0], QRELS["docno"]):
+        read = in_memory(Reader(exported(given)))
+        assert type(read).__module__.partition(".")[0] == package
+        if isinstance(given, pd.DataFrame):
+            assert to_pandas(read).to_dict("list") == given.to_dict("list")  # type: ignore[union-attr]
+        else:
+            assert np.asarray(read).tolist() == given.tolist()
+
+
+def test_without_a_library_that_reads_them_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = Stream(pl.DataFrame({"qid": ["q1"]}))
+    remedy = r"requires Polars 1\.3 or newer.*pip install 'pt-multiaspect\[fast\]', or PyArrow 16"
+    monkeypatch.setattr(frames, "_IMPORTING", dict.fromkeys(frames._READERS, lambda module: (module, "lacking")))
+    with pytest.raises(MultiAspectError, match=remedy):
+        ma.Judgments(given)
+
+    def missing(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(frames, "import_module", missing)
+    with pytest.raises(MultiAspectError, match=remedy):
+        ma.evaluate({"a": given}, QRELS, MEASURE, progress=False)
+
+
+@reads_streams
+def test_errors_of_the_owner_of_the_data_say_what_cannot_be_read() -> None:
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> None:
+            raise RuntimeError("array stream is released")
+
+    with pytest.raises(MultiAspectError, match=r"Arrow data of .*Broken cannot be read: array stream is released"):
+        ma.evaluate(Broken(), QRELS, MEASURE, progress=False)
+
+
+@pytest.mark.parametrize("method", ["toPandas", "collect", "compute"])
+def test_frames_that_are_not_in_memory_name_the_method_that_computes_them(method: str) -> None:
+    lazy = type("Lazy", (), {"columns": ["qid"], method: lambda self: None, "__dataframe__": None})()
+    for call in (ma.Judgments, lambda run: ma.evaluate(run, QRELS, MEASURE, progress=False)):
+        with pytest.raises(MultiAspectError, match=rf"lazy .*Lazy: pass the result of \.{method}\(\)"):
+            call(lazy)
+
+
+def test_the_name_of_a_column_names_its_aspect() -> None:
+    for form in (parameter.values[0] for parameter in FORMS[:1]):
+        named = form(pd.Series([0, 1] * 6, name="credibility"))
+        assert ma.ranking_score(named, SCORE, measure="CAM(aspects='credibility')", qid=QID) > 0
+
+
+@reads_streams
+def test_results_of_an_evaluator_are_frames_of_pandas_for_other_libraries() -> None:
+    evaluator = ma.evaluator(QRELS, MEASURE)
+    assert isinstance(evaluator(Stream(exported(TABLE))), pd.DataFrame)
+    assert isinstance(evaluator(as_polars(TABLE)), pl.DataFrame)
+    assert as_pandas(5) == 5
+
+
+def test_polars_is_not_imported_for_other_input() -> None:
+    code = (
+        "import sys, pandas as pd, pt_multiaspect as ma\n"
+        "ma.evaluate({'q': {'d': 1.0}}, pd.DataFrame({'qid': ['q'], 'docno': ['d'], 'label': [1]}), 'AP', "
+        "progress=False)\nprint('polars' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@reads_streams
+def test_a_reader_that_was_read_before_has_no_rows_which_is_an_error() -> None:
+    run, qrels = Reader(exported(RUNS["a"])), Reader(exported(QRELS))
+    ma.evaluate(run, qrels, MEASURE, progress=False)
+    with pytest.raises(
+        MultiAspectError, match=r"expected at least one row, got none\. A reader that was read before"
+    ):
+        ma.evaluate(run, QRELS, MEASURE, progress=False)
+    with pytest.raises(MultiAspectError, match="no query in common"):
+        ma.evaluate(RUNS["a"], qrels, MEASURE, progress=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -22,7 +21,7 @@ from .columns import (
     identifiers,
     is_numeric,
 )
-from .frames import to_pandas
+from .frames import is_saved_index, to_pandas
 from .run_tables import RunTable
 
 __all__ = ["labels_of_table", "read_arrow", "run_of_table", "run_table_of"]
@@ -31,19 +30,19 @@ __all__ = ["labels_of_table", "read_arrow", "run_of_table", "run_table_of"]
 def _by_polars(data: bytes, form: str) -> Any:
     polars = import_module("polars")
     table = (polars.read_parquet if form == "Parquet" else polars.read_ipc)(io.BytesIO(data))
-    return table.select(_without_index(table.columns))
+    return table.select(_kept(table.columns))
 
 
 def _by_pyarrow(data: bytes, form: str) -> Any:
     reader = import_module("pyarrow.parquet" if form == "Parquet" else "pyarrow.feather")
     # Without the metadata of pandas, which would make a column the index again.
     table = reader.read_table(io.BytesIO(data)).replace_schema_metadata(None)
-    return table.select(_without_index(table.column_names))
+    return table.select(_kept(table.column_names))
 
 
-def _without_index(columns: list[str]) -> list[str]:
-    """Leave out where pandas saves a row index that is not 0, 1, 2 and so on. It is no label."""
-    return [column for column in columns if not re.fullmatch(r"__index_level_\d+__", column)]
+def _kept(columns: list[str]) -> list[str]:
+    """Leave out where pandas saves a row index. It is no label."""
+    return [column for column in columns if not is_saved_index(column)]
 
 
 _READERS: tuple[Callable[[bytes, str], Any], ...] = (_by_polars, _by_pyarrow)

@@ -1,15 +1,24 @@
-"""Frames of other libraries, converted to pandas."""
+"""Frames and columns of other libraries: those of Polars, PyArrow and narwhals, and Arrow data of any library."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError
 
-__all__ = ["to_pandas"]
+__all__ = ["as_frame", "as_pandas", "in_memory", "is_frame", "is_saved_index", "plain_column", "to_pandas"]
+
+#: What objects offer that hand over their data as Arrow arrays.
+_ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
+
+#: Methods that compute the data of frames that are not in memory, such as those of Spark, Polars and Dask.
+_COMPUTING = ("toPandas", "collect", "compute")
 
 
 def to_pandas(obj: object) -> pd.DataFrame | None:
@@ -18,14 +27,15 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     Parameters
     ----------
     obj : object
-        A DataFrame of pandas (returned as it is), Polars or narwhals, a Table of PyArrow, or any object
-        that offers ``to_pandas()`` and has columns.
+        A DataFrame of pandas (returned as it is), Polars or narwhals, a Table of PyArrow, any object
+        that offers ``to_pandas()`` and has columns, or one that offers Arrow data, which is read once; see
+        `in_memory`.
 
     Returns
     -------
     pandas.DataFrame or None
         None if `obj` is not a data frame, such as an array, a dict or a list. Numeric columns keep
-        their types; missing values are NaN or None.
+        their types; missing values are NaN or None. Where pandas has saved a row index is left out.
 
     Raises
     ------
@@ -43,21 +53,138 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     """
     if isinstance(obj, pd.DataFrame):
         return obj
-    if isinstance(obj, Mapping | np.ndarray | type) or not any(
-        hasattr(obj, method) for method in ("__arrow_c_stream__", "__dataframe__", "to_pandas", "collect_schema")
-    ):
+    if not is_frame(obj):
         return None
-    if hasattr(obj, "collect"):
-        raise MultiAspectError(
-            f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result of .collect()"
-        )
-    if hasattr(obj, "iter_columns"):  # Polars and narwhals, whose own conversion needs PyArrow
-        # By position, as names may repeat.
-        frame = pd.DataFrame({place: column.to_numpy() for place, column in enumerate(obj.iter_columns())})
-        frame.columns = list(obj.columns)  # type: ignore[attr-defined]
-        return frame
+    given, obj = obj, in_memory(obj)
     if not hasattr(obj, "columns"):
-        return None  # a single column
+        raise MultiAspectError(f"expected a data frame, got a single column ({_type_name(given)})")
+    frame = _converted(obj)
+    saved = [is_saved_index(name) for name in frame.columns]
+    return frame.loc[:, np.logical_not(saved)] if any(saved) else frame
+
+
+def as_pandas(obj: Any) -> Any:
+    """Return a data frame of any library as a pandas DataFrame, and anything else as it is; see `to_pandas`."""
+    frame = to_pandas(obj)
+    return obj if frame is None else frame
+
+
+def as_frame(obj: object, what: str) -> pd.DataFrame:
+    """Return a data frame of any library as a pandas DataFrame, or raise an error that starts with `what`."""
+    frame = to_pandas(obj)
+    if frame is None:
+        raise MultiAspectError(f"{what}: expected a DataFrame, got {type(obj).__name__}")
+    return frame
+
+
+def is_frame(obj: object) -> bool:
+    """Tell whether an object is a data frame of any library, without reading it.
+
+    Parameters
+    ----------
+    obj : object
+        Anything.
+
+    Returns
+    -------
+    bool
+        Also True for Arrow data without a type that tells whether they are a frame or a single column.
+
+    Raises
+    ------
+    MultiAspectError
+        If `obj` is a data frame that is not in memory.
+    """
+    if isinstance(obj, pd.DataFrame):
+        return True
+    if isinstance(obj, Mapping | np.ndarray | pd.Series | pd.Index | type):
+        return False
+    if hasattr(obj, "collect_schema") or hasattr(obj, "columns"):
+        computing = next((method for method in _COMPUTING if hasattr(obj, method)), None)
+        if computing is not None:
+            raise MultiAspectError(
+                f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result of .{computing}()"
+            )
+        return any(hasattr(obj, method) for method in (*_ARROW, "__dataframe__", "to_pandas", "iter_columns"))
+    return _is_arrow(obj)
+
+
+def in_memory(obj: Any) -> Any:
+    """Read Arrow data of any library into a frame or column that can be read again and again.
+
+    Arrow data are what objects offer by the Arrow PyCapsule interface, such as relations of DuckDB, tables of
+    arro3, arrays of nanoarrow, and readers of PyArrow and ADBC. Some can be read only once, after which they are
+    empty: a function that reads its argument several times must do so from the result of this one.
+
+    Parameters
+    ----------
+    obj : object
+        Anything.
+
+    Returns
+    -------
+    object
+        A DataFrame or Series of Polars or, if it is not installed, a Table or ChunkedArray of PyArrow. Frames and
+        columns of pandas, Polars, PyArrow and narwhals, and all that is not Arrow data, as they are.
+
+    Raises
+    ------
+    MultiAspectError
+        If the data cannot be read, or neither Polars nor PyArrow is installed.
+    """
+    if not _is_arrow(obj):
+        return obj
+    for package, read in _READERS.items():
+        try:
+            module = import_module(package)
+        except ImportError:
+            continue
+        if not hasattr(*_IMPORTING[package](module)):  # too old
+            continue
+        try:
+            return read(module, obj)
+        except Exception as error:  # Polars, PyArrow and the owner of the data have errors of their own
+            raise MultiAspectError(f"the Arrow data of {_type_name(obj)} cannot be read: {error}") from error
+    raise MultiAspectError(
+        f"reading the Arrow data of {_type_name(obj)} requires Polars 1.3 or newer, which is part of the extra "
+        "fast: pip install 'pt-multiaspect[fast]', or PyArrow 16 or newer. Otherwise pass a pandas DataFrame"
+    )
+
+
+def plain_column(values: Any) -> Any:
+    """Return a column of any library in a form that NumPy reads correctly.
+
+    Parameters
+    ----------
+    values : object
+        Values per row, such as labels, query ids or predictions.
+
+    Returns
+    -------
+    object
+        An object of pandas or Polars for Arrow data, all else as it is.
+    """
+    values = values.to_native() if hasattr(values, "to_native") else in_memory(values)
+    # NumPy would read missing values of a dictionary-encoded column as its last distinct value.
+    if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "to_pandas"):
+        return values.to_pandas()
+    return values
+
+
+def is_saved_index(column: object) -> bool:
+    """Tell whether a column is one in which pandas saves a row index that is not 0, 1, 2 and so on."""
+    return re.fullmatch(r"__index_level_\d+__", str(column)) is not None
+
+
+def _converted(obj: Any) -> pd.DataFrame:
+    """Convert a frame with columns to pandas."""
+    if hasattr(obj, "to_native"):  # narwhals
+        return _converted(obj.to_native())
+    if hasattr(obj, "iter_columns"):  # Polars, whose own conversion needs PyArrow
+        # By position, as names may repeat.
+        frame = pd.DataFrame({place: _values(column) for place, column in enumerate(obj.iter_columns())})
+        frame.columns = list(obj.columns)
+        return frame
     if hasattr(obj, "to_pandas"):
         try:
             converted = obj.to_pandas()
@@ -69,6 +196,45 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
         f"expected a data frame of pandas, Polars or PyArrow, got {_type_name(obj)}: "
         "convert it to a pandas DataFrame"
     )
+
+
+def _values(column: Any) -> np.ndarray[Any, Any]:
+    # A column of nothing but missing values has no type, so it is no column of numbers.
+    if str(column.dtype) == "Null":
+        return np.full(len(column), None, dtype=object)
+    return np.asarray(column.to_numpy())
+
+
+def _is_arrow(obj: object) -> bool:
+    """Tell whether an object offers its data by Arrow only, unlike those of pandas, Polars and PyArrow."""
+    own = (pd.DataFrame, pd.Series, pd.Index, np.ndarray, Mapping, type)
+    if isinstance(obj, own) or hasattr(obj, "to_pandas") or hasattr(obj, "iter_columns"):
+        return False
+    return any(hasattr(obj, method) for method in _ARROW)
+
+
+def _by_polars(polars: Any, obj: Any) -> Any:
+    series = polars.Series(obj)
+    # A table is a column of structs.
+    return series.struct.unnest() if series.dtype == polars.Struct else series
+
+
+def _by_pyarrow(pyarrow: Any, obj: Any) -> Any:
+    if hasattr(obj, "__arrow_c_stream__"):
+        column = pyarrow.chunked_array(obj)
+    else:
+        column = pyarrow.chunked_array([pyarrow.array(obj)])
+    return pyarrow.Table.from_struct_array(column) if pyarrow.types.is_struct(column.type) else column
+
+
+#: In order of preference: Polars hands strings to the join without an object per row.
+_READERS: dict[str, Callable[[Any, Any], Any]] = {"polars": _by_polars, "pyarrow": _by_pyarrow}
+
+#: What versions have that read Arrow data of other libraries.
+_IMPORTING: dict[str, Callable[[Any], tuple[Any, str]]] = {
+    "polars": lambda polars: (polars.Series, "__arrow_c_stream__"),
+    "pyarrow": lambda pyarrow: (pyarrow.ChunkedArray, "__arrow_c_stream__"),
+}
 
 
 def _type_name(obj: object) -> str:

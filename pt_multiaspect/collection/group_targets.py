@@ -14,7 +14,7 @@ from .._numbers import number
 from .._typing import Floats
 from ..errors import MultiAspectError, choices
 from .columns import QUERY_COLUMNS, as_floats, id_column, identifiers
-from .frames import to_pandas
+from .frames import in_memory, to_pandas
 
 __all__ = ["Target", "group_name"]
 
@@ -45,6 +45,7 @@ class Target:
     def read(cls, target: object, names: list[str], ordered: Mapping[str, tuple[str, ...]]) -> Target:
         """Read a target of the dimensions `names`; `ordered` has the groups of those given by columns."""
         made = cls(names, {}, {})
+        target = in_memory(target)
         frame = to_pandas(target)
         if frame is not None and any(column in frame.columns for column in QUERY_COLUMNS):
             qids = identifiers(id_column(frame, QUERY_COLUMNS, "target"), "target")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..errors import MultiAspectError, choices
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
-from .frames import to_pandas
+from .frames import is_frame, to_pandas
 
 __all__ = ["qrels_frame", "run_columns", "run_frame"]
 
@@ -41,7 +41,7 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     ids: list[tuple[Any, Any]] = []
     labels: list[Any] = []
     for qid, documents in qrels.items():
-        if to_pandas(documents) is not None:
+        if is_frame(documents):
             raise MultiAspectError(
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got a data frame for {qid!r}, as in a dict of "
                 "runs. Are the qrels and the runs swapped?"

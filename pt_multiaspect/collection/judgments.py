@@ -60,9 +60,9 @@ class Judgments:
     ----------
     qrels : DataFrame, dict or iterable of namedtuples
         One row per judged (query, document) with one numeric column per aspect: a DataFrame (of pandas,
-        Polars, PyArrow) with ``qid docno label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno:
-        label}}`` whose labels are numbers, tuples, namedtuples or dicts; or namedtuples such
-        as those of ir_datasets. A missing label is NaN or None.
+        Polars, PyArrow, or any library that offers Arrow data, such as a relation of DuckDB) with ``qid docno
+        label …`` or ``query_id doc_id relevance …``; a dict ``{qid: {docno: label}}`` whose labels are numbers,
+        tuples, namedtuples or dicts; or namedtuples such as those of ir_datasets. A missing label is NaN or None.
 
     Raises
     ------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError, choices, counted
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats
+from .frames import in_memory
 from .inputs import run_columns
 from .polars_reader import codes_of, texts_of
 from .texts import Texts
@@ -41,6 +42,7 @@ class RunTable:
         """
         if isinstance(run, RunTable):
             return run
+        run = in_memory(run)
         if is_polars(run) and (table := _of_polars(run)) is not None:
             return table
         frame, queries, documents = run_columns(run)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MultiAspectError, choices
-from .frames import to_pandas
+from .frames import in_memory, is_frame
 from .judgments import Judgments
 from .overlap import warn_of_no_common_document
 from .rankings import Rankings
@@ -18,7 +18,7 @@ from .run_files import check_readable, run_files
 from .run_tables import RunTable
 from .trec_files import read_run, read_run_table
 
-__all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "read_table", "titled"]
+__all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "read_table", "repeatable", "titled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class NamedRuns:
         if isinstance(runs, str | PathLike):
             return cls._listed([runs])
         several = isinstance(runs, Iterable) and not isinstance(runs, Mapping) and not hasattr(runs, "read")
-        if not several or to_pandas(runs) is not None:
+        if not several or is_frame(runs):
             return cls._known([("run 1", runs)])
         if isinstance(runs, list | tuple):
             return cls._listed(runs)
@@ -153,6 +153,12 @@ def read_if_file(run: object) -> object:
     return read_run(run) if isinstance(run, str | PathLike) else run
 
 
+def repeatable(run: object) -> object:
+    """Return a run in a form that can be read repeatedly."""
+    run = in_memory(run)
+    return list(run) if isinstance(run, Iterator) else run
+
+
 def read_table(name: str, run: Any) -> RunTable:
     """Read the rows of a run.
 
@@ -199,6 +205,10 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[RunTable, Rankin
     """
     table = read_table(name, run)
     rankings = Rankings(table, judgments)
+    if not len(table):
+        raise MultiAspectError(
+            f"{titled(name)}: expected at least one row, got none. A reader that was read before is empty"
+        )
     if not rankings.n_common:
         raise MultiAspectError(
             f"{titled(name)} and the qrels have no query in common: the qrels have queries such as "

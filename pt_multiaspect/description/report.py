@@ -14,7 +14,7 @@ from .._rendering import Rendered
 from ..aspects.aspect import _KEYS
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import to_pandas
+from ..collection.frames import is_frame
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
@@ -108,7 +108,7 @@ def _refuse_runs(aspects: object) -> None:
     given = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
     if isinstance(aspects, list | tuple):
         given += aspects
-    if any(to_pandas(each) is not None or _is_ranking(each) for each in given):
+    if any(is_frame(each) or _is_ranking(each) for each in given):
         raise MultiAspectError(
             "aspects: expected names or scales of aspects, got runs; pass runs by keyword, as in "
             "ma.describe(qrels, runs=runs)"

@@ -15,6 +15,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
+from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
@@ -48,6 +49,7 @@ class Judged:
 
 def read(qrels: object, spec: AspectSpec) -> Judged:
     """Read judgments as evaluation does, but count labels that are no grades instead of refusing them."""
+    qrels = as_pandas(qrels)
     # A copy, lest views that have been warned of here are not warned of when they are evaluated.
     judgments = copy(qrels) if isinstance(qrels, Judgments) else Judgments(qrels)
     names = judgments.label_names if spec is None else tuple(spec)

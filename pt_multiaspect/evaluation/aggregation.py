@@ -14,6 +14,7 @@ from .._typing import Floats
 from .._validation import proportion
 from ..bases.adapters import adapter_of
 from ..collection.columns import check_distinct_columns
+from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration.aggregates import (
     aggregated,
@@ -41,7 +42,7 @@ _ROUNDING = 1e-6
 
 
 def aggregate(
-    perquery: pd.DataFrame,
+    perquery: Any,
     measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str] | None = None,
     *,
     ci: float | None = None,
@@ -142,10 +143,7 @@ def aggregate(
     0  mine  0.625   0.177
     """
     confidence = None if ci is None else proportion("ci")(ci)
-    if not isinstance(perquery, pd.DataFrame):
-        raise MultiAspectError(
-            f"expected a long frame with the columns {choices(COLUMNS)}, got {type(perquery).__name__}"
-        )
+    perquery = as_frame(perquery, "a long frame")
     missing = [column for column in COLUMNS if column not in perquery.columns]
     if missing:
         raise MultiAspectError(

@@ -12,7 +12,7 @@ from ir_measures import Measure as AnyMeasure
 
 from .._typing import Floats
 from ..collection.columns import check_distinct_columns, identifiers
-from ..collection.frames import to_pandas
+from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.runs import join, read_table
@@ -93,7 +93,7 @@ def _are_measures(given: object) -> bool:
     """Whether an argument is what measures are given as."""
     if isinstance(given, str) or hasattr(given, "SUPPORTED_PARAMS"):
         return True
-    if to_pandas(given) is not None or isinstance(given, Judgments | Iterator) or not isinstance(given, Iterable):
+    if is_frame(given) or isinstance(given, Judgments | Iterator) or not isinstance(given, Iterable):
         return False
     each = list(given.values() if isinstance(given, Mapping) else given)
     return bool(each) and all(isinstance(one, str) or hasattr(one, "SUPPORTED_PARAMS") for one in each)
@@ -115,7 +115,8 @@ class Evaluator:
     """A function that evaluates the runs of a table; see `evaluator`.
 
     It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
-    value`` of the same library, with one row per run, measure and query. Frames without rows give frames without
+    value`` of the same library (for Arrow data of other libraries, of pandas), with one row per run, measure and
+    query. Frames without rows give frames without
     rows. Rows may be in any order, but a run, or with ``by="query"`` a query of a run, must be in one frame.
     """
 
@@ -152,7 +153,7 @@ class Evaluator:
 
         Parameters
         ----------
-        frame : DataFrame of pandas or Polars, or Table of PyArrow
+        frame : DataFrame of pandas or Polars, Table of PyArrow, or Arrow data
             Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are ignored.
 
         Returns

@@ -12,6 +12,7 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 
 from .._typing import Floats
+from ..collection.frames import plain_column
 from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.forms import Log2
 from ..kernels.hits import descending, positions, sums
@@ -72,7 +73,7 @@ def of_evaluation_set(given: Any, place: int, n_sets: int, what: str) -> Any:
 
 def queries_of_groups(sizes: Any, n_rows: int, what: str) -> NDArray[np.intp]:
     """Return the query of each row, given the sizes of the queries."""
-    given = np.asarray(sizes)
+    given = np.asarray(plain_column(sizes))
     if given.ndim != 1 or given.dtype.kind not in "iu" or (given < 0).any() or given.sum() != n_rows:
         raise MultiAspectError(
             f"{what}: expected the numbers of rows of the queries, in order, which sum to the {n_rows} rows of the "

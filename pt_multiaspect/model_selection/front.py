@@ -11,6 +11,7 @@ import pandas as pd
 
 from .._typing import Floats
 from .._validation import count, real
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..integration.labels import lower_aggregate_is_better, measure_named
 from ..kernels.pareto import on_front
@@ -36,7 +37,7 @@ class _Scores:
 
 def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
     """Read a fitted search, its ``cv_results_``, or a table with one column per metric."""
-    results = getattr(results, "cv_results_", results)
+    results = as_pandas(getattr(results, "cv_results_", results))
     if not isinstance(results, Mapping | pd.DataFrame):
         raise MultiAspectError(
             f"expected a fitted search, its cv_results_, or a data frame, got {type(results).__name__}"

@@ -17,6 +17,7 @@ from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import identifiers
+from ..collection.frames import in_memory
 from ..errors import MultiAspectError, choices
 from ..measures import On
 from ..orders.order import check_weights, weights_of
@@ -122,6 +123,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         AspectFusion
             The fitted estimator.
         """
+        X, y, qid, sample_weight = map(in_memory, (X, y, qid, sample_weight))
         check_order("y", y, X=X, qid=qid)
         labels = label_frame(y, self.aspects)
         names = list(labels.columns)
@@ -157,7 +159,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of float, shape (n_rows,)
             The weighted mean of the standardised predictions for the aspects.
         """
-        return self._fused(self._standardised(X, qid), self.weights)
+        return self._fused(self._standardised(in_memory(X), qid), self.weights)
 
     def reweighted(self, weights: Mapping[str, float] | None) -> AspectFusion:
         """Return the fitted estimator with other weights, without training again.
@@ -214,6 +216,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"measures: {choices(taken)} is the name of a column of weights; use another name"
             )
         settings = self._grid(names, weights)
+        X, y, qid = map(in_memory, (X, y, qid))
         check_order("y", y, X=X, qid=qid)
         queries = self._queries(X, y, qid)
         scorers = {

@@ -14,7 +14,7 @@ from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, identifiers
-from ..collection.frames import to_pandas
+from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices
@@ -272,6 +272,7 @@ def _reordered(labels: NDArray[np.float32], candidates: Sequence[NDArray[np.floa
 
 def unmasked(values: object) -> NDArray[Any]:
     """Return values as an array in which masked elements are NaN instead of what is under the mask."""
+    values = plain_column(values)
     if isinstance(values, list | tuple) and any(isinstance(each, np.ma.MaskedArray) for each in values):
         values = np.ma.array(values)
     if not isinstance(values, np.ma.MaskedArray):
@@ -330,6 +331,7 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
     several columns of an array.
     """
     spec = parse_aspects(aspects)
+    y = in_memory(y)
     frame = to_pandas(y)
     if frame is not None:
         frame = frame.copy(deep=False)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._typing import Ints
 from .._validation import choice
 from ..aspects.parameter import AspectSpec, parse_aspects
+from ..collection.frames import in_memory
 from ..errors import MultiAspectError, choices
 from .labels import LabelledRows, aggregated, check_known, find_qid
 from .row_order import check_order
@@ -46,6 +47,7 @@ class _Metric:
         named = isinstance(measure, Mapping)
         measures = list(measure.values()) if named else list(measure) if several else [measure]
         scorers = [RankingScorer(each, spec) for each in measures]
+        Y_valid, qid_valid = in_memory(Y_valid), in_memory(qid_valid)
         check_order("Y_valid", Y_valid, qid_valid=qid_valid)
         queries = find_qid(qid_valid, None, Y_valid)
         if queries is None:

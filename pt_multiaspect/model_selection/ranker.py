@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import boolean
-from ..collection.frames import to_pandas
+from ..collection.frames import in_memory, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices
 from ..measures import TOMA, Measure
@@ -227,6 +227,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator_ = clone(self.estimator)
         needed = query_parameter(self.estimator_)
         passed = dict(fit_params)
+        y, sample_weight = in_memory(y), in_memory(sample_weight)
         train = self._part(X, y, qid, measure, "")
         sets = self._evaluation_sets(passed, measure)
         judgments = self._judged([train, *sets], measure)
@@ -261,6 +262,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _part(self, X: Any, y: Any, qid: Any, measure: Measure, what: str) -> _Part:
         """Read the features, labels and queries of the training set, or of the set `what`."""
+        X, y, qid = map(in_memory, (X, y, qid))
         check_order("y", y, X=X, qid=qid)
         queries = find_qid(qid, X, y, self.qid_column)
         features = self._features(X)
@@ -302,6 +304,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     "eval_set: expected a list of pairs (X, y) with one column of labels per aspect in y, got "
                     f"{type(pair).__name__}"
                 )
+            pair = [in_memory(each) for each in pair]
             qid = of_evaluation_set(queries, place, len(pairs), "eval_qid")
             sizes = of_evaluation_set(groups, place, len(pairs), "eval_group")
             if qid is None and sizes is not None:
@@ -399,6 +402,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         float
         """
         measure = read_target(self.target)
+        X, y, qid = map(in_memory, (X, y, qid))
         check_order("y", y, X=X, qid=qid)
         queries = find_qid(qid, X, y, self.qid_column)
         scorer = RankingScorer(measure, None, missing=self.missing)

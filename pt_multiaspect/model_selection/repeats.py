@@ -12,6 +12,7 @@ from sklearn.model_selection import BaseCrossValidator
 from .._typing import Ints
 from .._validation import boolean, count, proportion
 from ..collection.columns import identifiers
+from ..collection.frames import in_memory
 from ..errors import MultiAspectError
 from .labels import as_numbers, find_qid
 
@@ -99,6 +100,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         train, test : ndarray of int
             Indices of the rows.
         """
+        X, y = in_memory(X), in_memory(y)
         queries = find_qid(groups, X, y)
         if queries is None:
             raise MultiAspectError(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from .._validation import choice
+from ..collection.frames import in_memory
 from ..errors import MultiAspectError
 from .labels import LabelledRows, aggregated, as_numbers, check_known, check_length, find_qid
 from .row_order import check_order
@@ -84,6 +85,7 @@ def ranking_score(
     """
     choice("missing", "error", "lowest")(missing)
     scorer = RankingScorer(measure, aspects, "predict")
+    y_true, y_score, qid, sample_weight = map(in_memory, (y_true, y_score, qid, sample_weight))
     check_order("y_true", y_true, y_score=y_score, qid=qid, sample_weight=sample_weight)
     queries = find_qid(qid, None, y_true)
     if queries is None:

@@ -17,7 +17,7 @@ from .._validation import choice
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
 from ..collection.columns import identifiers
-from ..collection.frames import to_pandas
+from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration import parsing
 from ..measures import Measure, On
@@ -175,6 +175,7 @@ class RankingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
         """Score `estimator` on the rows of X with the labels y."""
+        X, y, qid = map(in_memory, (X, y, qid))
         queries = self.find_queries(estimator, X, y, qid)
         return self.of_predictions(y, self.scores(estimator, X, queries), queries)
 
@@ -268,6 +269,7 @@ class RankingScorers:
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> dict[str, float]:
         """Score `estimator` on the rows of X with the labels y, by each measure."""
+        X, y, qid = map(in_memory, (X, y, qid))
         queries = self._first.find_queries(estimator, X, y, qid)
         scores = self._first.scores(estimator, X, queries)
         return {name: scorer.of_predictions(y, scores, queries) for name, scorer in self._scorers.items()}

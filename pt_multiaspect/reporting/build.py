@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -18,9 +18,9 @@ from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
 from ..aspects.parameter import parse_aspects
-from ..collection.frames import to_pandas
+from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
-from ..collection.runs import named_runs, read_if_file
+from ..collection.runs import named_runs, read_if_file, repeatable
 from ..description import Description, describe
 from ..errors import MultiAspectError, choices, did_you_mean, number_of
 from ..evaluation import check_columns, evaluate, interval_columns
@@ -157,12 +157,13 @@ def report(
         raise MultiAspectError(f"title: expected a text, got {title!r}")
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
-    named = {name: list(run) if isinstance(run, Iterator) else run for name, run in named_runs(runs).items()}
+    named = {name: repeatable(run) for name, run in named_runs(runs).items()}
     if baseline is not None and baseline not in named:
         raise MultiAspectError(
             f"baseline: expected one of the runs ({choices(named)}), got {baseline!r}"
             + did_you_mean([str(baseline)], named)
         )
+    qrels = in_memory(qrels)
     judgments = Judgments.of(qrels)
     # Columns without names, as of tuples, get those of the aspects.
     chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]
@@ -175,7 +176,7 @@ def report(
     named = {name: read_if_file(run) for name, run in named.items()}
     result = Report(
         title,
-        describe(qrels if to_pandas(qrels) is not None else judgments, spec, runs=named),
+        describe(qrels if is_frame(qrels) else judgments, spec, runs=named),
         perquery,
         labels,
         baseline,
