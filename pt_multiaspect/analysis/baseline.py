@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._validation import proportion
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ._frames import matrix
 from ._significance import corrector, paired_test
@@ -18,7 +19,7 @@ __all__ = ["compare_with_baseline"]
 
 
 def compare_with_baseline(
-    perquery: pd.DataFrame,
+    perquery: Any,
     baseline: str | Sequence[str],
     test: str = "t",
     *,
@@ -92,6 +93,7 @@ def compare_with_baseline(
     """
     alpha = proportion("alpha")(alpha)
     correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
+    perquery = as_pandas(perquery)
     if _topics_differ(perquery):  # as with topics='positive'; each measure is tested on its own
         parts = []
         for measure, of_measure in perquery.groupby("measure", sort=False, observed=True):

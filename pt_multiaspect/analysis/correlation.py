@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._validation import choice, count, proportion, random_seed
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ._frames import Floats, directions, matrix, selected
 
@@ -25,7 +27,7 @@ Kernel = Callable[[Floats], Floats]
 
 
 def correlation(
-    perquery: pd.DataFrame,
+    perquery: Any,
     method: str = "kendall",
     by: str = "mean",
     *,
@@ -136,7 +138,7 @@ def correlation(
     choice("by", "mean", "query")(by)
     level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    rows, given = selected(perquery, measures)
+    rows, given = selected(as_pandas(perquery), measures)
     values, _, qids, labels = matrix(rows)
     values = values * directions(rows, values, labels, given, "correlation")
     statistic = _over_queries(values, kernel) if by == "query" else _over_means(values, kernel)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .._validation import proportion
+from ..collection.frames import as_pandas
 from ..errors import renamed
 from ._frames import matrix
 from ._significance import corrector, paired_test
@@ -71,7 +73,7 @@ class DiscriminativePower:
 
 @renamed(B="n_resamples")
 def discriminative_power(
-    perquery: pd.DataFrame,
+    perquery: Any,
     test: str = "bootstrap",
     *,
     n_resamples: int = 10_000,
@@ -171,6 +173,7 @@ def discriminative_power(
     """
     alpha = proportion("alpha")(alpha)
     correct = corrector(test, correction, alpha)
+    perquery = as_pandas(perquery)
     values, names, _, measures = matrix(perquery)
     levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
     first, second = np.triu_indices(len(names), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from .._typing import Floats
 from .._validation import count, random_seed
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..kernels.pareto import TOLERANCE, dominates, on_front
 from ._frames import directions, matrix, selected
@@ -24,7 +26,7 @@ _MOST_MEANS = 1_000_000
 
 
 def pareto(
-    perquery: pd.DataFrame,
+    perquery: Any,
     measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
     *,
     n_resamples: int = 1000,
@@ -97,6 +99,7 @@ def pareto(
     2    c  0.65  0.15     False        0.239         (a,)
     """
     number, seed = count("n_resamples")(n_resamples), random_seed(seed)
+    perquery = as_pandas(perquery)
     rows, given = selected(perquery, measures)
     values, names, _, labels = matrix(rows)
     if len(labels) < 2:

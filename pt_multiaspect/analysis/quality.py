@@ -14,6 +14,7 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from .._validation import choice, count
 from ..aspects.parameter import parse_aspects
+from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
 from ..collection.runs import join, named_runs
 from ..collection.views import AspectView
@@ -31,7 +32,7 @@ _TOLERANCE = 1e-12
 
 
 def zero_aspect_documents(
-    perquery: pd.DataFrame,
+    perquery: Any,
     runs: object,
     qrels: object,
     *,
@@ -144,7 +145,7 @@ def zero_aspect_documents(
 
 
 def document_quality(
-    perquery: pd.DataFrame,
+    perquery: Any,
     runs: object,
     qrels: object,
     *,
@@ -264,10 +265,10 @@ class _Best:
     """The best run of each topic and measure, and the documents in it."""
 
     def __init__(
-        self, function: str, perquery: pd.DataFrame, runs: object, qrels: object, ties: str, measures: object
+        self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object
     ) -> None:
         choice("ties", *TIES)(ties)
-        perquery, given = selected(perquery, measures)
+        perquery, given = selected(as_pandas(perquery), measures)
         values, names, qids, self.measures = matrix(perquery, as_given=True)  # for ties='first'
         self.n_topics = len(qids)
         self._runs = _check_runs(runs, names)

@@ -19,6 +19,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.names import NameRegistry
 from ..aspects.parameter import declared_aspects
+from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices
 from .order import (
     MAX_TUPLES,
@@ -333,7 +334,7 @@ class Order(TupleOrder):
         """
         return self.weights(self._grades(labels))
 
-    def apply(self, qrels: pd.DataFrame, column: str = "code") -> pd.DataFrame:
+    def apply(self, qrels: Any, column: str = "code") -> pd.DataFrame:
         """Return the qrels with an additional column, the weight of the labels of each row.
 
         Parameters
@@ -365,12 +366,13 @@ class Order(TupleOrder):
         >>> order.apply(qrels)["code"].tolist()
         [2, -1]
         """
-        if column in qrels.columns:
+        frame = as_frame(qrels, "qrels")
+        if column in frame.columns:
             raise MultiAspectError(f"the qrels already have a column {column!r}; pass another name as column=")
-        columns = [_column_of(qrels, name) for name in self.names]
+        columns = [_column_of(frame, name) for name in self.names]
         grades = []
         for name, source, scale in zip(self.names, columns, self.scales, strict=True):
-            labels = numeric(qrels[source], source)
+            labels = numeric(frame[source], source)
             index, wrong = scale.positions(labels)
             if len(wrong):
                 raise MultiAspectError(
@@ -380,7 +382,7 @@ class Order(TupleOrder):
             grades.append(index)
         weights = self.weights(np.stack(grades, axis=1))
         whole = bool((self._values == np.rint(self._values)).all())
-        return qrels.assign(**{column: weights.astype(np.int64) if whole else weights})
+        return frame.assign(**{column: weights.astype(np.int64) if whole else weights})
 
     def to_dict(self) -> dict[tuple[float, ...], float]:
         """Return the label tuples with their weights, lowest grades first.

@@ -59,6 +59,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,6 +68,7 @@ from .._numbers import spell
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
+from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices
 from .explicit import Order
 from .order import numeric
@@ -88,7 +90,7 @@ _NOT_JUDGED_CODES = (-1.0, -2.0)
 
 
 def correctness(
-    qrels: pd.DataFrame,
+    qrels: Any,
     answers: Mapping[str, str] | pd.Series[str],
     codes: int | Mapping[float, str | None],
     column: str | None = None,
@@ -138,12 +140,13 @@ def correctness(
             f"codes: expected a track ({choices(_TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {codes!r}"
         )
     column = default if column is None else column
-    if column not in qrels.columns:
-        raise MultiAspectError(f"expected a column {column!r} in the qrels, got {choices(qrels.columns)}")
+    frame = as_frame(qrels, "qrels")
+    if column not in frame.columns:
+        raise MultiAspectError(f"expected a column {column!r} in the qrels, got {choices(frame.columns)}")
     said = {code: None if answer is None else answer.strip().lower() for code, answer in meaning.items()}
     possible = sorted({answer for answer in said.values() if answer is not None})
     right = {str(qid): str(answer).strip().lower() for qid, answer in answers.items()}
-    qids = identifiers(id_column(qrels, QUERY_COLUMNS, "qrels"), "qrels")
+    qids = identifiers(id_column(frame, QUERY_COLUMNS, "qrels"), "qrels")
     missing = sorted(set(qids) - set(right))
     if missing:
         raise MultiAspectError(
@@ -153,7 +156,7 @@ def correctness(
     other = sorted({answer for qid, answer in right.items() if qid in set(qids)} - set(possible))
     if other:
         raise MultiAspectError(f"answers: expected {choices(possible)}, got {choices(other)}")
-    given = numeric(qrels[column], column)
+    given = numeric(frame[column], column)
     known = {**dict.fromkeys(_NOT_JUDGED_CODES, NOT_JUDGED), **dict.fromkeys(said, NEITHER)}
     unknown = np.unique(given[~np.isnan(given) & ~np.isin(given, list(known))])
     if len(unknown):
@@ -162,11 +165,11 @@ def correctness(
             f"got {choices(map(spell, unknown.tolist()))}"
         )
     wanted = np.array([right[qid] for qid in qids], dtype=object)
-    result = np.full(len(qrels), NOT_JUDGED, dtype=np.int64)
+    result = np.full(len(frame), NOT_JUDGED, dtype=np.int64)
     for code, answer in said.items():
         verdict = NEITHER if answer is None else np.where(wanted == answer, CORRECT, INCORRECT)
         result = np.where(given == code, verdict, result)
-    return pd.Series(result, index=qrels.index, name="correctness")
+    return pd.Series(result, index=frame.index, name="correctness")
 
 
 def order_of(

@@ -13,7 +13,7 @@ from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
 from ..errors import MultiAspectError, choices
 from .annotations import annotate
-from .style import BLUE, GREY, ORANGE, add_legend, axes_or_new, check_columns, shorten, some, wrap
+from .style import BLUE, GREY, ORANGE, add_legend, axes_or_new, shorten, some, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,10 +128,9 @@ def _points(frontier: Frontier, qid: object) -> Floats:
     return table[list(frontier.measures)].to_numpy(dtype=np.float64)
 
 
-def _systems(systems: object, both: list[str], qid: object) -> pd.DataFrame:
+def _systems(given: object, both: list[str], qid: object) -> pd.DataFrame:
     """Return the rows of the systems to plot."""
-    check_columns(systems, ["name", *both, "nearest", "dominated_by"], "systems", "Frontier.systems")
-    assert isinstance(systems, pd.DataFrame)
+    systems = with_columns(given, ["name", *both, "nearest", "dominated_by"], "systems", "Frontier.systems")
     if (qid is None) is ("qid" in systems.columns):
         raise MultiAspectError(
             "systems: expected the result of Frontier.systems "
@@ -175,7 +174,7 @@ def _to_label(systems: pd.DataFrame, label: int | Sequence[Hashable]) -> list[in
 def _draw_systems(ax: Axes, systems: pd.DataFrame, both: list[str], named: list[int]) -> None:
     names = systems["name"].tolist()
     at = systems[both].to_numpy(dtype=np.float64)
-    is_best = np.array([not others for others in systems["dominated_by"]], dtype=np.bool_)
+    is_best = np.array([not len(others) for others in systems["dominated_by"]], dtype=np.bool_)
     for some_of, colour, edge, text in (
         (~is_best, "white", GREY, "system, dominated by another"),
         (is_best, ORANGE, ORANGE, "system, not dominated by another"),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..analysis._frames import Floats
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices
 from .style import LIGHT, SMALL, add_colour_bar, axes_or_new, colours_of, distinct, fixed, readable_on
 
@@ -122,11 +123,12 @@ def _given(limits: object) -> tuple[str, float, float]:
     return "RdBu" if low < 0 else "Blues", low, high
 
 
-def _square(correlations: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
+def _square(given: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
     """Return the matrix of correlations, the names of its rows, and the intervals by position."""
-    if not isinstance(correlations, pd.DataFrame):
+    correlations = to_pandas(given)
+    if correlations is None:
         raise MultiAspectError(
-            f"correlations: expected the DataFrame of analysis.correlation, got a {type(correlations).__name__}"
+            f"correlations: expected the DataFrame of analysis.correlation, got a {type(given).__name__}"
         )
     if correlations.empty:
         raise MultiAspectError("correlations: expected at least one measure, got none")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..errors import MultiAspectError
-from .style import GREY, SMALL, add_legend, axes_or_new, check_columns, distinct, line_style, some
+from .style import GREY, SMALL, add_legend, axes_or_new, distinct, line_style, some, with_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def crp_over_ranks(
     chosen, parts = None if qid is None else str(qid), {}
     for name, curve in named.items():
         what = f"the curve of {name}" if name else "a curve"
-        check_columns(curve, ["qid", "rank", "crp", "recall_base"], what, "ma.crp_curve")
+        curve = with_columns(curve, ["qid", "rank", "crp", "recall_base"], what, "ma.crp_curve")
         qids = curve["qid"].astype(str)
         there = qids.unique().tolist()
         if chosen is None and len(there) > 1:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ..errors import MultiAspectError, choices
-from .style import BLUE, GREY, SMALL, add_legend, axes_or_new, check_columns, wrap
+from .style import BLUE, GREY, SMALL, add_legend, axes_or_new, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def search_front(front: pd.DataFrame, x: str, y: str, *, ax: Axes | None = None) -> Axes:
+def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     """Plot the settings of a search by two metrics, and which of them are on the Pareto front.
 
     Parameters
@@ -51,7 +50,7 @@ def search_front(front: pd.DataFrame, x: str, y: str, *, ax: Axes | None = None)
     >>> [text.get_text() for text in ax.texts]
     ['0', '1']
     """
-    check_columns(front, [x, y, "on_front"], "front", "pareto_front")
+    front = with_columns(front, [x, y, "on_front"], "front", "pareto_front")
     numeric = front.select_dtypes("number").columns
     metrics = [name for name in numeric if name not in ("on_front", "probability")]
     if x == y or x not in metrics or y not in metrics:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..analysis._frames import Floats
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices
 
 if TYPE_CHECKING:
@@ -43,12 +44,16 @@ def natural_key(name: object) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
-def check_columns(frame: object, columns: list[str], what: str, source: str) -> None:
-    """Check that a frame has these columns and at least one row. `source` names the function that returns it."""
-    if not isinstance(frame, pd.DataFrame):
+def with_columns(given: object, columns: list[str], what: str, source: str) -> pd.DataFrame:
+    """Return a frame of any library as pandas, with these columns and at least one row.
+
+    `source` names the function that returns it.
+    """
+    frame = to_pandas(given)
+    if frame is None:
         raise MultiAspectError(
             f"{what}: expected the DataFrame of {source}, with the columns {choices(columns)}, got a "
-            f"{type(frame).__name__}"
+            f"{type(given).__name__}"
         )
     missing = [column for column in columns if column not in frame.columns]
     if missing:
@@ -58,6 +63,7 @@ def check_columns(frame: object, columns: list[str], what: str, source: str) -> 
         )
     if frame.empty:
         raise MultiAspectError(f"{what}: expected at least one row, got none")
+    return frame
 
 
 def shorten(text: str, width: int) -> str:

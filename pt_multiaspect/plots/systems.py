@@ -13,6 +13,7 @@ from ir_measures import Measure
 from ..analysis import rank_correlation
 from ..analysis._frames import Floats, directions, matrix, selected
 from ..analysis.correlation import rounded
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from .annotations import annotate
 from .style import BLUE, GREY, add_legend, axes_or_new, shorten, some, wrap
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def systems(
-    perquery: pd.DataFrame,
+    perquery: Any,
     x: Measure | str,
     y: Measure | str,
     *,
@@ -89,6 +90,7 @@ def systems(
     """
     from scipy.stats import rankdata
 
+    perquery = as_pandas(perquery)
     values, names, qids, both, signs = _two_measures(perquery, x, y, measures)
     means = values.mean(axis=1)
     ranks = rankdata(-rounded(means * signs), axis=0)

@@ -11,8 +11,9 @@ from ir_measures import Measure
 from .._validation import choice
 from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
-from .style import BLUE, ORANGE, SMALL, axes_or_new, check_columns, natural_key, some, unit_square, wrap
+from .style import BLUE, ORANGE, SMALL, axes_or_new, natural_key, some, unit_square, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,6 +79,7 @@ def upper_bounds(
     ['q1', 'q2']
     """
     choice("sort", "name", "bound")(sort)
+    ideal = as_pandas(ideal)
     if isinstance(ideal, pd.DataFrame) and "bound" in ideal.columns:
         if bounds is not None:
             raise MultiAspectError("ideal has a column bound, as from analysis.upper_bound: pass it as bounds=")
@@ -140,11 +142,10 @@ def upper_bounds(
     return ax
 
 
-def _values_by_topic(frame: object, columns: list[str], keys: list[str], what: str) -> pd.DataFrame:
+def _values_by_topic(given: object, columns: list[str], keys: list[str], what: str) -> pd.DataFrame:
     """Return the checked columns of a frame and a column ``topic``, with one row per topic and `keys`."""
     source = {"ideal": "analysis.ideal_values", "bounds": "analysis.upper_bound"}[what]
-    check_columns(frame, columns, what, source)
-    assert isinstance(frame, pd.DataFrame)
+    frame = with_columns(given, columns, what, source)
     result = frame[columns].assign(topic=identifiers(id_column(frame, QUERY_COLUMNS[::-1], what), what))
     for column in (column for column in columns if column not in keys):
         numbers = pd.to_numeric(result[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)

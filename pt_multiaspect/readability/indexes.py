@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from numbers import Integral
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -147,7 +147,7 @@ def fog(text: str) -> float:
 
 
 def readability(
-    docs: pd.DataFrame, index: Index = "fog", *, html: bool = False, n_jobs: int = 1, progress: bool = True
+    docs: Any, index: Index = "fog", *, html: bool = False, n_jobs: int = 1, progress: bool = True
 ) -> pd.DataFrame:
     """Compute a readability index of each document.
 

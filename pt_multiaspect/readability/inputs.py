@@ -11,13 +11,16 @@ import pandas as pd
 
 from ..collection.columns import DOCUMENT_COLUMNS, check_distinct_columns, id_column
 from ..collection.columns import identifiers as id_strings
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, counted
 
 
 def checked_documents(docs: object) -> pd.DataFrame:
     """Return the columns docno and text of `docs`, in which each document must occur once."""
-    if not isinstance(docs, pd.DataFrame):
+    frame = to_pandas(docs)
+    if frame is None:
         raise MultiAspectError(f"docs: expected a DataFrame with columns docno and text, got {kind(docs)}")
+    docs = frame
     check_distinct_columns(docs, "docs")
     docnos = id_strings(id_column(docs, DOCUMENT_COLUMNS, "docs"), "docs")
     if "text" not in docs.columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -16,6 +16,7 @@ from ..collection.columns import (
     id_column,
 )
 from ..collection.columns import identifiers as id_strings
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from .indexes import INDEXES, Index, index_table
 from .inputs import check_option, checked_documents, first_few, kind
@@ -23,8 +24,8 @@ from .understandability import MODELS, Model, checked_threshold, understandabili
 
 
 def with_readability(
-    qrels: pd.DataFrame,
-    docs: pd.DataFrame,
+    qrels: Any,
+    docs: Any,
     index: Index = "fog",
     model: Model = "arctan",
     threshold: float = 15,
@@ -109,6 +110,7 @@ def with_readability(
     check_option("model", model, MODELS)
     check_option("missing", missing, ("error", "nan"))
     limit = checked_threshold(threshold)
+    qrels = as_pandas(qrels)
     if not isinstance(qrels, pd.DataFrame):
         raise MultiAspectError(f"qrels: expected a DataFrame with columns qid and docno, got {kind(qrels)}")
     check_distinct_columns(qrels, "qrels")

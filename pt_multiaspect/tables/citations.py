@@ -11,6 +11,7 @@ import ir_measures
 import pandas as pd
 from ir_measures.measures import registry
 
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration.labels import recorded
 from ..integration.parsing import parse_all
@@ -90,7 +91,8 @@ def cite(
     @inproceedings{lioma2017,
       author    = {Lioma, Christina and Simonsen, Jakob Grue and Larsen, Birger},
     """
-    given = recorded(measures) if isinstance(measures, pd.DataFrame) else parse_all(measures)
+    perquery = to_pandas(measures)
+    given = parse_all(measures) if perquery is None else recorded(perquery)
     sources: dict[str, None] = {}
     for label, measure in given.items():
         keys = [] if measure is None else list(_sources(measure))

@@ -14,6 +14,7 @@ from .._validation import choice, proportion
 from ..analysis._frames import Floats, directions, matrix
 from ..analysis._significance import TESTS, corrector
 from ..analysis.baseline import compare_with_baseline
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate, interval_columns
 from ..integration.labels import record, recorded
@@ -72,7 +73,7 @@ class Table:
 
 
 def content(
-    perquery: pd.DataFrame,
+    perquery: Any,
     measures: Any,
     *,
     baseline: str | Sequence[str] | None,
@@ -93,6 +94,7 @@ def content(
     proportion("alpha")(alpha)
     # Refuses unknown ones, also where there is no baseline.
     corrector(test, None if test == "tukey" else correction, alpha)
+    perquery = as_pandas(perquery)
     values, names, qids, columns = matrix(perquery, as_given=True, least=1)
     known = recorded(perquery, measures)
     names, columns = list(map(str, names)), list(map(str, columns))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import ir_measures
-import pandas as pd
 
 from ..errors import MultiAspectError
 from .content import Cell, Table, content
@@ -26,7 +26,7 @@ _ESCAPES = {
 
 
 def to_latex(
-    perquery: pd.DataFrame,
+    perquery: Any,
     measures: ir_measures.Measure
     | str
     | Sequence[ir_measures.Measure | str]

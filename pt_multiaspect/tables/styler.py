@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ir_measures
 import pandas as pd
@@ -21,7 +21,7 @@ _STYLES = {0: "", 1: "font-weight: bold", 2: "text-decoration: underline"}
 
 
 def to_styler(
-    perquery: pd.DataFrame,
+    perquery: Any,
     measures: ir_measures.Measure
     | str
     | Sequence[ir_measures.Measure | str]

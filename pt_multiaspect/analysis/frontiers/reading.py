@@ -11,6 +11,7 @@ import pandas as pd
 from ..._typing import Floats
 from ...aspects.aspects import Aspects
 from ...aspects.parameter import AspectSpec, parse_aspects
+from ...collection.frames import as_pandas
 from ...collection.judgments import Judgments
 from ...collection.runs import join, named_runs
 from ...errors import MultiAspectError, choices
@@ -95,6 +96,7 @@ def systems_of(given: Any, measures: Mapping[str, Measure], judgments: Judgments
     MultiAspectError
         If a run is invalid, or the frame lacks a measure or a topic, or has a record of other measures.
     """
+    given = as_pandas(given)
     if isinstance(given, pd.DataFrame) and set(COLUMNS) <= set(given.columns):
         return _of_frame(given, measures, judgments)
     names, values = [], []

@@ -1,0 +1,209 @@
+"""Frames of Polars, PyArrow and any Arrow library, at every door that takes frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot
+import numpy as np
+import pandas as pd
+import pytest
+from arrow_forms import FORMS, As
+from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCALES, SCORE, TABLE, X, Y
+from sklearn.linear_model import Ridge
+
+import pt_multiaspect as ma
+from pt_multiaspect import analysis, plots
+from pt_multiaspect.collection.frames import to_pandas
+
+matplotlib.use("Agg")
+
+JUDGED = pd.DataFrame(
+    [
+        (f"q{q}", f"d{d}", criterion, judge, (d * q + number) % 3)
+        for q in (1, 2) for d in range(4) for criterion in ("correct", "fluent")
+        for number, judge in enumerate(("x", "y"))
+    ],
+    columns=["qid", "docno", "criterion", "judge", "value"],
+)  # fmt: skip
+SUBTOPICS = pd.DataFrame({"qid": ["q1"] * 2, "iteration": ["1", "2"], "docno": ["d1", "d2"], "label": [1, 2]})
+TEXTS = pd.DataFrame({"docno": [f"d{d}" for d in range(6)], "text": ["A hospital. " * (d + 1) for d in range(6)]})
+RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y)
+
+
+def _members(as_: As) -> Any:
+    members = pd.DataFrame({"docno": ["d1", "d2", "d3"], "group": ["x", "y", "y"], "share": [1.0, 0.5, 0.5]})
+    target = pd.DataFrame({"qid": ["q1", "q1"], "kind": ["x", "y"], "share": [0.25, 0.75]})
+    groups = ma.Groups({"kind": as_(members)}, target=as_(target), name="of-frames")
+    return repr(groups), groups.target(["q1"])
+
+
+def _of_evaluator(as_: As) -> Any:
+    evaluator = ma.evaluator(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
+    values = evaluator(as_(TABLE))
+    return to_pandas(values), evaluator.complete(as_(LONG))
+
+
+def _of_ranker(as_: As) -> Any:
+    ranker = ma.AspectRanker(Ridge(), target=MEASURE).fit(as_(X), as_(Y), sample_weight=as_(SCORE))
+    by_qid = ma.AspectRanker(Ridge(), target=MEASURE).fit(as_(X[["f1", "f2"]]), as_(Y), qid=as_(QID))
+    return ranker.predict(as_(X)), by_qid.coef if hasattr(by_qid, "coef") else by_qid.score(as_(X), as_(Y))
+
+
+def _of_fusion(as_: As) -> Any:
+    fusion = ma.AspectFusion(Ridge(), aspects=SCALES).fit(as_(X), as_(Y), qid=as_(QID), sample_weight=as_(SCORE))
+    swept = fusion.sweep(as_(X), as_(Y), as_(QID), measures={"CAM": MEASURE}, weights=3)
+    return fusion.predict(as_(X)), swept
+
+
+def _boosters(as_: As) -> Any:
+    metric = ma.lightgbm_metric(MEASURE, as_(Y), as_(QID))
+    return metric(Y["relevance"], SCORE.to_numpy(), None, [4, 4, 4])
+
+
+def _figure(ax: Any) -> Any:
+    lines = [np.asarray(line.get_xydata()).tolist() for line in ax.lines]
+    points = [np.asarray(drawn.get_offsets()).tolist() for drawn in ax.collections if hasattr(drawn, "get_offsets")]
+    return lines, points, [text.get_text() for text in ax.texts], [str(image.get_array()) for image in ax.images]
+
+
+#: Calls that take frames, with a function that brings the frame of pandas it is given into another form.
+DOORS: dict[str, Callable[[As], Any]] = {
+    "Judgments": lambda as_: (j := ma.Judgments(as_(QRELS)), j.label_names, j.labels("credibility"))[1:],
+    "evaluate, by name": lambda as_: ma.evaluate(
+        {"a": as_(RUNS["a"])}, as_(QRELS), [MEASURE, "AP"], progress=False
+    ),
+    "evaluate, alone": lambda as_: ma.evaluate(as_(RUNS["a"]), as_(QRELS), MEASURE, progress=False),
+    "evaluate, listed": lambda as_: ma.evaluate([as_(RUNS["a"])], as_(QRELS), MEASURE, progress=False),
+    "evaluate, generated": lambda as_: ma.evaluate(
+        ((name, as_(run)) for name, run in RUNS.items()), as_(QRELS), MEASURE, progress=False
+    ),
+    "evaluator": _of_evaluator,
+    "aggregate": lambda as_: ma.aggregate(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, ci=0.9),
+    "explain": lambda as_: ma.explain("AP", {"a": as_(RUNS["a"])}, as_(QRELS), "q1").ranks,
+    "Measure.explain": lambda as_: MEASURE.explain(as_(RUNS["a"]), as_(QRELS), "q1").ranks,
+    "largest_differences": lambda as_: ma.largest_differences(as_(LONG), "a", "b", "CAM"),
+    "describe": lambda as_: str(ma.describe(as_(QRELS), SCALES, runs={"a": as_(RUNS["a"])})),
+    "report": lambda as_: _of_report(ma.report({"a": as_(RUNS["a"])}, as_(QRELS), MEASURE, progress=False)),
+    "to_latex": lambda as_: ma.to_latex(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}),
+    "to_styler": lambda as_: ma.to_styler(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}).data,
+    "cite": lambda as_: ma.cite(as_(LONG[LONG["measure"] == "P@3"])),
+    "crp_curve": lambda as_: ma.crp_curve(as_(RUNS["a"]), as_(QRELS)),
+    "as_subtopics": lambda as_: ma.as_subtopics(as_(QRELS), SCALES),
+    "from_subtopics": lambda as_: ma.from_subtopics(as_(SUBTOPICS)),
+    "from_long": lambda as_: ma.from_long(as_(JUDGED), aspects={"correct": 2, "fluent": 2}),
+    "Groups": _members,
+    "with_readability": lambda as_: ma.with_readability(as_(QRELS), as_(TEXTS), progress=False),
+    "readability": lambda as_: _readability(as_),
+    "Order.apply": lambda as_: ma.Order(
+        {(r, c): r + c for r in range(3) for c in range(2)}, ["relevance", "credibility"]
+    ).apply(as_(QRELS)),
+    "correctness": lambda as_: ma.orders.correctness(
+        as_(QRELS), dict.fromkeys(("q1", "q2", "q3"), "yes"), {0: "no", 1: "yes"}, "credibility"
+    ),
+    "aggregate_labels": lambda as_: ma.aggregate_labels(as_(QRELS), MEASURE),
+    "correlation": lambda as_: analysis.correlation(as_(LONG)),
+    "discriminative_power": lambda as_: analysis.discriminative_power(as_(LONG), "t").table,
+    "compare_with_baseline": lambda as_: analysis.compare_with_baseline(as_(LONG), "a"),
+    "pareto": lambda as_: analysis.pareto(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10),
+    "zero_aspect_documents": lambda as_: analysis.zero_aspect_documents(
+        as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, cutoff=3
+    ),
+    "document_quality": lambda as_: analysis.document_quality(
+        as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, ranges=[(1, 3)]
+    ),
+    "judge_agreement": lambda as_: analysis.judge_agreement(as_(JUDGED), aspects={"correct": 2, "fluent": 2}),
+    "judge_sensitivity": lambda as_: analysis.judge_sensitivity(
+        {name: as_(run) for name, run in RUNS.items()}, as_(JUDGED), ["CAM"], n_resamples=2,
+        aspects={"correct": 2, "fluent": 2},
+    ).table,
+    "upper_bound": lambda as_: analysis.upper_bound(as_(QRELS), MEASURE),
+    "ideal_values": lambda as_: analysis.ideal_values(as_(QRELS), ma.TOMA(aspects=SCALES) @ 5),
+    "attainable": lambda as_: analysis.attainable(as_(QRELS), MEASURE),
+    "frontier": lambda as_: _frontier(as_),
+    "ranking_score": lambda as_: ma.ranking_score(
+        as_(Y), as_(SCORE), measure=MEASURE, qid=as_(QID), sample_weight=as_(pd.Series([1.0] * 12))
+    ),
+    "ranking_score of one column": lambda as_: ma.ranking_score(
+        as_(Y["relevance"]), as_(SCORE), measure="AP", qid=as_(QID), aspects={"relevance": 2}
+    ),
+    "ranking_scorer": lambda as_: ma.ranking_scorer(MEASURE)(RANKER, as_(X), as_(Y)),
+    "ranking_scorer of several": lambda as_: ma.ranking_scorer({"CAM": MEASURE, "MM": ma.MM(aspects=SCALES)})(
+        RANKER, as_(X), as_(Y), qid=as_(QID)
+    ),
+    "AspectRanker": _of_ranker,
+    "AspectFusion": _of_fusion,
+    "lightgbm_metric": _boosters,
+    "RepeatedQueryKFold": lambda as_: [
+        list(map(list, split)) for split in ma.RepeatedQueryKFold(3, 1).split(as_(X), groups=as_(QID))
+    ],
+    "pareto_front": lambda as_: ma.pareto_front(as_(X), ["f1", "f2"]),
+    "FrontChoice": lambda as_: ma.FrontChoice(metrics=["f1", "f2"])(as_(X)),
+    "plots.systems": lambda as_: _figure(plots.systems(as_(LONG), "CAM", "P@3")),
+    "plots.ranking_grades": lambda as_: _figure(plots.ranking_grades(as_(RUNS["a"]), as_(QRELS), "q1")),
+    "plots.crp_over_ranks": lambda as_: _figure(
+        plots.crp_over_ranks({"a": as_(ma.crp_curve(RUNS["a"], QRELS))}, "q1")
+    ),
+    "plots.upper_bounds": lambda as_: _figure(
+        plots.upper_bounds(
+            as_(analysis.ideal_values(QRELS, MEASURE)), as_(analysis.upper_bound(QRELS, MEASURE))
+        )
+    ),
+    "plots.correlation_heatmap": lambda as_: _figure(
+        plots.correlation_heatmap(as_(analysis.correlation(LONG, ci=0.9, n_resamples=5)))
+    ),
+    "plots.search_front": lambda as_: _figure(
+        plots.search_front(as_(ma.pareto_front(X, ["f1", "f2"])), "f1", "f2")
+    ),
+    "plots.attainable_frontier": lambda as_: _figure(_attainable(as_)),
+}  # fmt: skip
+
+
+def _of_report(report: ma.Report) -> Any:
+    return report.perquery, str(report.description), json.dumps(report._data, default=str, sort_keys=True)
+
+
+def _readability(as_: As) -> Any:
+    from pt_multiaspect.readability import readability
+
+    return readability(as_(TEXTS), progress=False)
+
+
+def _frontier(as_: As) -> Any:
+    found = analysis.frontier(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
+    systems = found.systems({name: as_(run) for name, run in RUNS.items()})
+    return found.mean, systems, found.systems(as_(LONG))
+
+
+def _attainable(as_: As) -> Any:
+    found = analysis.frontier(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
+    return plots.attainable_frontier(found, as_(found.systems(RUNS)))
+
+
+def _plain(value: Any) -> Any:
+    """Values that compare equal if they are, whatever library they are of."""
+    if isinstance(value, pd.DataFrame):
+        return list(value.columns), [list(map(_plain, row)) for row in value.itertuples(index=False, name=None)]
+    if isinstance(value, pd.Series | np.ndarray):
+        return list(map(_plain, value.tolist()))
+    if isinstance(value, tuple | list):
+        return list(map(_plain, value))
+    return "NaN" if isinstance(value, float) and np.isnan(value) else value
+
+
+@pytest.fixture(scope="module")
+def of_pandas() -> dict[str, Any]:
+    return {}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("door", DOORS)
+def test_frames_of_any_library_give_the_result_of_pandas(door: str, form: As, of_pandas: dict[str, Any]) -> None:
+    """Also those that can be read only once: no door reads its argument twice."""
+    if door not in of_pandas:
+        of_pandas[door] = _plain(DOORS[door](lambda given: given))
+    assert _plain(DOORS[door](form)) == of_pandas[door]
+    matplotlib.pyplot.close("all")
