@@ -19,8 +19,9 @@ import pytest
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspect, Aspects, MultiAspectError, MultiAspectWarning, evaluate
 from pt_multiaspect.evaluation import parquet
-from pt_multiaspect.evaluation.digests import _is_installed, digest_of
+from pt_multiaspect.evaluation.digests import digest_of
 from pt_multiaspect.evaluation.plan import Plan
+from pt_multiaspect.evaluation.user_modules import is_installed
 
 ROOT = Path(__file__).resolve().parent.parent
 SCALES = Aspects({"relevance": 2, "credibility": 2})
@@ -309,11 +310,11 @@ found = digest_of(measures, qrels, {"a", "b", "c"}, frozenset({"d", "e"}))
 
 
 def test_code_of_installed_packages_is_told_apart_by_versions():
-    installed = [_is_installed(module) for module in ("numpy", "ir_measures", "json", "builtins", "math")]
+    installed = [is_installed(module) for module in ("numpy", "ir_measures", "json", "builtins", "math")]
     assert installed == [True] * 5
-    assert _is_installed("pt_multiaspect.measures.toma")
-    assert not _is_installed(__name__)
-    assert not _is_installed("__main__")
+    assert is_installed("pt_multiaspect.measures.toma")
+    assert not is_installed(__name__)
+    assert not is_installed("__main__")
 
 
 def test_digests_are_the_same_in_every_process():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import hashlib
 import sys
-import sysconfig
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, cached_property
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -17,6 +16,7 @@ import pandas as pd
 from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
+from .user_modules import attributes_in, imported_in, is_installed, sources, version_of
 
 __all__ = ["digest_of"]
 
@@ -44,8 +44,9 @@ _IGNORED = {
 def digest_of(*values: object) -> str:
     """Return a digest of values, the same in every process.
 
-    Equal digests mean equal content, code (of functions and classes outside installed packages, and of what they
-    refer to), and versions. The code of this package is part of every digest.
+    Equal digests mean equal content, code (of functions and classes outside installed packages, of what they
+    refer to, and of all modules of the user that these import), and versions. The code of this package is part of
+    every digest.
 
     Parameters
     ----------
@@ -68,6 +69,8 @@ class _Digest:
         #: The number of each function and class that was fed, and itself, as an id is reused when an object dies.
         #: Other values are fed each time, as equal ones are one object in one process and several in another.
         self._numbers: dict[int, tuple[int, object]] = {}
+        #: The modules of the user, and the installed packages that they import, that were fed.
+        self._modules: set[str] = set()
         #: The values that are being fed, from the outside in.
         self._open: list[int] = []
 
@@ -112,7 +115,8 @@ class _Digest:
         elif isinstance(value, Judgments):
             self._add_all("judgments", value.content)
         elif isinstance(value, ModuleType):
-            self._add_all("module", [value.__name__, str(getattr(value, "__version__", "")), _source_of(value)])
+            self._add_all("module", [value.__name__, str(getattr(value, "__version__", ""))])
+            self._add_sources([value.__name__])
         elif isinstance(value, type):
             self._add_class(value)
         elif isinstance(value, FunctionType):
@@ -123,10 +127,13 @@ class _Digest:
             self._add_all(kind.__name__, [value.__func__])
         elif isinstance(value, property):
             self._add_all("property", [value.fget])
+        elif isinstance(value, cached_property):  # which has a lock, too, before Python 3.12
+            self._add_all("property", [value.func])
         elif isinstance(value, CodeType):
             self._add_code(value)
         elif isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, ModuleType | None):
             self._add_all("builtin", [value.__module__, value.__qualname__])
+            self._add_sources([str(value.__module__)])
         elif hasattr(value, "runtime_impl"):  # a measure that was defined by a function
             self._add_all("defined measure", [str(value), function_of(value)])
         elif hasattr(value, "SUPPORTED_PARAMS"):  # a measure, which also has notes that change nothing
@@ -150,7 +157,7 @@ class _Digest:
         """Feed the name of a function or class, and the version of its package."""
         name = f"{value.__module__}.{value.__qualname__}"
         top = name.partition(".")[0]
-        version = _version_of(top) if top != _PACKAGE and _is_installed(value.__module__) else ""
+        version = _version_of(top) if top != _PACKAGE and is_installed(value.__module__) else ""
         self._feed(kind, f"{name} {version}".encode())
 
     def _add_array(self, array: np.ndarray[Any, Any]) -> None:
@@ -167,7 +174,7 @@ class _Digest:
 
     def _add_class(self, cls: type) -> None:
         self._feed_name("class", cls)
-        if not _is_installed(cls.__module__):
+        if not is_installed(cls.__module__):
             own = {name: value for name, value in vars(cls).items() if name not in _IGNORED}
             own = {name: value for name, value in own.items() if type(value).__name__ != "member_descriptor"}
             self._add_all("bases", cls.__bases__)
@@ -179,13 +186,40 @@ class _Digest:
         self.add(function.__kwdefaults__)
         cells = function.__closure__ or ()
         self._add_all("closure", [cell.cell_contents for cell in cells if _is_filled(cell)])
-        if not _is_installed(function.__module__):
+        if not is_installed(function.__module__):
             self.add(function.__code__)
             known = function.__globals__
             names = sorted(name for name in _names(function.__code__) if name in known)
             self._add_all("globals", [part for name in names for part in (name, known[name])])
-            imported = sorted(name for name in _names(function.__code__) if _is_own_module(name))
-            self._add_all("imported", [sys.modules[name] for name in imported])
+            if cells:
+                filled = zip(function.__code__.co_freevars, cells, strict=True)
+                known = known | {name: cell.cell_contents for name, cell in filled if _is_filled(cell)}
+            for path in attributes_in(function.__code__):
+                self._add_attribute(path, known)
+            package = str(known.get("__package__") or function.__module__.rpartition(".")[0])
+            self._add_sources(imported_in(function.__code__, package))
+
+    def _add_attribute(self, path: tuple[str, ...], known: dict[str, Any]) -> None:
+        """Add an attribute of a function, or of a module of the user, as it is now.
+
+        Attributes of other objects are added with these.
+        """
+        value = known.get(path[0])
+        for name in path[1:]:
+            owner = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            is_own = isinstance(value, ModuleType | FunctionType) and not is_installed(str(owner))
+            if not is_own or name not in vars(value):
+                return
+            value = vars(value)[name]
+        self._add_all("attribute", [path, value])
+
+    def _add_sources(self, names: Iterable[str]) -> None:
+        """Add the modules of the user among these, and all that they import."""
+        contents, versions = sources(names)
+        for name, content in sorted([*contents.items(), *versions.items()], key=lambda item: item[0]):
+            if name not in self._modules:
+                self._modules.add(name)
+                self._add_all("source", [name, content])
 
     def _add_code(self, code: CodeType) -> None:
         self._feed("code", code.co_code)
@@ -211,7 +245,9 @@ class _Digest:
                 "out=, or let measures not refer to it"
             ) from error
         if isinstance(parts, str):
-            self._add_all("global", [type(value).__module__, parts])
+            # What is cached is wrapped.
+            self._add_all("global", [type(value).__module__, parts, getattr(value, "__wrapped__", None)])
+            self._add_sources([str(getattr(value, "__module__", ""))])
             return
         function, arguments, *state = parts
         self._add_all("object", [type(value), function, arguments])
@@ -240,36 +276,6 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names, inner))
 
 
-def _is_own_module(name: str) -> bool:
-    """Whether a name is that of a loaded module of the user's, which a function may import when it is called."""
-    return isinstance(sys.modules.get(name), ModuleType) and not _is_installed(name)
-
-
-def _source_of(module: ModuleType) -> bytes:
-    """Return the source of a module that is not installed, whose version would tell its code apart."""
-    if _is_installed(module.__name__) or module.__name__ == "__main__":
-        return b""
-    try:
-        return Path(str(module.__file__)).read_bytes()
-    except OSError:  # a module without a file
-        return b""
-
-
-@cache
-def _is_installed(module: str) -> bool:
-    """Whether a module is part of Python or of an installed package, whose versions tell code apart."""
-    top = module.partition(".")[0]
-    if top == _PACKAGE or module == builtins.__name__:
-        return True
-    file = getattr(sys.modules.get(module), "__file__", None)
-    if module == "__main__" or file is None:  # a script or notebook, whatever runs it
-        return module in sys.builtin_module_names
-    folders = Path(file).resolve().parents
-    places = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
-    # Not packages that are installed in editable form: their code changes, but not their version.
-    return any(folder in places or folder.name in ("site-packages", "dist-packages") for folder in folders)
-
-
 #: Packages that compute values, besides this one.
 _COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pyndeval", "pytrec-eval-terrier", "scipy")
 
@@ -282,14 +288,8 @@ def _versions() -> tuple[str, ...]:
     for path in sorted(folder.rglob("*.py")):
         own.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
     python = ".".join(map(str, sys.version_info[:2]))
-    return own.hexdigest(), python, *(_version_of(package) for package in _COMPUTING)
+    return own.hexdigest(), python, *(version_of(package) for package in _COMPUTING)
 
 
-@cache
 def _version_of(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:  # a module of Python, or of another name than its package
-        return str(getattr(sys.modules.get(package), "__version__", ""))
+    return version_of(package) or str(getattr(sys.modules.get(package), "__version__", ""))
