@@ -13,6 +13,7 @@ from .collection.columns import check_distinct_columns
 from .collection.frames import as_frame
 from .collection.judgments import Judgments
 from .collection.runs import named_runs, repeatable
+from .collection.swapped import asks_whether_swapped
 from .errors import MultiAspectError, choices, silenced, warn_once
 from .evaluation import evaluate
 from .integration.labels import recorded
@@ -29,6 +30,7 @@ _TOLERANCE = 1e-9
 _COLUMNS = ["name", "qid", "measure", "value"]
 
 
+@asks_whether_swapped("run")
 def explain(
     measure: ir_measures.Measure | str,
     run: object,

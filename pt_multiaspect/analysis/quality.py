@@ -17,6 +17,7 @@ from ..aspects.parameter import parse_aspects
 from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
 from ..collection.runs import join, named_runs
+from ..collection.swapped import asks_whether_swapped
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, counted, warn_once
 from ._frames import directions, matrix, selected
@@ -31,6 +32,7 @@ LABELS = ("gains", "probabilities")
 _TOLERANCE = 1e-12
 
 
+@asks_whether_swapped()
 def zero_aspect_documents(
     perquery: Any,
     runs: object,
@@ -144,6 +146,7 @@ def zero_aspect_documents(
     )
 
 
+@asks_whether_swapped()
 def document_quality(
     perquery: Any,
     runs: object,

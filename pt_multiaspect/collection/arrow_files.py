@@ -173,7 +173,8 @@ def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> s
     candidates = [column for column in dict.fromkeys((aspect, *usual)) if column in frame.columns]
     if not candidates or (len(candidates) > 1 and candidates[0] != aspect):
         got = choices(candidates or frame.columns)
-        raise MultiAspectError(f"{name}: expected one column for the aspect {aspect}, got the columns {got}")
+        looks = "; this looks like a run, not qrels" if not candidates and "score" in frame.columns else ""
+        raise MultiAspectError(f"{name}: expected one column for the aspect {aspect}, got the columns {got}{looks}")
     return str(candidates[0])
 
 

@@ -13,6 +13,9 @@ from .frames import is_frame, to_pandas
 
 __all__ = ["qrels_frame", "run_columns", "run_frame"]
 
+#: More keys are not the aspects of a document, but the documents of a query.
+_MOST_ASPECTS = 100
+
 
 def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
     """Return qrels as a frame, and whether its label columns have positions but no names."""
@@ -28,6 +31,11 @@ def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
             return pd.DataFrame({"query_id": [], "doc_id": [], "relevance": []}), False
         if fields is not None and all(getattr(row, "_fields", None) == fields for row in rows):
             return pd.DataFrame(rows, columns=list(fields)), False
+        if is_frame(rows[0]) or (isinstance(rows[0], tuple) and len(rows[0]) == 2):
+            raise MultiAspectError(
+                "qrels: expected an iterable of namedtuples with the same fields, got data frames, or pairs, as of "
+                "runs. Are the qrels and the runs swapped?"
+            )
         raise MultiAspectError(
             f"qrels: expected an iterable of namedtuples with the same fields, got {rows[0]!r} …"
         )
@@ -56,6 +64,12 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     frame = pd.DataFrame(ids, columns=["query_id", "doc_id"])
     first = labels[0] if labels else 0
     if isinstance(first, Mapping):
+        if len(first) > _MOST_ASPECTS:
+            qid, docno = ids[0]
+            raise MultiAspectError(
+                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got labels of {len(first)} aspects for "
+                f"document {docno}, query {qid}, as in a dict of runs. Are the qrels and the runs swapped?"
+            )
         if not all(isinstance(label, Mapping) for label in labels):
             raise MultiAspectError("qrels: expected labels of one kind, got dicts and others")
         return frame.join(pd.DataFrame(labels)), False

@@ -348,6 +348,13 @@ class Judgments:
                 + "".join(f". {text_remedy(*column)}" for column in self.text_columns.items())
             )
         if spec is None:
+            if {"score", "rank"} <= set(names) and "relevance" not in names:
+                others = [name for name in names if name not in ("score", "rank")]
+                raise MultiAspectError(
+                    "qrels: expected label columns, got score and rank, columns of a run, among the columns "
+                    f"{choices(self._frame.columns)}. Select the aspects, as in aspects={others!r}. Are the qrels "
+                    "and the runs swapped?"
+                )
             self._check_columns(names)
         declared = spec if isinstance(spec, Aspects) else {}
         return tuple(self._view(name, columns[name], declared.get(name)) for name in names)

@@ -1,14 +1,31 @@
-"""Whether a run and judgments belong together."""
+"""Whether a run and judgments belong together, and are what they were given as."""
 
 from __future__ import annotations
 
-from ..errors import choices, number_of, warn_once
-from .rankings import Rankings
+import numpy as np
 
-__all__ = ["warn_of_no_common_document", "warn_of_no_common_query"]
+from .._typing import Floats
+from ..errors import choices, number_of, warn_once
+from .judgments import Judgments
+from .rankings import Rankings
+from .run_tables import RunTable
+
+__all__ = ["SWAPPED", "are_grades", "warn_if_swapped", "warn_of_no_common_document", "warn_of_no_common_query"]
+
+#: Ends messages about runs that look like qrels, or the reverse.
+SWAPPED = "Are the qrels and the runs swapped?"
 
 #: Fewer retrieved or judged documents do not tell whether the ids are of one collection.
 _MIN_DOCUMENTS = 10
+
+#: Labels are grades of a scale that is no longer than this one, 0 to 10.
+_MOST_GRADES = 11
+#: Fewer documents per query do not tell whether labels are scores.
+_MIN_POOL = 5
+#: Fewer rows do not tell whether scores are labels.
+_MIN_ROWS = 10
+#: The scores of a run differ, except for some.
+_MOSTLY = 0.9
 
 
 def warn_of_no_common_query(rankings: Rankings) -> None:
@@ -41,3 +58,46 @@ def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> Non
         key=f"{n_retrieved} {retrieved}",
         group="no judged document",
     )
+
+
+def are_grades(values: Floats) -> bool:
+    """Tell whether numbers are few whole ones, as labels are."""
+    known = values[~np.isnan(values)]
+    return len(np.unique(known)) <= _MOST_GRADES and bool((known == np.floor(known)).all())
+
+
+def warn_if_swapped(name: str, table: RunTable, judgments: Judgments) -> None:
+    """Warn if the labels of the judgments are like scores, and the scores of a run like labels.
+
+    Parameters
+    ----------
+    name : str
+        The name of the run, in the message.
+    table : RunTable
+        The run.
+    judgments : Judgments
+        The judgments.
+    """
+    if not judgments.cached("labels like scores", lambda: _like_scores(judgments)) or len(table) < _MIN_ROWS:
+        return
+    pairs = np.unique(np.stack([table.query, table.score]), axis=1).shape[1]
+    if are_grades(table.score) and 2 * pairs <= len(table):
+        scores = choices(f"{score:g}" for score in np.unique(table.score))
+        warn_once(
+            f"{name} has few scores ({scores}), as documents have grades, but nearly every judged document of a "
+            f"query has a label of its own, as documents have scores. {SWAPPED}",
+            key=f"{name} {len(table)} {len(judgments)} {scores}",
+            group="runs that look like qrels",
+        )
+
+
+def _like_scores(judgments: Judgments) -> bool:
+    """Tell whether nearly every document of a query has a label of its own."""
+    if len(judgments.label_names) != 1 or len(judgments) < _MIN_POOL * judgments.n_queries:
+        return False
+    labels, query = judgments.labels(judgments.label_names[0]), judgments.pool_query
+    for rows in (np.flatnonzero(query == query[:1]), slice(None)):  # one query tells the usual case
+        pairs = np.unique(np.stack([query[rows], labels[rows]]), axis=1).shape[1]
+        if np.isnan(labels[rows]).any() or pairs < _MOSTLY * len(labels[rows]):
+            return False
+    return True

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import MultiAspectError, choices
 from .frames import in_memory, is_frame
 from .judgments import Judgments
-from .overlap import warn_of_no_common_document
+from .overlap import warn_if_swapped, warn_of_no_common_document
 from .rankings import Rankings
 from .run_files import check_readable, run_files
 from .run_tables import RunTable
@@ -216,4 +216,5 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[RunTable, Rankin
             "query ids"
         )
     warn_of_no_common_document(rankings, titled(name))
+    warn_if_swapped(titled(name), table, judgments)
     return table, rankings

@@ -15,6 +15,7 @@ from ..aspects.aspect import _KEYS
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import is_frame
+from ..collection.swapped import asks_whether_swapped
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
@@ -30,6 +31,7 @@ from .scales import Judged, label_counts, per_aspect, read
 __all__ = ["Description", "describe"]
 
 
+@asks_whether_swapped()
 def describe(
     qrels: object,
     aspects: object = None,

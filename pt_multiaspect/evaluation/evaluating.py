@@ -12,6 +12,7 @@ from ir_measures import Measure as AnyMeasure
 
 from ..collection.judgments import Judgments
 from ..collection.runs import NamedRuns
+from ..collection.swapped import asks_whether_swapped
 from ..errors import MultiAspectError, MultiAspectWarning, callers_level, warn_once
 from ..integration.labels import record
 from ..integration.parsing import parse_all
@@ -23,6 +24,7 @@ from .store import Store
 __all__ = ["evaluate"]
 
 
+@asks_whether_swapped()
 def evaluate(
     runs: object,
     qrels: object,

@@ -10,6 +10,7 @@ import pandas as pd
 from .._typing import Floats
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking, Rankings
+from ..collection.swapped import asks_whether_swapped
 from ..errors import MultiAspectError
 from ..kernels import displacement
 from ..kernels.breakdown import Breakdown
@@ -193,6 +194,7 @@ class _CRPRecovery(_Displacement):
         return displacement.recovery(ranking, target)
 
 
+@asks_whether_swapped("run")
 def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame:
     """Compute the CRP of each query at each rank.
 

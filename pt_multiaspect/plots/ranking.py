@@ -16,6 +16,7 @@ from ..aspects.parameter import parse_aspects
 from ..collection.inputs import run_frame
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..collection.swapped import asks_whether_swapped
 from ..errors import MultiAspectError
 from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readable_on, shorten, some, unit_square
 
@@ -29,6 +30,7 @@ _MOST_LABELS = 30
 _HATCHED: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": "////", "linewidth": 0}
 
 
+@asks_whether_swapped("run")
 def ranking_grades(
     run: object,
     qrels: object,

@@ -21,6 +21,7 @@ from ..aspects.parameter import parse_aspects
 from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
 from ..collection.runs import named_runs, read_if_file, repeatable
+from ..collection.swapped import asks_whether_swapped
 from ..description import Description, describe
 from ..errors import MultiAspectError, choices, did_you_mean, number_of
 from ..evaluation import check_columns, evaluate, interval_columns
@@ -36,6 +37,7 @@ from .rankings import ranked
 __all__ = ["Report", "report"]
 
 
+@asks_whether_swapped()
 def report(
     runs: object,
     qrels: object,

@@ -1,0 +1,92 @@
+"""Whether runs were given as qrels, and qrels as runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from os import PathLike
+from typing import Any, ParamSpec, TypeVar
+
+from ..errors import MultiAspectError, silenced
+from .frames import is_frame
+from .judgments import Judgments
+from .overlap import SWAPPED, are_grades
+from .runs import named_runs, read_table
+from .trec_files import read_qrels
+
+__all__ = ["asks_whether_swapped"]
+
+#: More keys are rather the documents of a query than the aspects of a document.
+_USUAL_ASPECTS = 20
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def asks_whether_swapped(
+    runs: str = "runs", qrels: str = "qrels"
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Decorate a function so that its errors ask whether two arguments are swapped, if they can be read as such.
+
+    Parameters
+    ----------
+    runs, qrels : str
+        The names of the parameters.
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @wraps(function)
+        def asking(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            try:
+                return function(*args, **kwargs)
+            except MultiAspectError as error:
+                given = inspect.signature(function).bind(*args, **kwargs).arguments
+                if SWAPPED in str(error) or not _are_swapped(given.get(runs), given.get(qrels)):
+                    raise
+                error.args = (f"{str(error).rstrip('.')}. {SWAPPED}",)
+                raise
+
+        return asking
+
+    return decorate
+
+
+def _are_swapped(runs: object, qrels: object) -> bool:
+    """Tell whether runs can be read as qrels with grades, and the qrels as runs of the same queries."""
+    if any(given is None or _is_read_once(given) for given in (runs, qrels)):
+        return False
+    try:
+        with silenced():
+            judged = _as_judgments(runs)
+            name, run = next(iter(named_runs(qrels).items()))
+            table = read_table(name, run)
+    except Exception:  # of whatever they are instead
+        return False
+    return bool((judged.queries_of(table.qids) >= 0).any()) and all(
+        are_grades(judged.labels(name)) for name in judged.label_names
+    )
+
+
+def _is_read_once(given: object) -> bool:
+    return isinstance(given, Iterator) or (is_frame(given) and not hasattr(given, "columns"))
+
+
+def _as_judgments(runs: Any) -> Judgments:
+    """Read what was given as runs as qrels: alone, in a list or by name."""
+    if isinstance(runs, Judgments) or is_frame(runs):
+        return Judgments.of(runs)
+    if isinstance(runs, str | PathLike):
+        return Judgments(read_qrels(runs))
+    if isinstance(runs, Mapping) and not isinstance(runs, dict):
+        raise MultiAspectError("its values may take long to read")
+    each = list(runs.values() if isinstance(runs, dict) else runs)
+    if len(each) == 1 and (is_frame(each[0]) or isinstance(each[0], str | PathLike | Judgments | Mapping)):
+        try:
+            return _as_judgments(each[0])
+        except MultiAspectError:  # a single query
+            pass
+    of_first = list(each[0].values()) if each and isinstance(each[0], Mapping) else []
+    if of_first and isinstance(of_first[0], Mapping) and len(of_first[0]) > _USUAL_ASPECTS:
+        raise MultiAspectError("several runs, whose documents would become aspects")
+    return Judgments(runs)

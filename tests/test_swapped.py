@@ -1,0 +1,182 @@
+"""Runs given as qrels and qrels as runs: the error says so wherever it can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from frame_world import LONG, MEASURE, QRELS, RUNS
+from ir_measures import Qrel, ScoredDoc
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError, MultiAspectWarning, analysis, plots
+
+QUESTION = r"Are the qrels and the runs swapped\?$"
+RUN = RUNS["a"]
+NESTED = {qid: dict(zip(of["docno"], of["score"], strict=True)) for qid, of in RUN.groupby("qid")}
+FRACTIONS = {qid: {docno: score + 0.5 for docno, score in of.items()} for qid, of in NESTED.items()}
+LABELS = {qid: dict(zip(of["docno"], of["label"], strict=True)) for qid, of in QRELS.groupby("qid")}
+PAIRS = {qid: {docno: (label, 1) for docno, label in of.items()} for qid, of in LABELS.items()}
+
+#: Runs, in forms that people may give as qrels.
+AS_QRELS: dict[str, Any] = {
+    "frame": RUN,
+    "frame with ranks": RUN.assign(rank=0),
+    "frame with features": RUN.assign(rank=0, bm25=1.5),
+    "frame of Polars": pl.DataFrame(RUN.to_dict("list")),
+    "of PyTerrier": RUN.assign(rank=0, query="text", docid=1),
+    "frames by name": {"a": RUN},
+    "frames": [RUN, RUN],
+    "frames and names": [("a", RUN)],
+    "dict": NESTED,
+    "dict by name": {"a": NESTED},
+    "tuples": [ScoredDoc("q1", "d1", 1.0), ScoredDoc("q1", "d2", 0.5)],
+}
+
+#: Qrels, in forms that people may give as runs.
+AS_RUNS: dict[str, Any] = {
+    "frame": QRELS,
+    "frame of relevance": QRELS[["qid", "docno", "label"]],
+    "names of ir-measures": QRELS.set_axis(["query_id", "doc_id", "relevance", "credibility"], axis=1),
+    "frame by name": {"x": QRELS},
+    "frame in a list": [QRELS],
+    "dict of tuples": PAIRS,
+    "Judgments": ma.Judgments(QRELS),
+    "tuples": [Qrel("q1", "d1", 1), Qrel("q1", "d2", 0)],
+}
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "evaluate": lambda runs, qrels: ma.evaluate(runs, qrels, MEASURE, progress=False),
+    "evaluate, single aspect": lambda runs, qrels: ma.evaluate(runs, qrels, "AP", progress=False),
+    "evaluate, all aspects": lambda runs, qrels: ma.evaluate(runs, qrels, ma.TOMA, progress=False),
+    "report": lambda runs, qrels: ma.report(runs, qrels, MEASURE, progress=False),
+    "describe": lambda runs, qrels: ma.describe(qrels, runs=runs),
+    "explain": lambda runs, qrels: ma.explain(MEASURE, runs, qrels, "q1"),
+    "Measure.explain": lambda runs, qrels: MEASURE.explain(runs, qrels, "q1"),
+    "crp_curve": lambda runs, qrels: ma.crp_curve(runs, qrels),
+    "zero_aspect_documents": lambda runs, qrels: analysis.zero_aspect_documents(LONG, runs, qrels, cutoff=3),
+    "document_quality": lambda runs, qrels: analysis.document_quality(LONG, runs, qrels, ranges=[(1, 3)]),
+    "ranking_grades": lambda runs, qrels: plots.ranking_grades(runs, qrels, "q1"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("runs", "qrels"),
+    [*((QRELS, run) for run in AS_QRELS.values()), *((qrels, RUN) for qrels in AS_RUNS.values())],
+    ids=[*(f"{name} as qrels" for name in AS_QRELS), *(f"{name} as runs" for name in AS_RUNS)],
+)
+def test_swapped_arguments_are_an_error_that_asks(call: str, runs: Any, qrels: Any) -> None:
+    with pytest.raises(MultiAspectError, match=QUESTION):
+        CALLS[call](runs, qrels)
+
+
+@pytest.mark.parametrize("runs", [PAIRS, {"x": PAIRS}])
+@pytest.mark.parametrize("qrels", [NESTED, {"a": NESTED}])
+def test_dicts_with_labels_of_several_aspects_are_no_runs(runs: Any, qrels: Any) -> None:
+    with pytest.raises(MultiAspectError, match=QUESTION):
+        ma.evaluate(runs, qrels, "AP", progress=False)
+
+
+def test_files(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("".join(f"{qid} 0 {docno} {label}\n" for qid, docno, label, _ in QRELS.values))
+    (tmp_path / "run").write_text("".join(f"{qid} Q0 {docno} 0 {score} a\n" for qid, docno, score in RUN.values))
+    qrels, run = str(tmp_path / "qrels"), str(tmp_path / "run")
+    for runs, judged in ((qrels, ma.read_run(run)), (qrels, run), ({"x": qrels}, run), (QRELS, run)):
+        with pytest.raises(MultiAspectError, match=QUESTION):
+            ma.evaluate(runs, judged, "AP", progress=False)
+    with pytest.raises(MultiAspectError, match="this looks like qrels, not a run"):
+        ma.evaluate(qrels, ma.read_qrels(qrels), "AP", progress=False)
+
+
+def test_a_file_of_a_run_as_qrels_of_an_aspect(tmp_path: Path) -> None:
+    pl.DataFrame(RUN.to_dict("list")).write_parquet(tmp_path / "run.parquet")
+    with pytest.raises(MultiAspectError, match=r"run\.parquet: .* this looks like a run, not qrels$"):
+        ma.read_qrels({"relevance": tmp_path / "run.parquet", "credibility": tmp_path / "run.parquet"})
+
+
+RANDOM = np.random.default_rng(0)
+MANY = {
+    f"q{q}": dict(zip([f"d{d}" for d in range(20)], RANDOM.permutation(20) + 0.5, strict=True)) for q in range(3)
+}
+RANKED = {qid: {docno: float(np.ceil(score)) for docno, score in of.items()} for qid, of in MANY.items()}
+GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(3)) for d in range(0, 20, 2)} for q in range(3)}
+
+
+@pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
+@pytest.mark.parametrize("scores", [MANY, RANKED])
+@pytest.mark.parametrize("runs", [GRADES, {"x": GRADES}, pd.DataFrame])
+def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, runs: Any) -> None:
+    """Either could be meant, so that is a warning; such values looked right."""
+    if runs is pd.DataFrame:
+        runs = pd.DataFrame([(q, d, grade) for q, of in GRADES.items() for d, grade in of.items()])
+        runs = runs.set_axis(["qid", "docno", "score"], axis=1)
+    with pytest.warns(
+        MultiAspectWarning, match=rf"has few scores \(0, 1, 2\), as documents have grades.* {QUESTION}"
+    ):
+        ma.evaluate(runs, scores, ma.TOMA, progress=False)
+
+
+def test_ordinary_runs_and_qrels_are_not_doubted() -> None:
+    """Fractional labels, tied scores and few documents are ordinary; warnings are errors in tests."""
+    measure = ma.On(base="P@5", aspects={"relevance": ma.Aspect([0, 1, 2])})
+    ma.evaluate({"a": MANY, "b": RANKED}, GRADES, measure, progress=False)
+    tied = {qid: dict.fromkeys(of, 1.0) for qid, of in MANY.items()}
+    ma.evaluate({"tied": tied}, GRADES, measure, progress=False)
+    fractions = ma.Aspect([0.5, 1.5, 2.5, 3.5], threshold=2.5)
+    few = {qid: {f"d{n}": n + 0.5 for n in range(4)} for qid in MANY}
+    ma.evaluate({"tied": tied}, few, ma.On(base="P@5", aspects={"relevance": fractions}), progress=False)
+
+
+def test_no_question_where_arguments_are_right() -> None:
+    for runs, qrels, measures in (
+        ({"a": RUN}, QRELS, "CAM(aspects='unknown')"),
+        ({"a": RUN.drop(columns="score")}, QRELS, "AP"),
+        (iter([("a", RUN.drop(columns="score"))]), QRELS, "AP"),
+        (FRACTIONS, FRACTIONS, "AP"),
+    ):
+        with pytest.raises(MultiAspectError) as caught:
+            ma.evaluate(runs, qrels, measures, progress=False)
+        assert "swapped" not in str(caught.value)
+
+
+def test_a_frame_of_both_has_aspects_that_are_selected() -> None:
+    both = RUN.assign(rank=0, credibility=QRELS["credibility"])
+    with pytest.raises(MultiAspectError, match=r"Select the aspects, as in aspects=\['credibility'\]"):
+        ma.evaluate(both, both, ma.CAM, progress=False)
+    assert len(ma.evaluate(both, both, ma.CAM(aspects={"credibility": 1}), progress=False)) == 3
+
+
+def test_documents_do_not_become_aspects() -> None:
+    """That took a column per document, as many as a collection has."""
+    many = {name: {f"q{q}": {f"d{q}-{d}": float(d) for d in range(101)} for q in range(2)} for name in "ab"}
+    with pytest.raises(MultiAspectError, match=f"got labels of 101 aspects for document q0, query a.* {QUESTION}"):
+        ma.evaluate(GRADES, many, ma.TOMA, progress=False)
+    few = {name: {qid: dict(list(of.items())[:30]) for qid, of in run.items()} for name, run in many.items()}
+    with pytest.raises(MultiAspectError) as caught:
+        ma.evaluate(few, {"q0": {"d0-1": 0.5}}, "AP", progress=False)
+    assert "swapped" not in str(caught.value)
+
+
+def test_runs_that_are_read_when_asked_for_are_not_read_to_ask() -> None:
+    class Runs(Mapping[str, Any]):
+        def __getitem__(self, name: str) -> Any:
+            read.append(name)
+            return RUN.drop(columns="score") if name == "b" else RUN
+
+        def __iter__(self) -> Iterator[str]:
+            return iter("abc")
+
+        def __len__(self) -> int:
+            return 3
+
+    read: list[str] = []
+    with pytest.raises(MultiAspectError, match="expected a column score"):
+        ma.evaluate(Runs(), QRELS, MEASURE, progress=False)
+    assert "c" not in read
