@@ -29,7 +29,7 @@ PARTS = (
     "", "a", "b", "0", "d1", "\0", "é", "ｚ", "𝄞", "\uffff", "clueweb1", "clueweb12-0000wb-", "x" * 70,
 )  # fmt: skip
 strings = st.lists(st.sampled_from(PARTS), max_size=4).map("".join)
-#: Without zero bytes, at which pandas 2.0 ends strings when it factorises qrels.
+#: Without zero bytes, at which pandas ends strings before version 3.1, so that they are refused.
 identifiers = st.lists(st.sampled_from([part for part in PARTS if part != "\0"]), max_size=4).map("".join)
 #: Ties, ties that only float32 sees, both zeros, infinity.
 SCORES = (1.0, 1.0 + 1e-12, 0.0, -0.0, 1e-60, 2.0, -1.5, 1e300, float("inf"), -float("inf"))

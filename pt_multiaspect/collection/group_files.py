@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -83,11 +86,17 @@ def _read(file: Path) -> pd.DataFrame:
     if suffix not in _TABLES:
         raise MultiAspectError(f"expected a table of memberships that ends in {choices(_TABLES)}, got {file.name}")
     try:
-        frame = pd.read_csv(file, sep=_TABLES[suffix], dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        content = file.read_bytes()
+        content = gzip.decompress(content) if file.suffix == ".gz" else content
+        frame = pd.read_csv(
+            io.BytesIO(content), sep=_TABLES[suffix], dtype=str, keep_default_na=False, encoding="utf-8-sig"
+        )
     except FileNotFoundError:
         raise MultiAspectError(f"no such file: {file.name}") from None
-    except (OSError, ValueError) as error:  # also parser and Unicode errors
+    except (OSError, EOFError, zlib.error, ValueError) as error:  # also parser and Unicode errors
         raise MultiAspectError(f"{file.name}: the file cannot be read: {error}") from None
+    if b"\0" in content:  # at which the reader ends fields
+        raise MultiAspectError(f"{file.name}: expected text, got binary data (a NUL byte)")
     if not isinstance(frame.index, pd.RangeIndex):
         raise MultiAspectError(f"{file.name}: expected as many fields in each row as in the header, got more")
     documents = [column for column in DOCUMENT_COLUMNS if column in frame.columns]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError, choices
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
 from .frames import is_frame, to_pandas
+from .texts import is_arrow
 
 __all__ = ["qrels_frame", "run_columns", "run_frame"]
 
@@ -19,6 +22,14 @@ _MOST_ASPECTS = 100
 
 def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
     """Return qrels as a frame, and whether its label columns have positions but no names."""
+    frame, is_positional = _qrels_in_any_form(qrels)
+    for place, column in enumerate(frame.columns):
+        if column in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS):
+            _check_strings(frame.iloc[:, place], "qrels")
+    return frame, is_positional
+
+
+def _qrels_in_any_form(qrels: object) -> tuple[pd.DataFrame, bool]:
     frame = to_pandas(qrels)
     if frame is not None:
         return frame, False
@@ -109,6 +120,9 @@ def run_columns(run: object) -> tuple[pd.DataFrame, pd.Series[Any], pd.Series[An
     frame = _run_in_any_form(run)
     check_distinct_columns(frame, "a run")
     query, document = (id_column(frame, columns, "a run") for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
+    for column in (query, document):
+        if not is_arrow(column):  # whose bytes are compared
+            _check_strings(column, "a run")
     return frame, query, document
 
 
@@ -138,3 +152,23 @@ def _run_in_any_form(run: object) -> pd.DataFrame:
         "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, got "
         f"{type(run).__name__}; read files with read_run"
     )
+
+
+@cache
+def _ends_strings_at_nul() -> bool:
+    """Tell whether strings are equal to pandas that differ after a NUL character only, as before pandas 3.1."""
+    return len(pd.unique(np.array(["a", "a\0"], dtype=object))) < 2
+
+
+def _check_strings(column: pd.Series[Any], what: str) -> None:
+    """Raise an error for ids that pandas would take for others."""
+    if not _ends_strings_at_nul():
+        return
+    values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+    strings = [value for value in values.tolist() if isinstance(value, str)]
+    if "\0" in "".join(strings):
+        given = next(value for value in strings if "\0" in value)
+        raise MultiAspectError(
+            f"{what}: expected ids without NUL characters, which require pandas 3.1 or newer, got {given!r} in the "
+            f"column {column.name}"
+        )

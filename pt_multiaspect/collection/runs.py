@@ -102,6 +102,8 @@ class NamedRuns:
                 raise MultiAspectError(
                     f"expected distinct names, got several runs named {name}; rename all but one"
                 )
+            if "\0" in name:  # at which pandas ends strings before version 3.1
+                raise MultiAspectError(f"expected names of runs without NUL characters, got {name!r}")
             names.add(name)
             yield name, run
             del run  # before the next one is read

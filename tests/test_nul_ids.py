@@ -1,0 +1,87 @@
+"""Ids with NUL characters: before version 3.1, pandas takes those for equal that differ after one only."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError
+from pt_multiaspect.collection.inputs import _ends_strings_at_nul
+
+MEASURE = ma.CAM(aspects={"relevance": 1}, base="AP")
+
+
+def _collection(column: str, mark: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Qrels and a run whose ids in a column differ after `mark` only; with equal labels, as others are an error."""
+    qrels = pd.DataFrame({"qid": list("xxxyyy"), "docno": list("abcabc"), "label": [1, 1, 0, 1, 1, 0]})
+    run = pd.DataFrame({"qid": list("xxyy"), "docno": list("bcca"), "score": [4.0, 3.0, 2.0, 1.0]})
+    qrels, run = (
+        frame.assign(**{column: [f"same{mark}{each}" for each in frame[column]]}) for frame in (qrels, run)
+    )
+    return qrels.astype({column: object}), run.astype({column: object})
+
+
+def _categories(column: Any) -> Any:
+    return pd.Categorical(column.tolist(), pd.Index(list(dict.fromkeys(column)), dtype=object))
+
+
+FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "objects": lambda frame: frame,
+    "strings": lambda frame: frame.astype({"qid": "string[python]", "docno": "string[python]"}),
+    "categories": lambda frame: frame.assign(qid=_categories(frame["qid"]), docno=_categories(frame["docno"])),
+    "polars": lambda frame: pl.DataFrame({name: frame[name].tolist() for name in frame}),
+}
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "evaluate": lambda run, qrels: ma.evaluate(run, qrels, [MEASURE, "AP"], progress=False)["value"].tolist(),
+    "ir-measures": lambda run, qrels: sorted(metric.value for metric in MEASURE.iter_calc(qrels, run)),
+    "describe": lambda run, qrels: ma.describe(qrels, runs=run).runs[["topics", "documents", "repeated"]].to_dict(),
+    "aggregate_labels": lambda run, qrels: ma.aggregate_labels(qrels, MEASURE)["label"].tolist(),
+}
+
+
+@pytest.mark.parametrize("column", ["qid", "docno"])
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("form", FORMS)
+def test_ids_with_nul_are_told_apart_or_refused(column: str, call: str, form: str) -> None:
+    if call == "ir-measures" and form == "polars":
+        pytest.skip("ir-measures does not read frames of Polars")
+    qrels, run = (FORMS[form](frame) for frame in _collection(column, "\0"))
+    plain_qrels, plain_run = _collection(column, "-")
+    if _ends_strings_at_nul():
+        with pytest.raises(MultiAspectError, match=rf"ids without NUL.* pandas 3\.1 or newer.* column {column}"):
+            CALLS[call](run, qrels)
+        if call != "aggregate_labels" and form != "polars":
+            with pytest.raises(MultiAspectError, match=r"a run: expected ids without NUL"):
+                CALLS[call](run, plain_qrels)
+    else:
+        assert CALLS[call](run, qrels) == CALLS[call](plain_run, plain_qrels)
+
+
+def test_names_of_runs_have_no_nul() -> None:
+    qrels, run = _collection("docno", "-")
+    with pytest.raises(MultiAspectError, match=r"names of runs without NUL characters, got 'a\\x00b'"):
+        ma.evaluate({"a": run, "a\0b": run}, qrels, MEASURE, progress=False)
+
+
+@pytest.mark.parametrize("name", ["groups.csv", "groups.csv.gz"])
+def test_tables_of_groups_have_no_nul(name: str, tmp_path: Path) -> None:
+    """pandas reads all of these documents as d."""
+    content = b"docno,group\nd,x\nd\0a,x\nd\0b,y\n"
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(MultiAspectError, match="binary data"):
+        ma.Groups.from_file(tmp_path / name)
+    good = content.replace(b"\0", b"-")
+    (tmp_path / name).write_bytes(gzip.compress(good) if name.endswith(".gz") else good)
+    assert ma.Groups.from_file(tmp_path / name).dimensions[0].docnos.tolist() == ["d", "d-a", "d-b"]
+    if name.endswith(".gz"):
+        (tmp_path / name).write_bytes(gzip.compress(good)[:-9])
+        with pytest.raises(MultiAspectError, match="the file cannot be read"):
+            ma.Groups.from_file(tmp_path / name)
