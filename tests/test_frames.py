@@ -6,6 +6,7 @@ import datetime
 import decimal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -316,3 +317,29 @@ def test_a_reader_that_was_read_before_has_no_rows_which_is_an_error() -> None:
         ma.evaluate(run, QRELS, MEASURE, progress=False)
     with pytest.raises(MultiAspectError, match="no query in common"):
         ma.evaluate(RUNS["a"], qrels, MEASURE, progress=False)
+
+
+def test_qrels_of_which_ir_measures_makes_columns_name_the_remedy() -> None:
+    expected = MEASURE.calc_aggregate(QRELS, RUNS["a"])
+    assert MEASURE.calc_aggregate(QRELS, as_polars(RUNS["a"])) == expected
+    with pytest.raises(MultiAspectError, match=r"got columns, .* convert these to pandas first"):
+        MEASURE.calc_aggregate(as_polars(QRELS), RUNS["a"])
+
+
+@reads_streams
+def test_values_of_data_that_are_read_once_are_stored_and_reused(tmp_path: Path) -> None:
+    evaluated = [
+        ma.evaluate({"a": Reader(exported(RUNS["a"]))}, Reader(exported(QRELS)), MEASURE, out=tmp_path, **options)
+        for options in ({"progress": False}, {"progress": False, "collect": False})
+    ]
+    assert (
+        evaluated[0]["value"].tolist() == LONG[(LONG["name"] == "a") & (LONG["measure"] == "CAM")]["value"].tolist()
+    )
+    assert evaluated[1]["reused"].tolist() == [True]
+
+
+@pytest.mark.parametrize("values", [["a", 0.5], [[1], 0.5]])
+def test_values_that_are_no_numbers_are_an_error(values: list[Any]) -> None:
+    long = pd.DataFrame({"name": "a", "qid": ["q1", "q2"], "measure": "AP", "value": values})
+    with pytest.raises(MultiAspectError, match="expected numbers in the column value"):
+        ma.aggregate(long)

@@ -48,7 +48,7 @@ def _qrels_in_any_form(qrels: object) -> tuple[pd.DataFrame, bool]:
                 "runs. Are the qrels and the runs swapped?"
             )
         raise MultiAspectError(
-            f"qrels: expected an iterable of namedtuples with the same fields, got {rows[0]!r} …"
+            f"qrels: expected an iterable of namedtuples with the same fields, got {_shown(rows[0])}"
         )
     raise MultiAspectError(
         "qrels: expected a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or Judgments, got "
@@ -146,12 +146,19 @@ def _run_in_any_form(run: object) -> pd.DataFrame:
         if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
             return pd.DataFrame(documents, columns=list(fields))
         raise MultiAspectError(
-            f"run: expected an iterable of namedtuples with the same fields, got {documents[0]!r} …"
+            f"run: expected an iterable of namedtuples with the same fields, got {_shown(documents[0])}"
         )
     raise MultiAspectError(
         "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, got "
         f"{type(run).__name__}; read files with read_run"
     )
+
+
+def _shown(row: object) -> str:
+    """What an iterable contains instead of namedtuples, for a message."""
+    if hasattr(row, "to_numpy"):
+        return "columns, as ir-measures makes of data frames of other libraries: convert these to pandas first"
+    return f"{row!r} …"
 
 
 @cache
