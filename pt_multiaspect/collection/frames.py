@@ -35,7 +35,8 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     -------
     pandas.DataFrame or None
         None if `obj` is not a data frame, such as an array, a dict or a list. Numeric columns keep
-        their types; missing values are NaN or None. Where pandas has saved a row index is left out.
+        their types; missing values are NaN or None; columns of bytes become text if they are UTF-8. Where pandas
+        has saved a row index is left out.
 
     Raises
     ------
@@ -58,7 +59,7 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     given, obj = obj, in_memory(obj)
     if not hasattr(obj, "columns"):
         raise MultiAspectError(f"expected a data frame, got a single column ({_type_name(given)})")
-    frame = _converted(obj)
+    frame = _with_texts(_converted(obj))
     saved = [is_saved_index(name) for name in frame.columns]
     return frame.loc[:, np.logical_not(saved)] if any(saved) else frame
 
@@ -196,6 +197,24 @@ def _converted(obj: Any) -> pd.DataFrame:
         f"expected a data frame of pandas, Polars or PyArrow, got {_type_name(obj)}: "
         "convert it to a pandas DataFrame"
     )
+
+
+def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Decode columns of bytes, which some tools write to Parquet files instead of strings, if they are UTF-8."""
+    columns = {place: frame.iloc[:, place] for place in range(frame.shape[1])}
+    texts: dict[int, Any] = {}
+    for place, column in columns.items():
+        if column.dtype == object and isinstance(next((each for each in column if each is not None), None), bytes):
+            try:
+                texts[place] = [each.decode() if isinstance(each, bytes) else each for each in column]
+            except UnicodeDecodeError:
+                continue
+    if not texts:
+        return frame
+    names, index = frame.columns, frame.index
+    frame = pd.DataFrame({place: texts.get(place, column) for place, column in columns.items()}, index=index)
+    frame.columns = names
+    return frame
 
 
 def _values(column: Any) -> np.ndarray[Any, Any]:
