@@ -6,6 +6,7 @@ import datetime
 import decimal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from arrow_forms import FORMS, As, Reader, Stream, as_polars, exported, pa, reads_streams
+from arrow_forms import FORMS, As, Reader, Stream, as_polars, as_pyarrow, exported, pa, reads_streams
 from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCORE, TABLE, Y
 
 import pt_multiaspect as ma
@@ -356,3 +357,34 @@ def test_ids_of_bytes_are_those_of_text(form: As) -> None:
     converted = to_pandas(form(in_bytes))
     assert converted is not None
     assert converted["note"].iloc[0] == b"\xff"
+
+
+#: How other libraries hold a table of PyArrow.
+LIBRARIES: dict[str, Callable[[Any, Any], Any]] = {
+    "duckdb": lambda duckdb, table: duckdb.connect().from_arrow(table),
+    "nanoarrow": lambda nanoarrow, table: nanoarrow.ArrayStream(table),
+    "arro3.core": lambda arro3, table: arro3.RecordBatchReader.from_arrow(table),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_tables_of_other_libraries(library: str) -> None:
+    pytest.importorskip("pyarrow")
+    module = pytest.importorskip(library)
+    run, qrels, y = (LIBRARIES[library](module, as_pyarrow(frame)) for frame in (RUNS["a"], QRELS, Y))
+    expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
+    pd.testing.assert_frame_equal(ma.evaluate(run, qrels, MEASURE, progress=False), expected)
+    score = ma.ranking_score(Y, SCORE, measure="CAM", qid=QID)
+    assert ma.ranking_score(y, SCORE, measure="CAM", qid=QID) == score
+
+
+def test_numbers_of_duckdb_are_numbers() -> None:
+    """Sums are integers of 128 bits, and literals are decimals."""
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.register("qrels", QRELS)
+    summed = connection.sql("SELECT qid, docno, sum(label) AS label, 0.5 AS credibility FROM qrels GROUP BY ALL")
+    judgments = ma.Judgments(summed)
+    assert judgments.label_names == ("relevance", "credibility")
+    assert sorted(judgments.labels("relevance")) == sorted(QRELS["label"])
+    assert set(judgments.labels("credibility")) == {0.5}

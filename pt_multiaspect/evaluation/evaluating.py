@@ -72,8 +72,9 @@ def evaluate(
         A directory, made if needed, to which the values of each run are written as soon as it is evaluated: one
         Parquet file per run with the columns of the result, whole or not at all. If the evaluation is
         interrupted, call it again: values are taken from the directory where the name and the content of the
-        run, the measures with their scales, the judgments and the versions of the code are the same, and
-        computed again otherwise. Requires Polars or PyArrow.
+        run, the measures with their scales, the judgments and the code are the same, and computed again
+        otherwise. The code is that of measures and of all your modules that they import, and the versions of
+        packages. Requires Polars or PyArrow.
     collect : bool, default True
         With False, which requires `out`, values are not kept in memory.
 
