@@ -548,12 +548,53 @@ def test_latex_is_that_of_to_latex(cli, trec_files):
     order = aggregate(values).sort_values("CAM@3", ascending=False)["name"].tolist()
     values = values.sort_values("name", key=lambda column: column.map(order.index), kind="stable")
     expected = to_latex(values, baseline="beta.run", alpha=0.3, ci=0.95, interval="ends", decimals=4)
-    assert out.partition("\n")[2].rstrip() == expected.rstrip()
+    assert out == expected
     assert out.index("alpha.run") < out.index("delta.run")
     queries = cli("evaluate", "-m", "my_AP=AP", "-q", "--format", "tex", "runs")[1]
     assert queries.count(r"\\") == 1 + 4 * 7
     assert {text.split("\n")[0] for text in (out, queries)} == {r"% requires \usepackage{booktabs}"}
     assert r"my\_AP" in queries
+
+
+def test_latex_is_one_kind_of_table(cli, trec_files):
+    """Columns of --judged, topics that differ between measures, and other commands change what it has, not how."""
+    plain = cli("evaluate", "-m", "CAM@3 RR", "--format", "tex", "runs")[1]
+    code, out, _ = cli("evaluate", "-m", "CAM@3 RR", "--judged", "--format", "tex", "runs")
+    assert code == 0
+    assert [line.split(" & ")[:3] for line in _rows(out)] == [
+        line.removesuffix(r" \\").split(" & ") for line in _rows(plain)
+    ]
+    assert _rows(out)[0].endswith(r"& judged@10 relevance & judged@10 credibility \\")
+    assert all(line.endswith(r" & 1.0000 & 1.0000 \\") for line in _rows(out)[1:])
+    lines = (trec_files / "relevance.txt").read_text().replace("q0 0 ", "q0 1 ").splitlines()
+    (trec_files / "relevance.txt").write_text(
+        "\n".join(f"{line[:-1]}0" if line.startswith("q0 ") else line for line in lines)
+    )
+    measures = ["-m", "AP On(aspect=credibility,base=AP)", "--baseline", "beta.run", "--aspects", "scales.json"]
+    code, out, err = cli("evaluate", *measures, "--topics", "positive", "--format", "tex", "runs")
+    assert code == 0, err
+    assert re.search(r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n", out)
+    assert r"\textbf{" in out
+    assert out.count(r"\dagger") >= 5
+    suite = ("--suite", "multi-aspect", "--aspects", "scales.json")
+    out = cli("evaluate", *suite, "--format", "tex", "runs")[1]
+    assert out.splitlines()[1].startswith("% for how these values can differ from official ones")
+    others = [
+        cli("evaluate", "-m", "AP", "-q", "--format", "tex", "runs"),
+        cli("compare", "-m", "AP", "--format", "tex", "runs/alpha.run", "runs/delta.run"),
+        cli("bounds", "-m", "CAM@3", "--format", "tex"),
+    ]
+    for code, out, err in [(0, plain, ""), *others]:
+        assert code == 0, err
+        assert out.startswith("% requires \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\begin{tabular}{l")
+        assert out.endswith("\\end{table}\n")
+    assert r"$-$" in others[1][1]
+    assert "\ndelta.run against alpha.run; verdict by" in others[1][1]
+
+
+def _rows(latex):
+    """The rows of a table, the heads first."""
+    return [line for line in latex.splitlines() if line.endswith(r"\\")]
 
 
 def test_parquet_needs_pyarrow_or_keeps_all_digits(cli, trec_files):

@@ -255,6 +255,8 @@ def nasty() -> str:
 
 def test_escapes() -> None:
     latex = nasty()
+    first, _, latex = latex.partition("\n")
+    assert first == r"% requires \usepackage{booktabs}"
     plain = re.sub(r"\\[\\{}$&#_%]", "", latex)
     assert plain.count("{") == plain.count("}")
     assert plain.count("$") % 2 == 0
@@ -366,3 +368,36 @@ def test_a_styler_marks_what_latex_marks() -> None:
 def test_bad_input(frame, options, message) -> None:
     with pytest.raises(ma.MultiAspectError, match=message):
         ma.to_latex(frame, **options)
+
+
+def uneven() -> pd.DataFrame:
+    """AP of three topics, and RR of two of them."""
+    return long({"AP": {"a": [0.1, 0.3, 0.2], "b": [0.4, 0.6, 0.2]}, "RR": {"a": [0.5, 1.0], "b": [0.25, 0.25]}})
+
+
+def test_columns_over_different_topics() -> None:
+    """As with topics='positive': each column is what it is alone, and the numbers of topics are below the table."""
+    frame, options = uneven(), {"baseline": "b", "correction": None, "ci": 0.9}
+    latex = ma.to_latex(frame, **options)
+    for column, measure in enumerate(("AP", "RR")):
+        alone = cells(ma.to_latex(frame[frame["measure"] == measure], **options))
+        assert {name: [row[column]] for name, row in cells(latex).items()} == alone
+    assert "Columns are over different topics: AP 3, RR 2." in latex
+    assert r"Student's t, 2\textendash{}3 topics" in latex
+    assert "AP 3, RR 2" in ma.to_styler(frame).to_html()
+    assert "different topics" not in ma.to_latex(frame[frame["qid"] != "q2"])
+    swapped = pd.concat([frame[frame["measure"] == "AP"], frame[frame["measure"] == "RR"].iloc[::-1]])
+    assert cells(ma.to_latex(swapped, **options)) == cells(latex)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (lambda f: ~((f["name"] == "a") & (f["measure"] == "RR")), "system a has no value of RR, but b has"),
+        (lambda f: ~((f["name"] == "a") & (f["measure"] == "RR") & (f["qid"] == "q1")), "different sets of topics"),
+    ],
+)
+def test_a_system_that_lacks_topics_of_a_column(rows, message) -> None:
+    frame = uneven()
+    with pytest.raises(ma.MultiAspectError, match=message):
+        ma.to_latex(frame[rows(frame)])

@@ -12,6 +12,7 @@ import pandas as pd
 from .._validation import proportion
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
+from ._by_measure import topics_differ
 from ._frames import matrix
 from ._significance import corrector, paired_test
 
@@ -94,7 +95,7 @@ def compare_with_baseline(
     alpha = proportion("alpha")(alpha)
     correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
     perquery = as_pandas(perquery)
-    if _topics_differ(perquery):  # as with topics='positive'; each measure is tested on its own
+    if topics_differ(perquery):  # each measure is tested on its own
         parts = []
         for measure, of_measure in perquery.groupby("measure", sort=False, observed=True):
             try:
@@ -135,17 +136,6 @@ def compare_with_baseline(
                 sign = 1.0 if one == index[name] else -1.0
                 rows.append((measure, against, name, sign * means[row] + 0.0, asl[row], p[row], p[row] < alpha))
     return pd.DataFrame(rows, columns=["measure", "baseline", "name", "difference", "asl", "p", "significant"])
-
-
-def _topics_differ(perquery: object) -> bool:
-    """Tell whether the measures of a long frame have different topics."""
-    if not isinstance(perquery, pd.DataFrame) or not {"measure", "qid"} <= set(perquery.columns):
-        return False  # `matrix` says what is wrong
-    try:
-        pairs = perquery[["measure", "qid"]].drop_duplicates()
-    except TypeError:  # labels that are not hashable
-        return False
-    return bool(len(pairs) < pairs["measure"].nunique() * pairs["qid"].nunique())
 
 
 def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:

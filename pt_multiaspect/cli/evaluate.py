@@ -5,17 +5,13 @@ from __future__ import annotations
 import sys
 
 import click
-import numpy as np
 import pandas as pd
 
-from ..aspects import Aspects
-from ..description.retrieved import retrieved
-from ..description.scales import read
-from ..errors import MultiAspectError, choices, silenced
-from ..evaluation import aggregate, evaluate, interval_columns
+from ..errors import MultiAspectError, choices
+from ..evaluation import aggregate, evaluate
 from ..integration.labels import lower_aggregate_is_better, recorded
-from ..tables import to_latex
 from .inputs import pick_run, read_all_qrels, read_aspects, read_measures, read_runs
+from .means import JUDGED, Comparison, Means
 from .options import (
     ALPHA,
     Command,
@@ -30,13 +26,10 @@ from .options import (
     test_option,
     topics_option,
 )
-from .significance import CORRECTIONS, TESTS, tested
-from .tables import DECIMALS, REQUIRED, Sheet, chosen_format, number, write, write_text
+from .significance import CORRECTIONS
+from .tables import Sheet, chosen_format, write, write_text
 
 __all__ = ["command"]
-
-#: How many of the first ranks --judged looks at.
-JUDGED = 10
 
 #: The confidence level of --ci.
 CONFIDENCE = 0.95
@@ -147,34 +140,24 @@ def command(
             raise
         raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
     table = _sorted(aggregate(values, ci=CONFIDENCE if ci else None), values, sort)
-    topics_differ = values.groupby("measure")["qid"].agg(frozenset).nunique() > 1
-    if format == "tex" and not perquery and not judged and not topics_differ:
-        place = {name: at for at, name in enumerate(table["name"])}
-        text = to_latex(
-            values.sort_values("name", key=lambda column: column.map(place), kind="stable"),
-            baseline=compared,
-            test=TESTS[test or "ttest"][0],
-            correction=None if correction == "none" else correction or "holm",
-            alpha=ALPHA if alpha is None else alpha,
-            ci=CONFIDENCE if ci else None,
-            interval="ends",
-            decimals=DECIMALS,
-        )
-        write_text(f"{REQUIRED}\n{text}", output)
-        return 1 if values.attrs.get("skipped") else 0
     if perquery:
-        sheet = _per_query(values, table, list(parsed))
+        write(_per_query(values, table, list(parsed)), format, output)
     else:
-        means = _Means(values, table, list(parsed))
-        means.tell_topics(judgments["qid"].nunique())
+        n_judged = judgments["qid"].nunique()
+        means = Means(values, table, list(parsed), n_judged, CONFIDENCE if ci else None)
         if measures.suite is not None:
             means.tell_suite(measures.suite)
-        if compared is not None:
-            means.compare(compared, test or "ttest", correction or "holm", ALPHA if alpha is None else alpha)
         if judged:
             means.add_judged({name: named[name] for name in table["name"]}, judgments, scales)
-        sheet = means.sheet()
-    write(sheet, format, output)
+        comparison = None
+        if compared is not None:
+            comparison = Comparison(
+                compared, test or "ttest", correction or "holm", ALPHA if alpha is None else alpha
+            )
+        if format == "tex":
+            write_text(means.latex(comparison), output)
+        else:
+            write(means.sheet(comparison), format, output)
     return 1 if values.attrs.get("skipped") else 0
 
 
@@ -208,92 +191,3 @@ def _per_query(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> 
     frame = pd.concat(parts, ignore_index=True)[["name", "qid", *labels]]
     frame.columns.name = None
     return Sheet.of(frame)
-
-
-class _Means:
-    """The table of means: columns for programs, and cells for people."""
-
-    def __init__(self, values: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> None:
-        self._values = values
-        self._table = table
-        self._labels = labels
-        self._names: list[str] = table["name"].tolist()
-        self._columns = {
-            label: [column for column in table if column in (label, *interval_columns(label, CONFIDENCE))]
-            for label in labels
-        }
-        self._marks = {label: [""] * len(table) for label in labels}
-        self._others: list[str] = []
-        self._notes: list[str] = []
-
-    def compare(self, baseline: str, test: str, correction: str, alpha: float) -> None:
-        """Add the tests against the baseline, with the column names of pt.Experiment."""
-        _, described = TESTS[test]
-        is_corrected = correction != "none"
-        tests = tested(self._values, baseline, test, correction, alpha)
-        marks = {"better": "+", "worse": "-", "": " "}
-        for label, rows in tests.groupby("measure", sort=False):
-            of_run = rows.set_index("name").reindex(self._names)
-            verdict = of_run["verdict"].fillna("")
-            added = {
-                f"{label} +": of_run["wins"].astype("Int64"),
-                f"{label} -": of_run["losses"].astype("Int64"),
-                f"{label} p-value": of_run["asl"],
-            }
-            if is_corrected:
-                added[f"{label} p-value corrected"] = of_run["p"]
-            added[f"{label} reject"] = verdict != ""
-            for column, cells in added.items():
-                if column in self._table:
-                    raise MultiAspectError(f"--baseline: {column!r} is the label of a measure; use another label")
-                self._table[column] = cells.array
-            self._columns[str(label)] += list(added)
-            self._marks[str(label)] = [marks[each] for each in verdict]
-        corrected = f", correction: {correction}" if is_corrected else ""
-        self._notes.append(f"+ better, - worse than {baseline} (two-sided {described}, p < {alpha:g}{corrected})")
-
-    def tell_topics(self, n_judged: int) -> None:
-        """Add how many topics each mean is over, where some are left out."""
-        counts = self._values.groupby("measure", sort=False)["qid"].nunique()
-        if (counts < n_judged).any():
-            each = ", ".join(f"{label} {count}" for label, count in counts.items())
-            self._notes.append(f"means over the topics with a positive document, of {n_judged} judged: {each}")
-
-    def tell_suite(self, name: str) -> None:
-        """Refer to what is to be known of a suite."""
-        self._notes.append(
-            f"for how these values can differ from official ones, see 'pt-multiaspect measures --suites {name}'"
-        )
-
-    def add_judged(self, runs: dict[str, object], qrels: pd.DataFrame, aspects: Aspects | None) -> None:
-        """Add how many of the first documents are judged, over the queries that the run has."""
-        with silenced():
-            found = retrieved(runs, read(qrels, aspects)).judged_at
-        for aspect, rows in found.groupby("aspect", sort=False):
-            column = f"judged@{JUDGED} {aspect}"
-            self._table[column] = rows.set_index("name")[f"judged@{JUDGED}"].reindex(self._names).to_numpy()
-            self._others.append(column)
-
-    def sheet(self) -> Sheet:
-        """Return the table."""
-        order = ["name", *(column for label in self._labels for column in self._columns[label]), *self._others]
-        known = recorded(self._values)
-        shown: dict[str, list[str]] = {"name": self._names}
-        bold = set()
-        for at, label in enumerate(self._labels, 1):
-            values = self._table[label]
-            shown[label] = [
-                f"{number(value)}{mark}" for value, mark in zip(values, self._marks[label], strict=True)
-            ]
-            low, high = interval_columns(label, CONFIDENCE)
-            if low in self._table:
-                ends = zip(self._table[low], self._table[high], strict=True)
-                shown[label] = [
-                    f"{cell} [{number(start)}, {number(end)}]"
-                    for cell, (start, end) in zip(shown[label], ends, strict=True)
-                ]
-            best = values.min() if lower_aggregate_is_better(known[label]) else values.max()
-            bold |= {(row, at) for row in np.flatnonzero(values == best).tolist()}
-        shown |= {column: [number(value) for value in self._table[column]] for column in self._others}
-        rows = [list(row) for row in zip(*shown.values(), strict=True)]
-        return Sheet(self._table[order], list(shown), rows, self._notes, frozenset(bold))

@@ -13,9 +13,9 @@ from typing import Any
 import pandas as pd
 
 from ..errors import MultiAspectError, choices
-from ..tables.latex import escape
+from ..tables.latex import environment, escape
 
-__all__ = ["DECIMALS", "FORMATS", "REQUIRED", "SUFFIXES", "Sheet", "chosen_format", "number", "write", "write_text"]
+__all__ = ["DECIMALS", "FORMATS", "SUFFIXES", "Sheet", "chosen_format", "number", "write", "write_text"]
 
 #: Names of the formats that can be printed.
 FORMATS = ("table", "csv", "tsv", "json", "md", "tex")
@@ -29,9 +29,6 @@ SUFFIXES = {
     ".tex": "tex",
     ".md": "md",
 }
-
-#: The first line of LaTeX: what its document has to load.
-REQUIRED = r"% requires \usepackage{booktabs}"
 
 #: Decimals of the formats for people.
 DECIMALS = 4
@@ -150,10 +147,13 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _latex(sheet: Sheet) -> str:
-    rows = [[escape(cell) for cell in row] for row in sheet.rows]
-    frame = pd.DataFrame(rows, columns=[escape(head) for head in sheet.head])
-    text = frame.to_latex(index=False, column_format="l" + "r" * (len(sheet.head) - 1))
-    return "".join([f"{REQUIRED}\n", str(text), *(f"% {note}\n" for note in sheet.notes)])
+    lines = [" & ".join(escape(head) for head in sheet.head) + r" \\", r"\midrule"]
+    for row, cells in enumerate(sheet.rows):
+        texts = [escape(re.sub(r"^-(?=\d)", "−", cell)) for cell in cells]
+        marked = [rf"\textbf{{{text}}}" if (row, at) in sheet.bold else text for at, text in enumerate(texts)]
+        lines.append(" & ".join(marked) + r" \\")
+    notes = [escape(note) for note in sheet.notes]
+    return environment(len(sheet.head), lines, notes)
 
 
 def _plain(sheet: Sheet) -> str:

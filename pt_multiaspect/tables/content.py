@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from .._validation import choice, proportion
-from ..analysis._frames import Floats, directions, matrix
+from ..analysis._by_measure import matrices, topics_differ
+from ..analysis._frames import Floats, directions
 from ..analysis._significance import TESTS, corrector
 from ..analysis.baseline import compare_with_baseline
 from ..collection.frames import as_pandas
@@ -69,49 +70,66 @@ class Table:
     cells: dict[str, list[Cell]]
     #: The mark of each baseline.
     marks: dict[str, str]
-    notes: list[str]
+    #: What the signs mean.
+    signs: list[str]
+    #: Over which topics the means are, where that is not the same for every column.
+    topics: str | None
+
+    @property
+    def notes(self) -> list[str]:
+        """The sentences below the table."""
+        return self.signs if self.topics is None else [*self.signs, self.topics]
+
+    def with_column(self, head: str, cells: Mapping[str, str]) -> Table:
+        """Return the table with a last column of texts, by system, in which no value is marked as the best."""
+        added = Head(head, head, None, lower_is_better=False)
+        return replace(
+            self,
+            heads=[*self.heads, added],
+            cells={name: [*row, Cell(cells[name], 0, (), "")] for name, row in self.cells.items()},
+        )
 
 
 def content(
     perquery: Any,
-    measures: Any,
+    measures: Any = None,
     *,
-    baseline: str | Sequence[str] | None,
-    test: str,
-    correction: str | None,
-    alpha: float,
-    n_resamples: int,
-    seed: int,
-    ci: float | None,
-    interval: str,
-    decimals: int | Mapping[str, int],
-    labels: Mapping[str, str] | None,
-    groups: Mapping[str, Sequence[str]] | None,
+    baseline: str | Sequence[str] | None = None,
+    test: str = "t",
+    correction: str | None = "holm",
+    alpha: float = 0.05,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    ci: float | None = None,
+    interval: str = "half-width",
+    decimals: int | Mapping[str, int] = 3,
+    labels: Mapping[str, str] | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
 ) -> Table:
-    """Compute a table. The parameters are those of `to_latex`."""
+    """Compute a table. The parameters and their defaults are those of `to_latex`."""
     choice("interval", *INTERVALS)(interval)
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
     # Refuses unknown ones, also where there is no baseline.
     corrector(test, None if test == "tukey" else correction, alpha)
     perquery = as_pandas(perquery)
-    values, names, qids, columns = matrix(perquery, as_given=True, least=1)
+    names, given = matrices(perquery, least=1)
     known = recorded(perquery, measures)
-    names, columns = list(map(str, names)), list(map(str, columns))
+    names, values = list(map(str, names)), {str(label): each for label, each in given.items()}
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
     if measures is not None:
         record(perquery, {label: measure for label, measure in known.items() if measure is not None})
-    # Refuses negated values, and warns of labels that tell no direction.
-    directions(perquery, values, columns, {} if measures is None else known, "tables")
+    for label, each in values.items():  # refuses negated values, and warns of labels that tell no direction
+        directions(perquery, each[:, :, np.newaxis], [label], {} if measures is None else known, "tables")
     table = aggregate(perquery, ci=ci).set_index("name")
-    heads = heads_of({label: known[label] for label in columns}, labels)
+    heads = heads_of({label: known[label] for label in values}, labels)
     digits = _digits(decimals, heads, known)
     marks = _marks(baseline)
     differs = _differences(
         perquery, marks, test=test, correction=correction, alpha=alpha, n_resamples=n_resamples, seed=seed
     )
     cells: dict[str, list[Cell]] = {name: [] for name in names}
-    for number, head in enumerate(heads):
+    for head in heads:
         aggregates = table[head.label].to_numpy(dtype=np.float64)
         of_rows = places(-aggregates if head.lower_is_better else aggregates)
         for row, name in enumerate(names):
@@ -119,8 +137,8 @@ def content(
             if ci is not None and interval == "ends":
                 shown = tuple(table.loc[name, list(interval_columns(head.label, ci))])
             elif ci is not None:
-                _check_mean(head, aggregates[row], values[row, :, number])
-                shown = (half_width(values[row, :, number], ci),)
+                _check_mean(head, aggregates[row], values[head.label][row])
+                shown = (half_width(values[head.label][row], ci),)
             cells[name].append(
                 Cell(
                     number=_rounded(aggregates[row], digits[head.label]),
@@ -129,8 +147,9 @@ def content(
                     marks="".join(differs.get((head.label, name), ())),
                 )
             )
-    notes = _notes(cells, marks, len(qids), test, correction, alpha, ci, interval)
-    return Table(heads, _grouped(groups, names), cells, marks, notes)
+    counts = {head.short: values[head.label].shape[1] for head in heads}
+    signs = _signs(cells, marks, _number_of_topics(counts), test, correction, alpha, ci, interval)
+    return Table(heads, _grouped(groups, names), cells, marks, signs, _different_topics(counts, perquery))
 
 
 def places(gains: Floats) -> list[int]:
@@ -229,10 +248,23 @@ def _grouped(groups: Mapping[str, Sequence[str]] | None, names: list[str]) -> di
     return {group: members for group, members in result.items() if members}
 
 
-def _notes(
+def _number_of_topics(counts: Mapping[str, int]) -> str:
+    """Return the number of topics, or the lowest and the highest where columns have different numbers."""
+    low, high = min(counts.values()), max(counts.values())
+    return f"{low} topics" if low == high else f"{low}–{high} topics"
+
+
+def _different_topics(counts: Mapping[str, int], perquery: pd.DataFrame) -> str | None:
+    """Return a sentence with the number of topics of each column, if columns are over different topics."""
+    if not topics_differ(perquery):
+        return None
+    return f"Columns are over different topics: {choices(f'{short} {count}' for short, count in counts.items())}."
+
+
+def _signs(
     cells: Mapping[str, list[Cell]],
     marks: Mapping[str, str],
-    n_topics: int,
+    topics: str,
     test: str,
     correction: str | None,
     alpha: float,
@@ -246,9 +278,9 @@ def _notes(
         notes.append("Best value per column in bold, second best underlined.")
     if ci is not None:
         what = "± half the width" if interval == "half-width" else "[ends]"
-        notes.append(f"{what} of the {100 * ci:g} % confidence interval (Student’s t, {n_topics} topics).")
+        notes.append(f"{what} of the {100 * ci:g} % confidence interval (Student’s t, {topics}).")
     if marks:
         against = ", ".join(f"{name} ({mark})" for name, mark in marks.items())
-        tested = f"{test_name(test, correction)}, p < {alpha:g}, {n_topics} topics"
+        tested = f"{test_name(test, correction)}, p < {alpha:g}, {topics}"
         notes.append(f"Significantly different from {against} ({tested}).")
     return notes

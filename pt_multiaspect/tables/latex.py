@@ -12,7 +12,10 @@ import ir_measures
 from ..errors import MultiAspectError
 from .content import Cell, Table, content
 
-__all__ = ["escape", "to_latex"]
+__all__ = ["environment", "escape", "latex_of", "to_latex"]
+
+#: The first line: what a document with the table has to load.
+_REQUIRED = r"% requires \usepackage{booktabs}"
 
 _ESCAPES = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
@@ -94,15 +97,15 @@ def to_latex(
     Returns
     -------
     str
-        A ``table`` environment. It requires ``\\usepackage{booktabs}`` and LaTeX of 2020 or later. Names of
-        systems, measures and groups are escaped; letters other than Latin and Greek ones require XeLaTeX
-        or LuaLaTeX.
+        A ``table`` environment after a comment with the package that it requires, booktabs. LaTeX must be of
+        2020 or later. Names of systems, measures and groups are escaped; letters other than Latin and Greek
+        ones require XeLaTeX or LuaLaTeX.
 
     Raises
     ------
     MultiAspectError
-        If systems have different topics or measures, a value is not finite, a name is unknown, or a parameter
-        is out of range.
+        If systems have different topics of a measure or different measures, a value is not finite, a name is
+        unknown, or a parameter is out of range.
 
     Warns
     -----
@@ -117,6 +120,9 @@ def to_latex(
     value are all bold, and the next lower value is underlined. If all systems are tied, none is marked. Values
     that differ by a rounding error (at most 1e-12 of the maximum) are tied.
 
+    Columns may be over different topics, as after ``evaluate(topics='positive')``: a sentence below the table
+    then gives their numbers.
+
     Examples
     --------
     >>> import pt_multiaspect as ma
@@ -124,6 +130,7 @@ def to_latex(
     >>> good, bad = ({q: {"d1": 1.0, "d2": score} for q in qrels} for score in (0.0, 2.0))
     >>> perquery = ma.evaluate({"dense_v2": good, "BM25": bad}, qrels, ["AP", ma.ESL], progress=False)
     >>> print(ma.to_latex(perquery, decimals=2, caption="Results.", label="tab:results"))
+    % requires \\usepackage{booktabs}
     \\begin{table}
     \\centering
     \\caption{Results.}
@@ -151,15 +158,54 @@ def to_latex(
         n_resamples=n_resamples, seed=seed, ci=ci, interval=interval, decimals=decimals, labels=labels,
         groups=groups,
     )  # fmt: skip
-    lines = [r"\begin{table}", r"\centering"]
+    return latex_of(table, caption=caption, label=label)
+
+
+def latex_of(
+    table: Table, *, caption: str | None = None, label: str | None = None, comments: Sequence[str] = ()
+) -> str:
+    """Return the LaTeX of a table. The parameters are those of `environment`."""
+    notes = [escape(note) for note in table.notes]
+    notes += [f"{escape(head.short)}: {_code(head.meaning)}." for head in table.heads if head.meaning is not None]
+    return environment(len(table.heads) + 1, _rows(table), notes, caption=caption, label=label, comments=comments)
+
+
+def environment(
+    width: int,
+    rows: Sequence[str],
+    notes: Sequence[str] = (),
+    *,
+    caption: str | None = None,
+    label: str | None = None,
+    comments: Sequence[str] = (),
+) -> str:
+    """Return a ``table`` environment.
+
+    Parameters
+    ----------
+    width : int
+        The number of columns. The first is aligned left, the others right.
+    rows : sequence of str
+        The lines between the top and the bottom rule, as LaTeX.
+    notes : sequence of str
+        The sentences below, as LaTeX.
+    caption, label : str, optional
+        The caption, as LaTeX, and the label for ``\\ref``.
+    comments : sequence of str
+        Sentences for the author, which are not printed.
+
+    Returns
+    -------
+    str
+        LaTeX that ends with a newline.
+    """
+    lines = [_REQUIRED, *(f"% {' '.join(comment.split())}" for comment in comments)]
+    lines += [r"\begin{table}", r"\centering"]
     if caption is not None:
         lines.append(rf"\caption{{{caption}}}")
     if label is not None:
         lines.append(rf"\label{{{label}}}")
-    lines += [rf"\begin{{tabular}}{{l{'r' * len(table.heads)}}}", r"\toprule", *_rows(table), r"\bottomrule"]
-    lines.append(r"\end{tabular}")
-    notes = [escape(note) for note in table.notes]
-    notes += [f"{escape(head.short)}: {_code(head.meaning)}." for head in table.heads if head.meaning is not None]
+    lines += [rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}", r"\toprule", *rows, r"\bottomrule", r"\end{tabular}"]
     if notes:
         lines += ["", r"\smallskip", r"\parbox{\linewidth}{\footnotesize\raggedright", *notes, "}"]
     return "\n".join([*lines, r"\end{table}", ""])

@@ -1,0 +1,59 @@
+"""The measures of a long frame one by one, where their topics differ, as with ``topics='positive'``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from ..errors import MultiAspectError
+from ._frames import Floats, matrix
+
+__all__ = ["matrices", "topics_differ"]
+
+
+def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict[Any, Floats]]:
+    """Convert a long frame to one array per measure.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        As for `matrix`, but measures may have different topics.
+    least : int, default 2
+        Minimum number of systems, and of topics of each measure, 1 or 2.
+
+    Returns
+    -------
+    names : list
+        The systems, in the order of their first rows in the frame.
+    values : dict of measure to ndarray, systems × topics of the measure
+        In the order of the frame.
+
+    Raises
+    ------
+    MultiAspectError
+        As `matrix`, if the systems of one measure have different topics, or lack a measure that others have.
+    """
+    if not topics_differ(perquery):
+        values, names, _, measures = matrix(perquery, as_given=True, least=least)
+        return names, {measure: values[:, :, place] for place, measure in enumerate(measures)}
+    names = perquery["name"].unique().tolist()
+    result: dict[Any, Floats] = {}
+    for measure, rows in perquery.groupby("measure", sort=False, observed=True):
+        values, found, _, _ = matrix(rows, as_given=True, least=least)
+        lacking = [name for name in names if name not in found]
+        if lacking:
+            raise MultiAspectError(f"system {lacking[0]} has no value of {measure}, but {found[0]} has")
+        result[measure] = values[[found.index(name) for name in names], :, 0]
+    return names, result
+
+
+def topics_differ(perquery: object) -> bool:
+    """Tell whether the measures of a long frame have different topics."""
+    if not isinstance(perquery, pd.DataFrame) or not {"measure", "qid"} <= set(perquery.columns):
+        return False  # `matrix` says what is wrong
+    try:
+        pairs = perquery[["measure", "qid"]].drop_duplicates()
+    except TypeError:  # labels that are not hashable
+        return False
+    return bool(len(pairs) < pairs["measure"].nunique() * pairs["qid"].nunique())
