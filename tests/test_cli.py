@@ -174,7 +174,7 @@ def test_runs_as_a_module():
     assert done.stdout.startswith("pt-multiaspect ")
     failed = subprocess.run([sys.executable, "-m", "pt_multiaspect"], capture_output=True, text=True, check=False)
     assert failed.returncode == 2
-    assert failed.stderr == "pt-multiaspect: error: Missing command (see 'pt-multiaspect --help')\n"
+    assert failed.stderr == "pt-multiaspect: error: missing command (see 'pt-multiaspect --help')\n"
 
 
 def test_evaluate_knows_the_tracks_names(files, capsys):
@@ -511,7 +511,7 @@ def test_skipping_a_faulty_run_is_not_success(cli, trec_files):
         (["-q", "--baseline", "alpha.run"], "--baseline applies to means"),
         (["--baseline", "omega.run"], "expected one of the runs (alpha.run, beta.run, delta.run, gamma.run)"),
         (["--output", "table.doc"], ".csv, .tsv, .json"),
-        (["--jobs", "0"], "n_jobs"),
+        (["--jobs", "0"], "--jobs: expected a number of processes, or -1 for all cores, got 0"),
         (["--frmat", "csv"], "--format"),
         (["--alpha", "2", "--baseline", "alpha.run"], "--alpha"),
     ],
@@ -609,7 +609,8 @@ def test_parquet_needs_pyarrow_or_keeps_all_digits(cli, trec_files):
 
 def test_a_file_that_cannot_be_written(cli):
     code, out, err = cli("evaluate", "-m", "AP", "-o", "nowhere/table.csv", "runs")
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
+    assert "--output: there is no directory nowhere; create it first" in err
     assert err.count("\n") == 1
 
 

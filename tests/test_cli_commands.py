@@ -160,8 +160,11 @@ def test_compare_puts_the_largest_differences_first(cli):
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        (["runs/beta.run"], "error: expected two runs, got 1 (see 'pt-multiaspect compare --help')"),
-        ([], "expected two runs, got 0 (see 'pt-multiaspect compare --help')"),
+        (
+            ["runs/beta.run"],
+            "error: expected two runs, got 1; give two files (see 'pt-multiaspect compare --help')",
+        ),
+        ([], "expected two runs, got 0; give two files (see 'pt-multiaspect compare --help')"),
         (["runs/beta.run", "runs/delta.run", "runs/alpha.run"], "expected two runs, got 3"),
         (["runs/beta.run", "runs"], "given twice"),
         (["runs/beta.run", "wins=runs/delta.run"], "the run name wins is also a column"),

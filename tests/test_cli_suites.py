@@ -177,9 +177,9 @@ def test_a_fairness_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["--suite", "trec-misinfo-2022", "-m", "AP", "--groups", "editors.json"], "--groups has no effect"),
         (["--suite", "trec-misinfo-2022", "-m", "'nDCG useful'=AP"], "has a measure nDCG useful, too"),
         (["-m", "AP", "--groups", "editors.json"], "--groups has no effect: none of AP evaluates groups"),
-        (["-m", "AWRF", "--groups", "nothing.json"], "nothing.json: no such file"),
+        (["-m", "AWRF", "--groups", "nothing.json"], "--groups: no such file: nothing.json"),
         (["-m", "AWRF"], "AWRF requires groups: add --groups FILE"),
-        (["-m", "AWRF", "--groups", "editors.json", "--topics", "positive"], "use topics='judged'"),
+        (["-m", "AWRF", "--groups", "editors.json", "--topics", "positive"], "use --topics judged"),
     ],
 )
 def test_errors(files: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:

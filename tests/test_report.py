@@ -411,8 +411,8 @@ def test_a_folder_that_does_not_exist_is_named_before_the_evaluation(tmp_path, c
     with pytest.raises(FileNotFoundError, match="nowhere"):
         ma.report(runs, qrels, aspects=SCALES, path=tmp_path / "nowhere" / "report.html")
     code, _, err = cli("report", "-o", "nowhere/report.html", "runs")
-    assert code == 1
-    assert err == "pt-multiaspect: error: nowhere: No such file or directory\n"
+    assert code == 2
+    assert "--output: there is no directory nowhere; create it first" in err
 
 
 def test_runs_and_qrels_swapped():
@@ -464,7 +464,7 @@ def test_the_command_writes_the_page(cli, trec_files):
     ("options", "message"),
     [
         (["-o", "report.pdf"], "expected a file that ends in .html, got report.pdf"),
-        ([], "Missing option '-o'"),
+        ([], "missing --output: give the file to write"),
         (["-o", "r.html", "--baseline", "none"], "--baseline: expected one of the runs"),
         (["-o", "r.html", "--aspects", '{"relevance": 2, "x": 1}'], "--aspects declares x, but the qrels have"),
         (["-o", "r.html", "--base", "nothing"], "base: "),

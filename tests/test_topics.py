@@ -135,3 +135,12 @@ def test_measures_of_ir_measures_count_the_topics_in_which_they_can_be_above_0()
     assert values.groupby("measure", sort=False)["qid"].agg(list).to_dict() == {
         "gains": ["q2"], "On": ["q2"], "judged": [*qrels], "On judged": [*qrels], "retrieved": [*qrels],
     }  # fmt: skip
+
+
+def test_a_missing_aspect_has_nothing_to_do_with_topics() -> None:
+    measures = {"effort": ma.On(aspect="effort", base="AP")}
+    with pytest.raises(
+        MultiAspectError, match=r"^effort: the qrels have no column for the aspect effort"
+    ) as caught:
+        ma.evaluate({"run": RUN}, QRELS, measures, topics="positive", progress=False)
+    assert "topics" not in str(caught.value)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._numbers import number, numbers, spell
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, did_you_mean
 
 __all__ = ["Aspect", "Scale"]
 
@@ -35,7 +35,9 @@ def _check_keys(keys: Iterable[object]) -> None:
             "gains=[…] instead of values=[…], and probabilities=… instead of the former gains=…"
         )
     if unknown:
-        raise MultiAspectError(f"Aspect has no parameter {choices(unknown)}; expected {choices(_KEYS)}")
+        raise MultiAspectError(
+            f"Aspect has no parameter {choices(unknown)}; expected {choices(_KEYS)}{did_you_mean(unknown, _KEYS)}"
+        )
 
 
 def _with_known_keys(init: Callable[_Params, None]) -> Callable[_Params, None]:

@@ -16,7 +16,7 @@ import ir_measures
 from ir_measures import Measure
 
 from .. import _validation
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, did_you_mean
 
 __all__ = [
     "TREC_NAMES_ONLY",
@@ -263,6 +263,7 @@ def check_params(measure: Measure, prefix: str = "") -> None:
     if unknown:
         raise MultiAspectError(
             f"{name} has no parameter {choices(unknown)}; expected {choices(measure.SUPPORTED_PARAMS)}"
+            f"{did_you_mean(unknown, measure.SUPPORTED_PARAMS)}"
         )
     for param, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS[param]

@@ -7,7 +7,7 @@ import sys
 import click
 import pandas as pd
 
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate, evaluate
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
 from .options import (
@@ -68,7 +68,7 @@ def command(
     and ties, and whether the difference is significant. Wins follow the direction of the measure.
     """
     if len(runs) != 2:
-        raise click.UsageError(f"expected two runs, got {len(runs)}")
+        raise click.UsageError(f"expected two runs, got {len(runs)}; give two files")
     format = chosen_format(format, output)
     if top is not None and not perquery:
         raise click.UsageError("--top requires -q")
@@ -78,7 +78,7 @@ def command(
     parsed = read_measures(measures, read_aspects(aspects), judgments)
     named = read_runs(runs, qrels)
     if len(named) != 2:
-        raise click.UsageError(f"expected two runs, got {len(named)}")
+        raise click.UsageError(f"expected two runs, got {len(named)}: {choices(named)}; give two files")
     values = evaluate(named, judgments, parsed, topics=topics, progress=sys.stderr.isatty())
     first, second = named
     taken = [name for name in named if name in _COLUMNS]

@@ -9,7 +9,7 @@ import click
 from ..description import describe
 from ..errors import MultiAspectError
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, refusals
-from .options import Command, Requested, aspects_option, measure_option, qrels_option, runs_argument
+from .options import Command, OutputFile, Requested, aspects_option, measure_option, qrels_option, runs_argument
 from .tables import write_text
 
 __all__ = ["command"]
@@ -35,10 +35,11 @@ Examples:
 @click.option(
     "--write-aspects",
     metavar="FILE",
+    type=OutputFile(),
     help="Write the label scales to a JSON file, to check, edit and use as --aspects.",
 )
 @click.option(
-    "-o", "--output", metavar="FILE", type=click.Path(), help="Write the report to a file, .html or .txt."
+    "-o", "--output", metavar="FILE", type=OutputFile(), help="Write the report to a file, .html or .txt."
 )
 @runs_argument(required=False)
 def command(

@@ -122,6 +122,8 @@ def command(
     parsed = read_measures(measures, scales, judgments)
     named = read_runs(runs, qrels)
     compared = None if baseline is None else pick_run(baseline, list(named), "--baseline")
+    if compared is not None and len(named) < 2:
+        raise MultiAspectError(f"--baseline requires a run to compare with {compared}, got no other")
     if sort is not None and sort != "name" and sort not in parsed:
         raise MultiAspectError(f"--sort: expected name or one of the measures ({choices(parsed)}), got {sort!r}")
     try:

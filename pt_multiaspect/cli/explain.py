@@ -9,7 +9,7 @@ import click
 from ..errors import MultiAspectError, choices
 from ..explaining import explain
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
-from .options import Command, Requested, aspects_option, measure_option, qrels_option
+from .options import Command, OutputFile, Requested, aspects_option, measure_option, qrels_option
 from .tables import Sheet, write, write_text
 
 __all__ = ["command"]
@@ -40,7 +40,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(),
+    type=OutputFile(),
     help="Write to a file, in the format of its suffix: .txt, .html, .csv, .tsv or .json.",
 )
 @click.argument("run", metavar="RUN", type=click.Path())
@@ -65,7 +65,7 @@ def command(
         raise click.UsageError(f"expected one measure, got {len(parsed)}: {choices(parsed)}{hint}")
     named = read_runs([run], qrels)
     if len(named) > 1:
-        raise click.UsageError(f"expected one run, got {len(named)}")
+        raise click.UsageError(f"expected one run, got {len(named)}: {choices(named)}")
     ((label, measure),) = parsed.items()
     found = explain(measure, named, judgments, qid, label=label)
     if kind in ("text", "html"):

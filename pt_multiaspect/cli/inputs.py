@@ -15,17 +15,17 @@ import pandas as pd
 from ..aspects import Aspects
 from ..collection.groups import Groups
 from ..collection.run_files import run_files
-from ..collection.trec_files import NAME_COLUMNS, read_qrels, read_run
+from ..collection.trec_files import read_qrels, read_run
 from ..errors import MultiAspectError, choices
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..integration.provider import supports
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
-from .options import Requested
+from .options import DIRECTORIES, STDIN, Requested
+from .wording import in_options
 
 __all__ = [
-    "STDIN",
     "judged_aspects",
     "pick_run",
     "read_all_qrels",
@@ -38,29 +38,15 @@ __all__ = [
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
 
-#: Stands for standard input.
-STDIN = "-"
-
 
 def read_all_qrels(given: Sequence[str]) -> pd.DataFrame:
     """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance."""
-    try:
-        return _read_all_qrels(given)
-    except MultiAspectError as error:
-        text, hint, rest = str(error).rpartition(NAME_COLUMNS)
-        if not hint:
-            raise
-        remedy = "name the label columns of one file, as in --qrels relevance,credibility=FILE"
-        raise MultiAspectError(f"{text}{remedy}{rest}") from None
-
-
-def _read_all_qrels(given: Sequence[str]) -> pd.DataFrame:
     if len(given) == 1:
         aspects, separator, path = given[0].partition("=")
         if os.path.exists(given[0]) or not separator:
-            return read_qrels(_source(given[0]))
+            return read_qrels(_source(given[0], given[0]))
         if "," in aspects and path:
-            return read_qrels(_source(path), aspects=aspects.split(","))
+            return read_qrels(_source(path, given[0]), aspects=aspects.split(","))
     files: dict[str, str] = {}
     for item in given:
         aspect, separator, path = item.partition("=")
@@ -78,11 +64,23 @@ def _read_all_qrels(given: Sequence[str]) -> pd.DataFrame:
         files[aspect] = path
     if list(files.values()).count(STDIN) > 1:
         raise MultiAspectError("--qrels: expected standard input (-) for one aspect at most, got several")
-    return read_qrels({aspect: _source(path) for aspect, path in files.items()})
+    return read_qrels({aspect: _source(path, f"{aspect}={path}") for aspect, path in files.items()})
 
 
-def _source(path: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
-    return sys.stdin.buffer if path == STDIN else path
+def _source(path: str, item: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
+    """Return what to read, after checking that there is such a file."""
+    if path == STDIN:
+        return sys.stdin.buffer
+    if os.path.exists(os.path.expanduser(path)):
+        return path
+    remedy = ""
+    if "," in path:
+        remedy = "; separate several ASPECT=FILE by blanks, not by commas"
+    if "=" not in item:
+        remedy = (
+            "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several label columns"
+        )
+    raise MultiAspectError(f"--qrels: no such file: {path}{remedy}")
 
 
 def read_runs(given: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
@@ -102,11 +100,15 @@ def read_runs(given: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
     """
     found: dict[str, str] = {}
     places: dict[str, str] = {}
+    context = click.get_current_context(silent=True)
+    directories: dict[str, str] = {} if context is None else context.meta.setdefault(DIRECTORIES, {})
     for item in given:
         name, path = _name_and_path(item)
         files = _files(path)
         if name is not None and len(files) != 1:
             raise MultiAspectError(f"expected one run for the name {name}, but {path} contains {len(files)}")
+        if os.path.isdir(os.path.expanduser(path)):
+            directories.update(dict.fromkeys(files, path.rstrip("/")))
         for file in files:
             label = name or ("stdin" if file == STDIN else Path(file).name)
             place = file if file == STDIN else os.path.realpath(file)
@@ -184,7 +186,7 @@ def read_aspects(given: str | None) -> Aspects | None:
         return Aspects.from_file(path)
     except MultiAspectError as error:
         text = str(error)
-        raise MultiAspectError(text if text.startswith("--aspects") else f"--aspects: {text}") from None
+        raise MultiAspectError(text if text.startswith("--aspects") else f"--aspects: {in_options(text)}") from None
 
 
 def read_measures(
@@ -217,7 +219,7 @@ def read_measures(
     MultiAspectWarning
         If an aspect of the qrels is not declared, or a measure of ir-measures cannot use what is declared.
     """
-    groups = None if given.groups is None else Groups.from_file(given.groups)
+    groups = None if given.groups is None else _read_groups(given.groups)
     chosen = None if given.suite is None else _suite(given, aspects, groups)
     of_suite = () if chosen is None else [text for text in given.texts if text in chosen]
     texts = [text for text in given.texts if text not in of_suite]
@@ -256,6 +258,19 @@ def _suite(given: Requested, aspects: Aspects | None, groups: Groups | None) -> 
     if given.texts:
         settings = {key: settings[key] for key in settings_of(name) if key in settings}
     return suite(name, **settings)  # type: ignore[arg-type]
+
+
+def _read_groups(given: str) -> Groups:
+    path = Path(given).expanduser()
+    if not path.is_file():
+        raise MultiAspectError(
+            f"--groups: no such file: {given}; expected a .csv or .tsv file with the columns docno and group, or a "
+            ".json file"
+        )
+    try:
+        return Groups.from_file(path)
+    except MultiAspectError as error:
+        raise MultiAspectError(f"--groups: {error}") from None
 
 
 def _lacks_groups(measure: ir_measures.Measure) -> bool:

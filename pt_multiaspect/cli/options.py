@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
 import ir_measures
 from click.shell_completion import CompletionItem
 
+from ..collection.run_files import run_files
+from ..errors import MultiAspectError
 from ..integration.topics import TOPICS
 from ..suites.catalogue import SUITES
 from .significance import TESTS
 from .tables import FORMATS
+from .wording import in_options, of_mixed_directory
 
 __all__ = [
     "ALPHA",
+    "DIRECTORIES",
+    "STDIN",
     "Command",
     "Group",
+    "OutputFile",
     "Requested",
     "alpha_option",
     "aspects_option",
@@ -41,12 +49,77 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _QRELS = "--qrels"
 
+#: Stands for standard input.
+STDIN = "-"
+
 
 class Command(click.Command):
-    """A command whose option --qrels takes several ASPECT=FILE, as in ``--qrels relevance=a.txt cost=b.txt``."""
+    """A command whose option --qrels takes several ASPECT=FILE, as in ``--qrels relevance=a.txt cost=b.txt``.
+
+    It refuses to write what it reads, and its errors name options.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _repeated(args))
+        try:
+            return super().parse_args(ctx, _repeated(args))
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        for param in self.params:
+            if isinstance(param.type, OutputFile) and ctx.params[str(param.name)] is not None:
+                _check_not_read(ctx, param)
+        try:
+            return super().invoke(ctx)
+        except MultiAspectError as error:
+            message = of_mixed_directory(in_options(str(error)), ctx.meta.get(DIRECTORIES, {}))
+            raise MultiAspectError(message) from error
+
+
+#: Where the context of a command has the directories of runs, by file.
+DIRECTORIES = "pt_multiaspect.directories"
+
+
+class OutputFile(click.Path):
+    """A file to write, checked before anything is computed."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == STDIN:
+            self.fail("expected a file, got -; omit the option to print", param, ctx)
+        path = Path(value).expanduser()
+        if path.is_dir():
+            self.fail(f"expected a file, got the directory {value}", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"there is no directory {path.parent}; create it first", param, ctx)
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            self.fail(f"no permission to write {value}; choose another file", param, ctx)
+        return value
+
+
+def _check_not_read(ctx: click.Context, param: click.Parameter) -> None:
+    """Refuse to write what the command reads: most likely, the name of the output was forgotten."""
+    output = str(ctx.params[str(param.name)])
+    place = Path(output).expanduser().resolve()
+    title = max(param.opts, key=len)
+    for name in ("qrels", "runs", "run", "aspects", "groups"):
+        given = ctx.params.get(name) or ()
+        for item in [given] if isinstance(given, str) else given:
+            for path in (item, item.partition("=")[2]):
+                if path and Path(path).expanduser().resolve() == place.parent:
+                    raise click.UsageError(
+                        f"{title}: {output} would be read as a run of {path} the next time; write it elsewhere", ctx
+                    )
+                if place in _files(path):
+                    raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
+
+
+def _files(path: str) -> set[Path]:
+    """Return the files of a path, directory or pattern, none if there are none."""
+    try:
+        return {Path(file).resolve() for file in run_files(path)} if path else set()
+    except MultiAspectError:
+        return set()
 
 
 def _repeated(args: list[str]) -> list[str]:
@@ -118,8 +191,20 @@ alpha_option: Callable[[F], F] = click.option(
     "--alpha", type=click.FloatRange(0, 1, True, True), help=f"Significance level. Default: {ALPHA}."
 )
 
+
+def _n_jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("expected a number of processes, or -1 for all cores, got 0")
+    return value
+
+
 jobs_option: Callable[[F], F] = click.option(
-    "--jobs", type=int, default=1, metavar="N", help="Number of processes; -1 for all cores. Default: 1."
+    "--jobs",
+    type=int,
+    callback=_n_jobs,
+    default=1,
+    metavar="N",
+    help="Number of processes; -1 for all cores. Default: 1.",
 )
 
 
@@ -202,8 +287,9 @@ def format_options(function: F) -> F:
         "-o",
         "--output",
         metavar="FILE",
-        type=click.Path(),
-        help="Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md.",
+        type=OutputFile(),
+        help="Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing "
+        "file is replaced.",
     )(function)
     return click.option(
         "--format",

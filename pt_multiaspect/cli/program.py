@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor
 
 import click
 
@@ -14,6 +15,7 @@ from .. import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
 from . import analyses, catalogue, compare, describe, evaluate, explain, report
 from .options import Group
+from .wording import in_options, usage
 
 __all__ = ["main", "program"]
 
@@ -86,12 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = program.main(arguments, prog_name=NAME, standalone_mode=False)
         sys.stdout.flush()
     except MultiAspectError as error:
-        text = str(error)
-        advice = ": write --qrels ASPECT=FILE for each aspect" if text.endswith("like qrels, not a run") else ""
-        return _fail(f"{text}{advice}", 2)
+        return _fail(str(error), 2)
     except click.UsageError as error:
         command = NAME if error.ctx is None else error.ctx.command_path
-        return _fail(f"{error.format_message().rstrip('.')} (see '{command} --help')", 2)
+        return _fail(f"{usage(error)} (see '{command} --help')", 2)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
     except click.Abort:
@@ -99,6 +99,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except BrokenExecutor:  # of --jobs
+        return _fail("a process ended early: it was interrupted, or memory ran out; use fewer --jobs", 1)
     except OSError as error:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
     except ImportError as error:  # an optional package
@@ -113,4 +115,4 @@ def _fail(message: str, code: int) -> int:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, MultiAspectWarning):
-        print(f"{NAME}: warning: {message}", file=sys.stderr)
+        print(f"{NAME}: warning: {in_options(str(message))}", file=sys.stderr)

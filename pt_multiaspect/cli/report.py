@@ -14,6 +14,7 @@ from .inputs import judged_aspects, pick_run, read_all_qrels, read_aspects, read
 from .options import (
     ALPHA,
     Command,
+    OutputFile,
     Requested,
     alpha_option,
     aspects_option,
@@ -55,7 +56,7 @@ Examples:
 )
 @click.option("--title", default="Multi-aspect evaluation", metavar="TEXT", help="The title of the page.")
 @jobs_option
-@click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(), help="The file to write, .html.")
+@click.option("-o", "--output", required=True, metavar="FILE", type=OutputFile(), help="The file to write, .html.")
 @runs_argument()
 def command(
     qrels: tuple[str, ...],

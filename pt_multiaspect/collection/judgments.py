@@ -38,7 +38,7 @@ from .pairs import PairTable
 from .texts import Texts
 from .views import AspectView
 
-__all__ = ["Judgments", "numbered"]
+__all__ = ["Judgments", "MissingAspectError", "numbered"]
 
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
@@ -49,6 +49,10 @@ T = TypeVar("T")
 def numbered(times: int) -> list[str]:
     """Return names of queries that sort in the order of their numbers."""
     return [f"{number:09d}" for number in range(times)]
+
+
+class MissingAspectError(MultiAspectError):
+    """The qrels have no column for an aspect."""
 
 
 class Judgments:
@@ -309,7 +313,7 @@ class Judgments:
 
     def _missing(self, missing: Sequence[str]) -> MultiAspectError:
         registered = choices(Aspects.registry)
-        return MultiAspectError(
+        return MissingAspectError(
             f"the qrels have no column for the aspect {choices(missing)}; expected aspects among "
             f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of aspects: "
             f"{registered})" + did_you_mean(missing, (*self.label_names, *Aspects.registry))

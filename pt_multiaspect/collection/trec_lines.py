@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import io
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -153,7 +154,7 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
         member = library.decompressobj(wbits=16 + zlib.MAX_WBITS)
         while not member.eof:
             if start == len(data):
-                raise EOFError("the file ends within a member")
+                raise EOFError("the file ends within a member; copy or download it again")
             piece = view[start : start + _GZIP_PIECE]
             try:
                 yield member.decompress(piece, _BLOCK)
@@ -319,6 +320,8 @@ def _check_line(name: str, number: int, line: bytes, found: list[bytes], layout:
     if len(found) != width:
         n_other, other = layout.other
         hint = other if len(found) == n_other else layout.hint if len(found) > width else ""
+        if len(found) < 3 and line.count(b",") >= 2:
+            hint = "; fields are separated by blanks or tabs, not by commas"
         raise MultiAspectError(
             f"{name}:{number}: expected {width} fields ({layout}), got {len(found)}: {excerpt(line)}{hint}"
         )
@@ -327,7 +330,17 @@ def _check_line(name: str, number: int, line: bytes, found: list[bytes], layout:
             raise MultiAspectError(
                 f"{name}:{number}: {column}: expected {kind.expected}, got {excerpt(found[position])} (query "
                 f"{excerpt(found[0])}, document {excerpt(found[2])}): {excerpt(line)}"
+                f"{_remedy(number, found, found[position])}"
             )
+
+
+def _remedy(number: int, found: list[bytes], value: bytes) -> str:
+    """Return what to change in a line with a field that is no number, if that is known."""
+    if number == 1 and not any(field[:1].isdigit() for field in found[1:]):
+        return "; if this is a header, delete the line: TREC files have none"
+    if re.fullmatch(rb"[+-]?\d+,\d+", value):
+        return "; write decimals with a point, not with a comma"
+    return ""
 
 
 def excerpt(piece: bytes, limit: int = 80) -> str:

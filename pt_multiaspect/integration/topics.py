@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import Bools
 from .._validation import choice
 from ..bases.diversity import is_diversity_measure
-from ..collection.judgments import Judgments
+from ..collection.judgments import Judgments, MissingAspectError
 from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from .provider import supports
@@ -69,6 +69,8 @@ def counted_topics(
     for label, measure in labelled.items():
         try:
             counted[label] = _positive(measure, judgments)
+        except MissingAspectError as error:  # the measure has no value on any topic
+            raise MultiAspectError(f"{label}: {error}") from None
         except MultiAspectError as error:
             raise MultiAspectError(f"topics='positive': {error}; use topics='judged'") from None
         if not counted[label].any():

@@ -17,7 +17,7 @@ from ..bases.base import check_values
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices, did_you_mean, warn_once
 from ..orders.order import TupleOrder, weights_of
 from .checks import warn_of_views
 from .explainable import Explainable
@@ -98,6 +98,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         if unknown:
             raise MultiAspectError(
                 f"{self.NAME} has no parameter {choices(unknown)}; expected {choices(self.SUPPORTED_PARAMS)}"
+                f"{did_you_mean(unknown, self.SUPPORTED_PARAMS)}"
             )
         canonical = {}
         for name, param in self.SUPPORTED_PARAMS.items():

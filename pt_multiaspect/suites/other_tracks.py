@@ -140,6 +140,6 @@ def _required(groups: Groups | str | None, name: str) -> Groups | str:
     if groups is None:
         raise MultiAspectError(
             f"suite({name!r}) requires groups=, declared as in Groups({{'gender': {{docno: group}}}}, "
-            "target={'gender': {group: share}}); on the command line, --groups FILE"
+            "target={'gender': {group: share}})"
         )
     return groups

@@ -21,7 +21,7 @@ def multi_aspect(aspects: Aspects | Mapping[str, Any] | str | None = None) -> Su
     if aspects is None:
         raise MultiAspectError(
             "suite('multi-aspect') requires aspects=, the label scales, as in aspects={'relevance': 2, "
-            "'credibility': 3}; on the command line, --aspects FILE"
+            "'credibility': 3}"
         )
     declared = declared_aspects(aspects)
     if len(declared) < 2 or "relevance" not in declared:

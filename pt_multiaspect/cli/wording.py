@@ -1,0 +1,144 @@
+"""Messages in the words of the command line: options instead of Python arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import click
+
+from ..errors import choices, did_you_mean
+
+__all__ = ["in_options", "of_mixed_directory", "usage"]
+
+#: What messages for Python say, and what they say here.
+_WORDS = {
+    "Declare them to get comparable values on other qrels, batches or folds, as in ": "Declare them with --aspects "
+    "FILE ('pt-multiaspect describe --write-aspects FILE' writes them) to get comparable values on other qrels, or "
+    "in the measure, as in ",
+    "Declare them with aspects= to": "Declare them with --aspects FILE to",
+    "Declare codes that mean 'not judged': Aspect(unjudged=[…])": "Declare codes that mean 'not judged' in "
+    '--aspects FILE, as "unjudged": […]',
+    "select other columns, as in aspects=['relevance', …]": "leave its file out of --qrels",
+    "Leave it out with aspects=": "Leave its file out of --qrels",
+    "that ci= or over= adds": "that --ci adds",
+    "omit ci=": "omit --ci",
+    "Omit out=": "Omit --resume",
+    "upper_bound is undefined": "the upper bound is undefined",
+    "name the label columns of one file by aspects=[…]": "name the label columns of one file, as in --qrels "
+    "relevance,credibility=FILE",
+    "this looks like qrels, not a run": "this looks like qrels, not a run: write --qrels ASPECT=FILE for each "
+    "aspect",
+    "this looks like a run, not qrels": "this looks like a run, not qrels: give runs after the other options, and "
+    "qrels as --qrels ASPECT=FILE",
+}
+
+#: The same for messages that differ from case to case, as regular expressions.
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in {
+        r"suite\('([\w-]+)'\) requires aspects=.*": r"the suite \1 requires the label scales: add --aspects FILE, "
+        r"which 'pt-multiaspect describe --write-aspects FILE' writes",
+        r"suite\('([\w-]+)'\) requires groups=.*": r"the suite \1 requires groups: add --groups FILE",
+        r"suite\('([\w-]+)'\): ": r"the suite \1: ",
+        # The columns of frames, and sets of aspects declared in Python, mean nothing here.
+        r"(the qrels have no column for the aspect .*); expected aspects among ([^(]*) \(columns: .*?\)": r"\1; "
+        r"expected aspects among \2, or a further --qrels ASPECT=FILE",
+        r"; declare them as in Groups\(.*\)$": "; give them with --groups FILE",
+        r"declare Aspect\(unjudged=(\[[^\]]*\])\)": r'declare "unjudged": \1 in --aspects FILE',
+        r"Declare the lowest positive grade, as in Aspect\(.*\)$": "Declare the lowest positive grade in --aspects "
+        'FILE, as "threshold"',
+        r"declare the grades$": "declare the grades in --aspects FILE",
+        r"^n_resamples: expected at least (\d+) \(1 / alpha\) for alpha=([\d.e-]+), got (\d+)": r"--alpha: a level "
+        r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test ttest",
+        r"\b(topics|strategy)='(\w+)'": r"--\1 \2",
+        r"^(documents|trials|seed|base): ": r"--\1: ",
+        r"^aspects: ": "",
+    }.items()
+)
+
+
+def in_options(message: str) -> str:
+    """Return a message of the package with options instead of Python arguments.
+
+    Parameters
+    ----------
+    message : str
+        The message of an error or a warning.
+
+    Returns
+    -------
+    str
+        The message; unchanged if it names no Python argument that is known here.
+    """
+    for python, words in _WORDS.items():
+        message = message.replace(python, words)
+    for pattern, words in _PATTERNS:
+        message = pattern.sub(words, message)
+    return message
+
+
+def of_mixed_directory(message: str, directories: Mapping[str, str]) -> str:
+    """Say how to leave a file out, if a message is about a file of a directory of runs.
+
+    Parameters
+    ----------
+    message : str
+        The message of an error.
+    directories : mapping of str to str
+        The directory as it was given, by the file.
+
+    Returns
+    -------
+    str
+        The message with its remedy.
+    """
+    found = next((directory for file, directory in directories.items() if f": {file}:" in message), None)
+    if found is None:
+        return message
+    return f"{message}. If {found} also contains other files, give a pattern in quotes, such as '{found}/*.run'"
+
+
+def usage(error: click.UsageError) -> str:
+    """Return the message of an error in the arguments, alike for all versions of Click."""
+    command = None if error.ctx is None else error.ctx.command
+    if isinstance(error, click.NoSuchOption):
+        known = [option for param in command.params for option in param.opts] if command is not None else []
+        return f"no such option {error.option_name}{did_you_mean([error.option_name], known)}"
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return f"missing {_titled(error.param)}{_REMEDIES.get(str(error.param.name), '')}"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{_titled(error.param)}: {_reason(error)}"
+    text = error.format_message().rstrip(".")
+    extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", text)
+    if extra is not None:
+        return f"unexpected argument {extra[1]}"
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def _reason(error: click.BadParameter) -> str:
+    """Return what is wrong with a value."""
+    unknown = re.match(r"'(.*?)' is not one of ", error.message)
+    if unknown is not None and error.param is not None and isinstance(error.param.type, click.Choice):
+        known = error.param.type.choices
+        return f"expected one of {choices(known)}, got {unknown[1]!r}{did_you_mean([unknown[1]], known)}"
+    no_number = re.match(r"('.*') is not a valid (integer|float)", error.message)
+    if no_number is not None:
+        return f"expected {'a whole number' if no_number[2] == 'integer' else 'a number'}, got {no_number[1]}"
+    return error.message.rstrip(".")
+
+
+#: What to give for a parameter that is missing.
+_REMEDIES = {
+    "qrels": ": give ASPECT=FILE for each aspect, as in --qrels relevance=qrels.txt credibility=qcred.txt",
+    "runs": ": give run files, directories, or patterns in quotes",
+    "qid": ": give the id of a query",
+    "output": ": give the file to write",
+}
+
+
+def _titled(param: click.Parameter) -> str:
+    """Return an option by its long name, and an argument by what it stands for."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return "RUN" if param.name in ("run", "runs") else str(param.name).upper()

@@ -1,0 +1,272 @@
+"""Mistakes of newcomers on the command line: one line on stderr that says what to write instead."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shlex
+from concurrent.futures.process import BrokenProcessPool
+
+import click
+import pytest
+
+from pt_multiaspect import MultiAspectError, read_run
+from pt_multiaspect.cli import main
+from pt_multiaspect.cli.wording import in_options
+
+RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
+
+#: What is in the files of the mistakes.
+FILES = {
+    "header.csv": "qid,docno,rank,score\nq0,d00,1,9.5\n",
+    "headed.run": f"qid Q0 docno rank score tag\n{RUN}",
+    "comma.run": RUN.replace(".", ","),
+    "empty.run": "",
+    "cut.run": RUN[:-12],
+    "swapped.txt": RUN,
+    "headed.qrels": "qid iteration docno label\nq0 0 d00 1\n",
+    "comma.qrels": "q0 0 d00 1,5\n",
+    "table.csv": "name,AP\n",
+    "groups.txt": "d00 a\n",
+    "broken.json": "{relevance: 2}",
+}
+
+EVALUATE = ("evaluate", "-m", "AP")
+
+#: Command lines and what the message says; the qrels of `cli` are given unless the line has --qrels.
+MISTAKES = [
+    # qrels
+    ("evaluate -m AP --qrels a,b runs", "no such file: a,b; write ASPECT=FILE for each aspect"),
+    ("evaluate -m AP --qrels relevance:relevance.txt runs", "write ASPECT=FILE for each aspect"),
+    (
+        "evaluate -m AP --qrels relevance=relevance.txt,credibility=credibility.txt runs",
+        "separate several ASPECT=FILE by blanks, not by commas",
+    ),
+    ("evaluate -m AP --qrels relevance=nothing.txt runs", "--qrels: no such file: nothing.txt"),
+    ("evaluate -m AP --qrels relevance=swapped.txt runs", "looks like a run, not qrels: give runs after the"),
+    ("evaluate -m AP --qrels relevance.txt credibility.txt", "looks like qrels, not a run: write --qrels ASPECT"),
+    ("evaluate -m AP --qrels headed.qrels runs", "if this is a header, delete the line: TREC files have none"),
+    ("evaluate -m AP --qrels comma.qrels runs", "got '1,5'"),
+    ("evaluate -m AP --qrels comma.qrels runs", "write decimals with a point, not with a comma"),
+    ("evaluate --qrels relevance.txt --suite touche-2021 runs", "or a further --qrels ASPECT=FILE"),
+    # runs
+    ("evaluate -m AP mixed", "If mixed also contains other files, give a pattern in quotes, such as 'mixed/*.run'"),
+    ("evaluate -m AP header.csv", "fields are separated by blanks or tabs, not by commas"),
+    ("evaluate -m AP headed.run", "if this is a header, delete the line: TREC files have none"),
+    ("evaluate -m AP comma.run", "write decimals with a point, not with a comma"),
+    ("evaluate -m AP cut.run.gz", "the file ends within a member; copy or download it again"),
+    ("evaluate -m AP cut.run", "cut.run:2: expected 6 fields"),
+    ("evaluate -m AP empty.run", "the file is empty; expected lines `qid Q0 docno rank score tag`"),
+    ("evaluate -m AP nothing.run", "nothing.run: no such file"),
+    ("evaluate -m AP", "missing RUN: give run files, directories, or patterns in quotes"),
+    ("compare -m AP runs", "expected two runs, got 1; give two files"),
+    ("explain -m AP --query q0 runs", "got 4: alpha.run, beta.run, delta.run, gamma.run"),
+    ("explain -m AP --query q0 runs/beta.run runs/alpha.run", "unexpected argument runs/alpha.run"),
+    (
+        "evaluate -m AP --baseline beta.run runs/beta.run",
+        "--baseline requires a run to compare with beta.run, got no other",
+    ),
+    # measures
+    ("evaluate -m nDGC@10 runs", "unknown measure 'nDGC'; the nearest names are NDCG, nDCG"),
+    ("evaluate -m 'TOMA(aspect=[relevance])' runs", "Did you mean aspects?"),
+    ("evaluate -m 'AP(rle=2)' runs", "AP has no parameter rle; expected cutoff, rel"),
+    ("evaluate -m 'TOMA(aspects=[relevence])' runs", "Did you mean relevance?"),
+    ("evaluate -m 'On(aspect=effort)' runs", "among relevance, credibility, or a further --qrels ASPECT=FILE"),
+    ("evaluate runs", "missing measures: give -m MEASURE or --suite NAME"),
+    ("evaluate --suite multi-aspect runs", "the suite multi-aspect requires the label scales: add --aspects"),
+    ("evaluate --suite trec-fair-2022 runs", "the suite trec-fair-2022 requires groups: add --groups FILE"),
+    ("evaluate --suite touche-2021 runs", "have no column for the aspect quality"),
+    ("evaluate --suite touche2021 runs", "Did you mean touche-2021?"),
+    ("evaluate -m 'AWRF(groups=editors)' runs", "give them with --groups FILE"),
+    ("evaluate -m AWRF --groups nothing.csv runs", "--groups: no such file: nothing.csv; expected a .csv"),
+    ("evaluate -m AWRF --groups groups.txt runs", "--groups: groups.txt: expected a file of groups"),
+    # scales
+    ("evaluate -m TOMA --aspects broken.json runs", "expected valid JSON, got '{relevance: 2}'"),
+    ("evaluate -m TOMA --aspects relevance=2 runs", 'or JSON such as \'{"relevance": 2'),
+    ('evaluate -m TOMA --aspects \'{"relevance": {"grads": 2}, "credibility": 3}\' runs', "mean grades?"),
+    (
+        'evaluate -m TOMA --aspects \'{"relevance": 1, "credibility": 3}\' runs',
+        "Declare codes that mean 'not judged' in --aspects FILE, as \"unjudged\": […]",
+    ),
+    # options
+    ("evaluate -m AP --ouput x.csv runs", "no such option --ouput. Did you mean --output?"),
+    ("evaluate -m AP --jobs 0 runs", "--jobs: expected a number of processes, or -1 for all cores, got 0"),
+    ("evaluate -m AP --jobs two runs", "--jobs: expected a whole number, got 'two'"),
+    ("evaluate -m AP --baseline beta.run --alpha 5% runs", "--alpha: expected a number, got '5%'"),
+    (
+        "evaluate -m AP --baseline beta.run --correction holms runs",
+        "--correction: expected one of holm, bonferroni, fdr_bh, none",
+    ),
+    ("evaluate -m AP --baseline beta.run --correction holms runs", "got 'holms'. Did you mean holm?"),
+    (
+        "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
+        "use a higher level, or --test ttest",
+    ),
+    ("evaluate -m AP --topics positve runs", "Did you mean positive?"),
+    ("evaluate -m AWRF --groups groups.csv --topics positive runs", "use --topics judged"),
+    ("describe --contingency relevance", "(see 'pt-multiaspect describe --help')"),
+    ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
+    ("bounds -m MM@5 --strategy exact", "use --strategy search"),
+    ("bounds -m ESL", "the upper bound is undefined for lower-is-better measures such as ESL"),
+    ("axioms -m TOMA --documents 9 --qrels x", "no such option --qrels"),
+    ("report --base nDGC -o x.html runs", "--base: On: unknown base 'nDGC'"),
+    ("explain -m AP runs/beta.run", "missing --query: give the id of a query"),
+    # output
+    ("evaluate -m AP -o nowhere/x.csv runs", "--output: there is no directory nowhere; create it first"),
+    ("evaluate -m AP -o runs runs", "--output: expected a file, got the directory runs"),
+    ("evaluate -m AP -o - --format csv runs", "omit the option to print"),
+    ("evaluate -m AP -o runs/beta.run --format csv runs/beta.run", "runs/beta.run is read by this command"),
+    ("evaluate -m AP -o runs/../runs/beta.run --format csv 'runs/*.run'", "is read by this command"),
+    ("evaluate -m AP -o runs/beta.run --format csv new=runs/beta.run", "is read by this command"),
+    ("evaluate -m AP -o relevance.txt --format csv runs", "relevance.txt is read by this command"),
+    ("evaluate -m TOMA -o scales.json --aspects scales.json runs", "scales.json is read by"),
+    ("evaluate -m AP -o runs/x.csv runs", "runs/x.csv would be read as a run of runs the next time"),
+    ("describe --write-aspects relevance.txt", "--write-aspects: relevance.txt is read by this command"),
+    ("describe --write-aspects nowhere/scales.json", "--write-aspects: there is no directory nowhere"),
+    ("describe -o nowhere/x.html", "--output: there is no directory nowhere"),
+    ("report -o nowhere/x.html runs", "--output: there is no directory nowhere"),
+    ("explain -m AP --query q0 -o nowhere/x.html runs/beta.run", "there is no directory nowhere"),
+    ("axioms -m TOMA -o nowhere/x.csv", "there is no directory nowhere"),
+    ("measures TOMA CAM", "unexpected argument CAM"),
+    ("completion powershell", "SHELL: expected one of bash, zsh, fish, got 'powershell'"),
+]
+
+#: Commands that take no qrels.
+WITHOUT_QRELS = ("axioms", "completion", "measures")
+
+
+@pytest.fixture
+def mistaken(trec_files):
+    """Files that newcomers may have, too."""
+    for name, content in FILES.items():
+        (trec_files / name).write_text(content)
+    (trec_files / "groups.csv").write_text("docno,group\nd00,a\nd01,b\n")
+    (trec_files / "cut.run.gz").write_bytes(gzip.compress(os.urandom(200))[:100])
+    (trec_files / "mixed").mkdir()
+    (trec_files / "mixed" / "README.md").write_text("notes on these runs")
+    (trec_files / "mixed" / "a.run").write_text(RUN)
+    return trec_files
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(("line", "part"), MISTAKES)
+def test_a_mistake_is_one_line_with_its_remedy(cli, mistaken, line, part):
+    before = contents(mistaken)
+    arguments = shlex.split(line)
+    without = arguments[0] in WITHOUT_QRELS or "--qrels" in arguments
+    code, out, err = cli(*arguments, qrels=()) if without else cli(*arguments)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert err.startswith("pt-multiaspect: error: ")
+    assert err.count("\n") == 1
+    assert not re.search(r"\b(aspects|topics|n_jobs|out|ci|groups|strategy)=(?![\[{'])|Traceback|Aspect\(", err)
+    assert contents(mistaken) == before
+
+
+def test_no_permission_to_write_is_found_before_anything_is_computed(cli, trec_files, monkeypatch):
+    """By the file if there is one, else by its directory."""
+    denied = {"."}
+    monkeypatch.setattr("os.access", lambda path, mode: str(path) not in denied)
+    code, out, err = cli(*EVALUATE, "-o", "x.csv", "runs")
+    assert (code, out) == (2, "")
+    assert "--output: no permission to write x.csv; choose another file" in err
+    (trec_files / "x.csv").write_text("")
+    assert cli(*EVALUATE, "-o", "x.csv", "runs")[0] == 0
+    denied = {"x.csv"}
+    assert cli(*EVALUATE, "-o", "x.csv", "runs")[0] == 2
+
+
+def test_a_file_of_earlier_results_is_replaced(cli, trec_files):
+    (trec_files / "table.csv").write_text("earlier")
+    assert cli(*EVALUATE, "-o", "table.csv", "runs") == (0, "", "")
+    assert (trec_files / "table.csv").read_text().startswith("name,AP\n")
+
+
+def test_names_with_blanks_and_other_alphabets(cli, trec_files):
+    folder = trec_files / "mes résultats"
+    folder.mkdir()
+    (folder / "modèle τ.run").write_text((trec_files / "runs" / "beta.run").read_text())
+    expected = cli(*EVALUATE, "x=runs/beta.run")[1]
+    for given in ("mes résultats", "mes résultats/*.run", "mes résultats/modèle τ.run"):
+        code, out, err = cli(*EVALUATE, given)
+        assert (code, err) == (0, "")
+        assert out == expected.replace("x\t", "modèle τ.run\t")
+
+
+def test_warnings_name_options(cli):
+    _, _, err = cli("evaluate", "-m", "TOMA", "runs")
+    assert "Declare them with --aspects FILE ('pt-multiaspect describe --write-aspects FILE' writes them)" in err
+
+
+def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
+    def killed(*_, **__):
+        raise BrokenProcessPool("a task has failed to un-serialize")
+
+    monkeypatch.setattr("pt_multiaspect.cli.evaluate.evaluate", killed)
+    code, out, err = cli(*EVALUATE, "--jobs", "2", "runs")
+    assert (code, out) == (1, "")
+    assert err == (
+        "pt-multiaspect: error: a process ended early: it was interrupted, or memory ran out; use fewer --jobs\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("TOMA: a and b", "TOMA: a and b"),
+        ("x has labels below 0. If they mean 'not judged', declare Aspect(unjudged=[-1])",
+         "x has labels below 0. If they mean 'not judged', declare \"unjudged\": [-1] in --aspects FILE"),
+        ("and so on. Declare the lowest positive grade, as in Aspect(10, threshold=5)",
+         'and so on. Declare the lowest positive grade in --aspects FILE, as "threshold"'),
+        ("Leave it out with aspects=, or check", "Leave its file out of --qrels, or check"),
+        ("the label x is the name of a column that ci= or over= adds: use another label",
+         "the label x is the name of a column that --ci adds: use another label"),
+        ("expected at least two topics, got 1; evaluate more topics, or omit ci=",
+         "expected at least two topics, got 1; evaluate more topics, or omit --ci"),
+        ("changes between calls: f. Omit out=, or let", "changes between calls: f. Omit --resume, or let"),
+    ],
+)  # fmt: skip
+def test_words(message, expected):
+    assert in_options(message) == expected
+
+
+def test_the_messages_that_are_reworded_exist():
+    """What `in_options` looks for is what the package says: a message that changes must change here, too."""
+    from pathlib import Path
+
+    import pt_multiaspect
+    from pt_multiaspect.cli.wording import _WORDS
+
+    root = Path(pt_multiaspect.__file__).parent
+    sources = "".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py") if path.parent.name != "cli")
+    joined = re.sub(r'"\s*f?"', "", sources)
+    assert [text for text in _WORDS if text not in joined] == []
+
+
+def test_usage_errors_are_worded_alike_by_all_versions_of_click(capsys):
+    """Click has worded them differently from version to version."""
+    from pt_multiaspect.cli.wording import usage
+
+    param = click.Option(["-c", "--colour"], type=click.Choice(["red", "blue"]))
+    bad = click.BadParameter("'rde' is not one of 'red', 'blue'.", param=param)
+    assert usage(bad) == "--colour: expected one of red, blue, got 'rde'"
+    assert usage(click.UsageError("Got unexpected extra arguments (a b)")) == "unexpected argument a b"
+    assert usage(click.UsageError("Missing command.")) == "missing command"
+    assert main(["evaluate", "--qrels"]) == 2
+    assert "requires an argument (see 'pt-multiaspect evaluate --help')" in capsys.readouterr().err
+
+
+def test_hints_on_lines_are_given_where_they_fit(tmp_path):
+    path = tmp_path / "a.run"
+    path.write_text("q1 Q0 d1 1 9.5 a\nq1 Q0 d2 rank score a\n")  # not in the first line
+    with pytest.raises(MultiAspectError, match="expected a whole number, got 'rank'") as caught:
+        read_run(path)
+    assert "header" not in str(caught.value)
+    path.write_text("q1 Q0 a,b,c\n")  # a document with commas
+    with pytest.raises(MultiAspectError, match="expected 6 fields") as caught:
+        read_run(path)
+    assert "commas" not in str(caught.value)
