@@ -3,39 +3,65 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from html import escape
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
-    "MOST_ROWS", "WIDTH", "Rendered", "crop", "fragment", "heading", "page", "percent", "table", "wrapped",
-]  # fmt: skip
+    "MOST_ROWS",
+    "WIDTH",
+    "Rendered",
+    "crop",
+    "fragment",
+    "frame_table",
+    "heading",
+    "page",
+    "percent",
+    "table",
+    "wrapped",
+]
 
 WIDTH = 80
 #: Tables are shown up to this many rows.
 MOST_ROWS = 50
 
-#: Everything takes the colour of the text around it, so that it can be read on any ground.
+#: Everything takes the colour of the text around it, and no ground of its own, so that it can be read in light and
+#: dark themes of JupyterLab, VS Code, Colab and Sphinx. Some of these colour rows, cells or whole outputs as if all
+#: pages were light, hence `!important`, and the rule for pydata-sphinx-theme.
 _STYLE = """
+html[data-theme=dark] .bd-content div.cell_output div.text_html:has(.ptma) { background: transparent;
+  color: inherit; padding: 0; }
 .ptma { color: inherit; font: 14px/1.45 system-ui, sans-serif; max-width: 72rem; }
 .ptma h3 { font-size: 1.05em; margin: 1.4em 0 .4em; overflow-wrap: anywhere; }
 .ptma p { margin: .3em 0; overflow-wrap: anywhere; }
-.ptma table { border-collapse: collapse; margin: .3em 0 .6em; background: transparent; font-size: inherit;
-  color: inherit; }
-.ptma th, .ptma td { padding: .15em .6em; text-align: right; background: transparent; border: 0;
+.ptma table { border-collapse: collapse; margin: .3em 0 .6em; border: 0; font-size: inherit; }
+.ptma table, .ptma thead, .ptma tbody, .ptma tr, .ptma th, .ptma td, .ptma code {
+  background: transparent !important; color: inherit !important; }
+.ptma th, .ptma td { padding: .15em .6em; text-align: right; border: 0;
   border-bottom: 1px solid rgba(128, 128, 128, .35); vertical-align: middle; white-space: nowrap;
-  font-size: inherit; color: inherit; }
+  font-size: inherit; }
 .ptma th { font-weight: 600; }
 .ptma .l { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 .ptma .n { text-align: left; }
 .ptma .h th { white-space: normal; vertical-align: bottom; }
+.ptma .c { text-align: center; }
+.ptma .side { border-left: 1px solid rgba(128, 128, 128, .6); padding-left: 1em; }
+.ptma td.holds { background: rgba(0, 158, 115, .28) !important; }
+.ptma td.ties { background: rgba(230, 180, 0, .3) !important; }
+.ptma td.fails { background: rgba(213, 94, 0, .35) !important; }
+.ptma td.na { opacity: .7; }
 .ptma svg { display: block; }
 .ptma rect { fill: currentColor; }
 .ptma pre { margin: .2em 0 .3em; padding: .4em .6em; white-space: pre-wrap; overflow-wrap: anywhere;
   background: rgba(128, 128, 128, .14); color: inherit; font: 12px/1.4 ui-monospace, monospace; }
 .ptma ol, .ptma ul { padding-left: 1.6em; }
-.ptma li { margin-bottom: .8em; break-inside: avoid; overflow-wrap: anywhere; }
+.ptma li { break-inside: avoid; overflow-wrap: anywhere; }
+.ptma ol li { margin-bottom: .8em; }
 .ptma .tag { font-size: .8em; font-weight: 600; padding: .1em .45em; border: 1.5px solid currentColor;
   border-radius: .3em; margin-right: .4em; }
 .ptma .error { color: #d33; }
@@ -109,17 +135,36 @@ def page(title: str, content: str) -> str:
     )
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, most: int = MOST_ROWS) -> str:
-    """A table of cells that are HTML already; the first `left` columns are set to the left."""
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: int = 1,
+    most: int = MOST_ROWS,
+    whole: Container[int] = (),
+) -> str:
+    """A table of cells that are HTML already.
+
+    The first `left` columns are set to the left and broken anywhere, except those in `whole`, which are not broken.
+    """
 
     def line(cells: Sequence[str], tag: str) -> str:
-        marked = [f"<{tag}{' class=l' if at < left else ''}>{cell}</{tag}>" for at, cell in enumerate(cells)]
+        classes = [" class=n" if at in whole else " class=l" if at < left else "" for at in range(len(cells))]
+        marked = [f"<{tag}{of}>{cell}</{tag}>" for of, cell in zip(classes, cells, strict=True)]
         return f"<tr>{''.join(marked)}</tr>"
 
     body = "".join(line(row, "td") for row in rows[:most])
     if len(rows) > most:
         body += f'<tr><td class=l colspan="{len(head)}">… and {len(rows) - most} more</td></tr>'
     return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
+
+
+def frame_table(of: pd.DataFrame, most: int = MOST_ROWS) -> str:
+    """A data frame without its index, as an element to put into a page; numbers have six digits."""
+    rows = [
+        [escape(f"{cell:.6g}" if isinstance(cell, float) else str(cell)) for cell in row]
+        for row in of.itertuples(index=False, name=None)
+    ]
+    return fragment(table([escape(str(column)) for column in of.columns], rows, most=most))
 
 
 def percent(share: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._rendering import frame_table
 from .._validation import proportion
 from ..collection.frames import as_pandas
 from ..errors import renamed
@@ -68,7 +69,7 @@ class DiscriminativePower:
         return f"DiscriminativePower({asked})\n{self.table.to_string()}"
 
     def _repr_html_(self) -> str:
-        return str(self.table.to_html())
+        return frame_table(self.table)
 
 
 @renamed(B="n_resamples")

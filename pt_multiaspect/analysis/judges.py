@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 
+from .._rendering import frame_table
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..collection.long_judgments import JUDGE, LongJudgments
@@ -177,7 +178,7 @@ class JudgeSensitivity:
         return f"JudgeSensitivity({asked}, ci={self.ci:g})\n{self.table.to_string()}"
 
     def _repr_html_(self) -> str:
-        return str(self.table.to_html())
+        return frame_table(self.table)
 
 
 def judge_sensitivity(

@@ -166,6 +166,8 @@ class Aspects(Mapping[str, Aspect]):
     def _repr_html_(self) -> str:
         from html import escape
 
+        from .._rendering import fragment, table
+
         def cell(values: Iterable[float] | str) -> str:
             return escape(values if isinstance(values, str) else ", ".join(map(spell, values)))
 
@@ -182,13 +184,9 @@ class Aspects(Mapping[str, Aspect]):
                 positive = cell(scale.grades[scale.threshold :].tolist()) or "none"
             if aspect.unjudged:
                 grades += f" (not judged: {cell(aspect.unjudged)})"
-            rows.append(
-                f"<tr><th>{escape(key)}</th><td>{grades}</td><td>{gains}</td><td>{probabilities}</td>"
-                f"<td>{positive}</td></tr>"
-            )
-        caption = f"<caption>{escape(self.name)}</caption>" if self.name else ""
-        head = "".join(f"<th>{column}</th>" for column in _HTML_COLUMNS)
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+            rows.append([f"<b>{escape(key)}</b>", grades, gains, probabilities, positive])
+        title = f"<h3>{escape(self.name)}</h3>" if self.name else ""
+        return fragment(title + table(_HTML_COLUMNS, rows, left=len(_HTML_COLUMNS), most=len(rows), whole=(0,)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Aspects) and (self._json, self.name) == (other._json, other.name)

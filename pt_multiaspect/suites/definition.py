@@ -113,17 +113,17 @@ class Suite(Mapping[str, ir_measures.Measure]):
     def _repr_html_(self) -> str:
         from html import escape
 
-        rows = "".join(
-            f"<tr><th>{escape(label)}</th><td><code>{escape(measure)}</code></td><td>{better}</td></tr>"
+        from .._rendering import fragment, table
+
+        rows = [
+            [f"<b>{escape(label)}</b>", f"<code>{escape(measure)}</code>", better]
             for label, measure, better in self._rows()
-        )
+        ]
         columns = [f"{column}: {meaning}" for column, meaning in self.columns.items()]
         items = [*columns, f"Means: {self.about_topics}", *self.notes]
         listed = "".join(f"<li>{escape(item)}</li>" for item in items)
-        return (
-            f"<table><caption>{escape(self.name)}: {escape(self.title)}</caption><thead><tr><th>label</th>"
-            f"<th>measure</th><th>better</th></tr></thead><tbody>{rows}</tbody></table><ul>{listed}</ul>"
-        )
+        shown = table(["label", "measure", "better"], rows, left=2, most=len(rows), whole=(0, 2))
+        return fragment(f"<h3>{escape(self.name)}: {escape(self.title)}</h3>{shown}<ul>{listed}</ul>")
 
 
 def _item(text: str) -> str:

@@ -120,6 +120,8 @@ def to_styler(
     styler = texts.style.apply(lambda _: styles, axis=None).format(escape="html")
     for axis in (0, 1):
         styler = styler.format_index(escape="html", axis=axis)
+    # The class of pandas' own tables, by which themes know that they are to be shown in their colours.
+    styler = styler.set_table_attributes('class="dataframe"')
     return styler.set_caption(html.escape(" ".join(notes))).set_properties(subset=None, **{"text-align": "right"})
 
 

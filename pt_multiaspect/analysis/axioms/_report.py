@@ -10,6 +10,7 @@ import ir_measures
 import pandas as pd
 
 from ..._numbers import spell
+from ..._rendering import fragment
 from ...aspects.aspects import Aspects
 from ...errors import MultiAspectError, choices
 from ...measures import Measure
@@ -110,15 +111,15 @@ class CounterExample:
 
     def _repr_html_(self) -> str:
         n_aspects, n_sides = len(self.aspects), len(self.shown)
-        first = ' style="border-left:1px solid #999;padding-left:1em"'  # separates the rankings
+        first = " side"  # separates the rankings
 
         def row(name: str, cells: list[str], tag: str, width: int = 1) -> str:
             """A row that starts with a name or rank. Each cell spans `width` columns."""
             parts = [
-                f"<{tag} colspan={width}{'' if place * width % n_aspects else first}>{cell}</{tag}>"
+                f'<{tag} class="n{"" if place * width % n_aspects else first}" colspan={width}>{cell}</{tag}>'
                 for place, cell in enumerate(cells)
             ]
-            return f"<tr><th>{escape(name)}</th>{''.join(parts)}</tr>"
+            return f"<tr><th class=n>{escape(name)}</th>{''.join(parts)}</tr>"
 
         head = row("", list("AB"[:n_sides]), "th", n_aspects) if n_sides > 1 else ""
         head += row("rank", [escape(name) for name in self.aspects] * n_sides, "th")
@@ -128,16 +129,11 @@ class CounterExample:
             for name, values in self.figures
         )
         caption = f"{escape(self.measure)}, {escape(self.property)}: {self.verdict}"
-        return (
-            f"<table><caption>{caption}</caption><thead>{head}</thead><tbody>{body}{foot}</tbody></table>"
-            f"<p>{escape(self.sentence)}</p>"
-        )
+        table = f"<table><thead>{head}</thead><tbody>{body}{foot}</tbody></table>"
+        return fragment(f'<h3>{caption}</h3><div class="wide">{table}</div><p>{escape(self.sentence)}</p>')
 
 
 #: Background colours of the verdicts in HTML, in addition to the words.
-_COLOURS = {"holds": "#cfe8d5", "ties": "#fbeec1", "fails": "#f5cfc4", "n/a": "#e6e6e6"}
-
-
 @dataclass(frozen=True, repr=False)
 class AxiomCheck:
     """Result of `check`.
@@ -240,16 +236,13 @@ class AxiomCheck:
         return "\n".join([f"AxiomCheck: {self.title()}", self.table.to_string(), *self.reasons()])
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.table.columns)
+        head = "".join(f"<th class=c>{escape(name)}</th>" for name in self.table.columns)
         rows = []
         for name, *verdicts in self.table.itertuples(name=None):
-            cells = "".join(
-                f'<td style="text-align:center;color:black;background:{_COLOURS[verdict]}">{verdict}</td>'
-                for verdict in verdicts
-            )
-            rows.append(f'<tr><th style="text-align:left">{escape(name)}</th>{cells}</tr>')
+            cells = "".join(f'<td class="c {verdict.replace("/", "")}">{verdict}</td>' for verdict in verdicts)
+            rows.append(f"<tr><th class=n>{escape(name)}</th>{cells}</tr>")
         notes = "".join(f"<li>{escape(reason)}</li>" for reason in self.reasons())
-        return (
-            f"<table><caption>{escape(self.title())}</caption><thead><tr><th></th>{head}</tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
+        return fragment(
+            f'<p>{escape(self.title())}</p><div class="wide"><table><thead class=h><tr><th></th>{head}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div>" + (f"<ul>{notes}</ul>" if notes else "")
         )

@@ -1,0 +1,139 @@
+"""What notebooks and pages show of results can be read in light and dark themes, whatever these do to tables."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+from browser import Browser, browser  # noqa: F401
+
+import pt_multiaspect as ma
+from pt_multiaspect.collection.datasets import load_health
+
+#: What the themes of some hosts do to outputs and their tables, and the page around an output.
+HOSTS = {
+    "JupyterLab": (
+        """
+body { background: var(--jp-layout-color0); --jp-layout-color0: #111; --jp-content-font-color1: #fff;
+  --jp-rendermime-table-row-background: #212121; }
+.jp-RenderedHTMLCommon { color: var(--jp-content-font-color1); }
+.jp-RenderedHTMLCommon td, .jp-RenderedHTMLCommon th, .jp-RenderedHTMLCommon tr { border: none; }
+.jp-RenderedHTMLCommon tbody tr:nth-child(odd) { background: var(--jp-layout-color0); }
+.jp-RenderedHTMLCommon tbody tr:nth-child(even) { background: var(--jp-rendermime-table-row-background); }
+""",
+        '<body data-jp-theme-light="false"><div class="jp-RenderedHTMLCommon">{}</div></body>',
+    ),
+    "VS Code": (
+        """
+html { --vscode-editor-background: #1e1e1e; --vscode-foreground: #ccc; }
+body { background: var(--vscode-editor-background); color: var(--vscode-foreground); }
+tr:nth-child(even) { background: rgba(130, 130, 130, .08); }
+code { color: #d7ba7d; }
+""",
+        '<body class="vscode-dark" data-vscode-theme-kind="vscode-dark">{}</body>',
+    ),
+    "nbsphinx": (  # rows as if the page were light
+        """
+body { background: #131416; color: #ced6dd; }
+div.rendered_html table { color: black; }
+div.rendered_html tbody tr:nth-child(odd) { background: #f5f5f5; }
+""",
+        '<body><div class="rendered_html">{}</div></body>',
+    ),
+    "pydata-sphinx-theme": (  # a light ground behind all but pandas' tables
+        """
+body { background: #14181e; color: #ced6dd; }
+html[data-theme=dark] .bd-content div.cell_output .text_html:not(:has(table.dataframe)) {
+  background-color: #ced6dd; color: #222832; padding: .5rem; }
+""",
+        '<body class="bd-content"><div class="cell_output"><div class="output text_html">{}</div></div></body>',
+    ),
+    "light": ("body { background: #fff; color: #111; }", "<body>{}</body>"),
+}
+
+#: For each element with text: the contrast by WCAG's formula, the lightness of the ground, and what it is.
+MEASURED = """
+(() => {
+  const parse = (text) => { const v = text.match(/[\\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v; };
+  const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
+  const linear = (v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const light = (c) => [0, 1, 2].map((i) => linear(c[i] / 255))
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const ground = (node) => node === null ? [255, 255, 255, 1]
+    : over(parse(getComputedStyle(node).backgroundColor), ground(node.parentElement));
+  const found = [];
+  for (const node of document.querySelectorAll('#view *')) {
+    const text = [...node.childNodes].some((each) => each.nodeType === 3 && each.textContent.trim());
+    if (!text || node.tagName === 'STYLE') continue;
+    const behind = ground(node), ink = over(parse(getComputedStyle(node).color), behind);
+    const [high, low] = [light(ink), light(behind)].sort((x, y) => y - x);
+    found.push([(high + .05) / (low + .05), light(behind), node.className + node.tagName]);
+  }
+  return found;
+})()
+"""
+
+
+@pytest.fixture(scope="module")
+def views() -> dict[str, str]:
+    """The HTML of every kind of result."""
+    health = load_health()
+    scales = ma.Aspects(health.grades, name="views")
+    docnos, qids = health.documents["docno"].tolist(), health.topics["qid"].tolist()
+    runs = {
+        name: pd.DataFrame(
+            [(qid, docno, -rank) for qid in qids for rank, docno in enumerate(docnos[start : start + 8])],
+            columns=["qid", "docno", "score"],
+        )
+        for name, start in {"first": 0, "second": 20}.items()
+    }
+    toma = ma.TOMA(aspects=scales) @ 5
+    values = ma.evaluate(runs, health.qrels, {"TOMA": toma, "nDCG": "nDCG@5"}, progress=False)
+    checked = ma.analysis.axioms.check([ma.TOMA, ma.MM], trials=30)
+    examples = [checked.example(name, each) for name in checked.table.index for each in checked.table.columns]
+    explained = [ma.explain(toma, {name: run}, health.qrels, qids[0]) for name, run in runs.items()]
+    shown = {
+        "aspects": scales,
+        "suite": ma.suite("trec-misinfo-2022"),
+        "description": ma.describe(health.qrels, runs=runs, measures=[toma]),
+        "explanation": explained[0],
+        "comparison": explained[0].compare(explained[1]),
+        "axioms": checked,
+        "counterexample": next(example for example in examples if example is not None),
+        "power": ma.analysis.discriminative_power(values, "t"),
+        "report": ma.report(runs, health.qrels, aspects=scales, progress=False),
+        "styler": ma.to_styler(values),
+    }
+    return {name: each._repr_html_() for name, each in shown.items()}
+
+
+def test_no_view_has_a_ground_of_its_own(views):
+    for name, html in views.items():
+        if name != "styler":
+            assert html.startswith('<div class="ptma"><style>'), name
+            content = re.sub("<style>.*?</style>", "", html, flags=re.DOTALL)
+            assert not re.search(r"style=|color:|border=", content), name
+    assert 'class="dataframe"' in views["styler"]
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_every_text_can_be_read(browser: Browser, views, tmp_path, host):  # noqa: F811
+    style, body = HOSTS[host]
+    for name, html in views.items():
+        if name == "styler" and host == "nbsphinx":
+            continue  # as pandas' own tables there
+        page = tmp_path / f"{name}.html"
+        content = body.format(f'<div id="view">{html}</div>')
+        page.write_text(
+            f'<!DOCTYPE html><html data-ready="true" data-theme="{"light" if host == "light" else "dark"}"><head>'
+            f'<meta charset="utf-8"><style>{style}</style></head>{content}</html>',
+            encoding="utf-8",
+        )
+        browser.open(page)
+        found = browser(MEASURED)
+        assert len(found) > 5
+        for contrast, ground, element in found:
+            # Tags have a border and a word in bold.
+            assert contrast >= (3 if "tag" in element else 4.5), (name, element, contrast)
+            assert ground > 0.4 if host == "light" else ground < 0.2, (name, element, ground)
