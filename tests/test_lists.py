@@ -1,0 +1,124 @@
+"""Lists that are kept by hand name what there is, in Markdown and in help texts; links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect.cli.program import program
+from pt_multiaspect.cli.tables import SUFFIXES
+
+ROOT = Path(__file__).resolve().parent.parent
+HOW_TO = ROOT / "docs" / "howto"
+
+#: Pages written by hand; those of measures and notebooks are generated when the documentation is built.
+PAGES = sorted(
+    page
+    for folder in (".", "docs", "docs/howto", "notebooks", "benchmarks", "benchmarks/study")
+    for page in (ROOT / folder).glob("*.md")
+)
+
+
+def text(page: Path) -> str:
+    """The text of a page, without code."""
+    return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub and MyST make them."""
+    headings = re.findall(r"^#+ (.+)$", text(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_there_are_pages():
+    names = {str(page.relative_to(ROOT).as_posix()) for page in PAGES}
+    assert {"README.md", "CONTRIBUTING.md", "docs/start.md", "docs/howto/index.md", "notebooks/README.md"} <= names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_files_and_headings(page):
+    lost = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text(page)):
+        place, _, anchor = link.partition("#")
+        if re.match(r"[a-z]+:", link):
+            assert link.startswith(("https://", "mailto:")), link
+            continue
+        target = (page.parent / place).resolve() if place else page
+        if not target.is_file() or (anchor and anchor not in anchors(target)):
+            lost.append(link)
+    assert lost == []
+
+
+def test_the_list_of_how_to_pages_is_their_table_of_contents():
+    """Both are kept by hand: the list is for the repository, and the table for the built pages."""
+    index = (HOW_TO / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[.+\]\((\w+)\.md\)$", index, re.MULTILINE)
+    contents = re.search(r"```{toctree}\n:hidden:\n\n(.*?)```", index, re.DOTALL)[1].split()
+    assert listed == contents
+    assert sorted(listed) == sorted(page.stem for page in HOW_TO.glob("*.md") if page.stem != "index")
+
+
+def test_how_to_pages_are_listed_by_their_titles():
+    index = (HOW_TO / "index.md").read_text(encoding="utf-8")
+    listed = {stem: title for title, stem in re.findall(r"^- \[(.+)\]\((\w+)\.md\)$", index, re.MULTILINE)}
+    titles = {
+        stem: re.search(r"^# (.+)$", (HOW_TO / f"{stem}.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+        for stem in listed
+    }
+    assert listed == titles
+
+
+def test_the_notebooks_are_listed():
+    page = (ROOT / "notebooks" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+\.ipynb)` \|", page, re.MULTILINE)
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    assert listed == [notebook.name for notebook in notebooks]
+    needed = [each.name[:2] for each in notebooks if "PT_MULTIASPECT_SHARED" in each.read_text(encoding="utf-8")]
+    stated = re.search(r"Notebooks ([\d\w, ]+?) take the folder", page)[1]
+    numbers = []
+    for first, last in re.findall(r"(\d\d)(?: to (\d\d))?", stated):
+        numbers += [f"{number:02}" for number in range(int(first), int(last or first) + 1)]
+    assert numbers == needed
+
+
+def test_the_readme_lists_the_extras():
+    tomllib = pytest.importorskip("tomllib", reason="requires Python 3.11")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = re.search(r"Extras:(.*?)\n\n", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    assert set(re.findall(r"`(\w+)`", listed)) == set(project["optional-dependencies"])
+
+
+def test_the_page_of_the_command_line_shows_every_command():
+    page = (HOW_TO / "command_line.md").read_text(encoding="utf-8")
+    assert [name for name in program.commands if not re.search(rf"`{name}`|pt-multiaspect {name}\b", page)] == []
+
+
+def test_the_help_of_output_lists_the_suffixes():
+    output = next(param for param in program.commands["evaluate"].params if param.name == "output")
+    assert set(re.findall(r"\.[a-z]+\b", output.help)) == set(SUFFIXES)
+    page = (HOW_TO / "command_line.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"`(?:--output table)?(\.[a-z]+)`", page)) >= set(SUFFIXES)
+
+
+def test_contributing_names_files_that_exist():
+    table = re.search(
+        r"\| what \| where \| tests \|\n.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL
+    )
+    named = re.findall(r"`([\w/]+(?:/|\.py|\.bib))`", table[0])
+    assert len(named) > 50
+    package = ROOT / "pt_multiaspect"
+    folders = [ROOT, package, *(folder for folder in package.rglob("*") if folder.is_dir())]
+    assert [name for name in named if not any((folder / name).exists() for folder in folders)] == []
+
+
+@pytest.mark.parametrize("room", ["datasets", "orders", "testing", "forms", "params"])
+def test_what_is_public_in_a_module_is_on_the_api_page(room):
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    module = getattr(ma, room)
+    public = [name for name in module.__all__ if callable(getattr(module, name))]
+    assert public
+    missing = [name for name in public if not re.search(rf"auto\w+:: (pt_multiaspect\.{room}\.)?{name}\n", page)]
+    assert missing == []
