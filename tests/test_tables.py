@@ -390,6 +390,20 @@ def test_columns_over_different_topics() -> None:
     assert cells(ma.to_latex(swapped, **options)) == cells(latex)
 
 
+def test_measures_may_be_categories() -> None:
+    frame = uneven()
+    categories = pd.Categorical(frame["measure"], categories=["P", "RR", "AP"])
+    assert cells(ma.to_latex(frame.assign(measure=categories))) == cells(ma.to_latex(frame))
+
+
+def test_a_row_without_a_measure_is_not_left_out() -> None:
+    frame = uneven()
+    frame.loc[frame["measure"] == "RR", "measure"] = None
+    for table in (ma.to_latex, lambda frame: ma.analysis.compare_with_baseline(frame, "a")):
+        with pytest.raises(ma.MultiAspectError, match="the column measure has an empty cell"):
+            table(pd.concat([frame, uneven()[lambda f: f["measure"] == "RR"]]))
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -9,7 +10,7 @@ import pandas as pd
 from ..errors import MultiAspectError
 from ._frames import Floats, matrix
 
-__all__ = ["matrices", "topics_differ"]
+__all__ = ["by_measure", "matrices", "topics_differ"]
 
 
 def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict[Any, Floats]]:
@@ -39,13 +40,20 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
         return names, {measure: values[:, :, place] for place, measure in enumerate(measures)}
     names = perquery["name"].unique().tolist()
     result: dict[Any, Floats] = {}
-    for measure, rows in perquery.groupby("measure", sort=False, observed=True):
+    for measure, rows in by_measure(perquery):
         values, found, _, _ = matrix(rows, as_given=True, least=least)
         lacking = [name for name in names if name not in found]
         if lacking:
             raise MultiAspectError(f"system {lacking[0]} has no value of {measure}, but {found[0]} has")
         result[measure] = values[[found.index(name) for name in names], :, 0]
     return names, result
+
+
+def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Yield each measure of a long frame and its rows, after checking that every row has one."""
+    if perquery["measure"].isna().any():  # groupby would leave these rows out
+        raise MultiAspectError("the column measure has an empty cell; name the measure of every row")
+    yield from perquery.groupby("measure", sort=False, observed=True)
 
 
 def topics_differ(perquery: object) -> bool:

@@ -12,7 +12,7 @@ import pandas as pd
 from .._validation import proportion
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
-from ._by_measure import topics_differ
+from ._by_measure import by_measure, topics_differ
 from ._frames import matrix
 from ._significance import corrector, paired_test
 
@@ -97,7 +97,7 @@ def compare_with_baseline(
     perquery = as_pandas(perquery)
     if topics_differ(perquery):  # each measure is tested on its own
         parts = []
-        for measure, of_measure in perquery.groupby("measure", sort=False, observed=True):
+        for measure, of_measure in by_measure(perquery):
             try:
                 found = compare_with_baseline(
                     of_measure,
