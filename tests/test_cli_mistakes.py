@@ -81,6 +81,10 @@ MISTAKES = [
     ("evaluate -m 'AWRF(groups=editors)' runs", "give them with --groups FILE"),
     ("evaluate -m AWRF --groups nothing.csv runs", "--groups: no such file: nothing.csv; expected a .csv"),
     ("evaluate -m AWRF --groups groups.txt runs", "--groups: groups.txt: expected a file of groups"),
+    (
+        "evaluate --suite multi-aspect --aspects scales.json --judged runs",
+        "--judged: 'judged@10 relevance' is the label of a measure; omit --judged, or relabel it",
+    ),
     # scales
     ("evaluate -m TOMA --aspects broken.json runs", "expected valid JSON, got '{relevance: 2}'"),
     ("evaluate -m TOMA --aspects relevance=2 runs", 'or JSON such as \'{"relevance": 2'),
@@ -121,6 +125,7 @@ MISTAKES = [
     ("evaluate -m AP -o runs/beta.run --format csv new=runs/beta.run", "is read by this command"),
     ("evaluate -m AP -o relevance.txt --format csv runs", "relevance.txt is read by this command"),
     ("evaluate -m TOMA -o scales.json --aspects scales.json runs", "scales.json is read by"),
+    ("evaluate -m AP --resume runs runs", "--resume: the values would be read as runs of runs the next time"),
     ("evaluate -m AP -o runs/x.csv runs", "runs/x.csv would be read as a run of runs the next time"),
     ("describe --write-aspects relevance.txt", "--write-aspects: relevance.txt is read by this command"),
     ("describe --write-aspects nowhere/scales.json", "--write-aspects: there is no directory nowhere"),
@@ -178,6 +183,12 @@ def test_no_permission_to_write_is_found_before_anything_is_computed(cli, trec_f
     assert cli(*EVALUATE, "-o", "x.csv", "runs")[0] == 0
     denied = {"x.csv"}
     assert cli(*EVALUATE, "-o", "x.csv", "runs")[0] == 2
+
+
+def test_a_home_that_is_unknown_is_a_directory_that_is_not_there(cli):
+    code, out, err = cli(*EVALUATE, "-o", "~nobody-of-this-name/x.csv", "runs")
+    assert (code, out) == (2, "")
+    assert "there is no directory ~nobody-of-this-name; create it first" in err
 
 
 def test_a_file_of_earlier_results_is_replaced(cli, trec_files):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -117,6 +118,11 @@ def command(
         {"--baseline": baseline is not None, "--ci": ci, "--judged": judged},
         {"--test": test, "--correction": correction, "--alpha": alpha},
     )
+    for run in runs:
+        if resume is not None and os.path.realpath(run) == os.path.realpath(resume):
+            raise MultiAspectError(
+                f"--resume: the values would be read as runs of {run} the next time; give another directory"
+            )
     scales = read_aspects(aspects)
     judgments = read_all_qrels(qrels)
     parsed = read_measures(measures, scales, judgments)

@@ -75,8 +75,13 @@ class Means:
         with silenced():
             found = retrieved(runs, read(qrels, aspects)).judged_at
         for aspect, rows in found.groupby("aspect", sort=False):
+            column = f"judged@{JUDGED} {aspect}"
+            if column in self._table:
+                raise MultiAspectError(
+                    f"--judged: {column!r} is the label of a measure; omit --judged, or relabel it"
+                )
             fractions = rows.set_index("name")[f"judged@{JUDGED}"].reindex(self._names)
-            self._judged[f"judged@{JUDGED} {aspect}"] = fractions.tolist()
+            self._judged[column] = fractions.tolist()
 
     def sheet(self, comparison: Comparison | None) -> Sheet:
         """Return the table for terminals and programs, with the tests against a baseline."""

@@ -87,7 +87,7 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == STDIN:
             self.fail("expected a file, got -; omit the option to print", param, ctx)
-        path = Path(value).expanduser()
+        path = Path(os.path.expanduser(value))
         if path.is_dir():
             self.fail(f"expected a file, got the directory {value}", param, ctx)
         if not path.parent.is_dir():
@@ -100,13 +100,13 @@ class OutputFile(click.Path):
 def _check_not_read(ctx: click.Context, param: click.Parameter) -> None:
     """Refuse to write what the command reads: most likely, the name of the output was forgotten."""
     output = str(ctx.params[str(param.name)])
-    place = Path(output).expanduser().resolve()
+    place = _place(output)
     title = max(param.opts, key=len)
     for name in ("qrels", "runs", "run", "aspects", "groups"):
         given = ctx.params.get(name) or ()
         for item in [given] if isinstance(given, str) else given:
             for path in (item, item.partition("=")[2]):
-                if path and Path(path).expanduser().resolve() == place.parent:
+                if path and _place(path) == place.parent:
                     raise click.UsageError(
                         f"{title}: {output} would be read as a run of {path} the next time; write it elsewhere", ctx
                     )
@@ -114,10 +114,14 @@ def _check_not_read(ctx: click.Context, param: click.Parameter) -> None:
                     raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
 
 
+def _place(path: str) -> Path:
+    return Path(os.path.realpath(os.path.expanduser(path)))
+
+
 def _files(path: str) -> set[Path]:
     """Return the files of a path, directory or pattern, none if there are none."""
     try:
-        return {Path(file).resolve() for file in run_files(path)} if path else set()
+        return {_place(file) for file in run_files(path)} if path else set()
     except MultiAspectError:
         return set()
 
