@@ -311,6 +311,15 @@ def test_sorting_is_not_best_where_discounts_increase(
         upper_bound({"q": judged}, kind(base=base, aspects={"relevance": 2, "credibility": 1}), strategy)
 
 
+@pytest.mark.parametrize("kind", [On, TOMA, CAM], ids=lambda kind: kind.NAME)
+def test_explanations_have_no_best_ranking_where_discounts_increase(kind: ma.Measure) -> None:
+    judged = {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    measure = kind(base=_Later(), aspects={"relevance": 2, "credibility": 1})
+    explained = measure.explain({"q": {"a": 2.0, "b": 1.0}}, {"q": judged}, "q")
+    assert explained.ideal is None
+    assert "rank" in str(explained)
+
+
 def test_rankings_of_all_kinds_where_discounts_increase() -> None:
     judged = {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
     aspects = {"relevance": 2, "credibility": 1}

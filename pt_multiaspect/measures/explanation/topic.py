@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..._typing import Floats, Ints
 from ...collection.judgments import Judgments, numbered
 from ...collection.rankings import Rankings
+from ...errors import MultiAspectError
 from ...kernels.best_ranking import is_by_sorting
 from ...kernels.hits import positions
 from ..best_rank import best_rank, forms_of, sorted_by
@@ -131,7 +132,10 @@ class Topic:
         sorts = len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL
         if forms and not sorts and not is_by_sorting(forms) and len(judgments) > _MOST_ASSIGNED:
             return None
-        return best_rank(measure, judgments)
+        try:
+            return best_rank(measure, judgments)
+        except MultiAspectError:  # of discounts that increase, for example
+            return None
 
     def _join(self, judgments: Judgments, qids: Sequence[str], lengths: list[int]) -> Rankings:
         """The first ranks of the ranking as runs for queries of the judgments."""
