@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import MultiAspectError
+from ..integration.aggregates import check_filled
 from ._frames import Floats, matrix
 
 __all__ = ["by_measure", "matrices", "topics_differ"]
@@ -51,8 +52,7 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
 
 def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
     """Yield each measure of a long frame and its rows, after checking that every row has one."""
-    if perquery["measure"].isna().any():  # groupby would leave these rows out
-        raise MultiAspectError("the column measure has an empty cell; name the measure of every row")
+    check_filled(perquery, ["measure"])  # groupby would leave these rows out
     yield from perquery.groupby("measure", sort=False, observed=True)
 
 
