@@ -185,3 +185,23 @@ def test_one_aspect_has_no_subtopics() -> None:
         with pytest.raises(MultiAspectError, match=r"use Subtopics\(base='|Use Subtopics\(base='"):
             make()
     assert ma.Subtopics(base="alpha_nDCG@20") == ma.Subtopics @ 20
+
+
+def test_parquet_files_keep_subtopics(strecall: None, tmp_path: Any) -> None:
+    polars = pytest.importorskip("polars")
+    path = tmp_path / "qrels.parquet"
+    for column in ("iteration", "subtopic", "subtopic_id"):
+        long = LONG.rename(columns={"iteration": column})
+        polars.DataFrame(long.to_dict("list")).write_parquet(path)
+        read = ma.read_qrels(path)
+        assert read.columns.tolist() == ["qid", "docno", "label", column]
+        assert len(read) == len(LONG)
+        assert evaluated(read, StRecall @ 1) == [0.5, 0.0]
+        with pytest.raises(MultiAspectError, match=f"If the column {column} holds subtopics"):
+            evaluated(read, nDCG @ 10)
+    # An iteration that says nothing is left out, as before.
+    polars.DataFrame(LONG.assign(iteration="0", relevance=1).to_dict("list")).write_parquet(path)
+    assert ma.read_qrels(path).columns.tolist() == ["qid", "docno", "label"]
+    polars.DataFrame(pd.concat([LONG, LONG.assign(relevance=0)]).to_dict("list")).write_parquet(path)
+    with pytest.raises(MultiAspectError, match="expected one row for query q1, document d1, got different labels"):
+        ma.read_qrels(path)

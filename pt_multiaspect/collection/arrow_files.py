@@ -15,6 +15,7 @@ from .columns import (
     DOCUMENT_COLUMNS,
     IDENTIFIERS,
     QUERY_COLUMNS,
+    SUBTOPIC_COLUMNS,
     _numbers,
     check_distinct_columns,
     id_column,
@@ -126,7 +127,8 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
         Its content.
     columns : mapping of str to str, or None
         The column of the result for each aspect. An aspect has its own column in the file, or, if it is the only
-        one, the column label or relevance. With None, all columns are kept.
+        one, the column label or relevance. With None, all columns are kept, of subtopics only those with several
+        values for a query.
 
     Returns
     -------
@@ -159,12 +161,24 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
             rows[column] = _checked_labels(name, frame[given], rows)
         else:
             rows[column] = frame[given].to_numpy()
+    keys = ["qid", "docno"]
+    if columns is None:
+        for column in SUBTOPIC_COLUMNS:
+            if column in frame.columns and _has_several(frame[column], rows["qid"]):
+                rows[column] = identifiers(frame[column], name)
+                keys.append(column)
     rows = rows.drop_duplicates(ignore_index=True)
-    twice = rows.duplicated(["qid", "docno"])
+    twice = rows.duplicated(keys)
     if twice.any():
         qid, docno = rows.loc[twice, ["qid", "docno"]].iloc[0]
         raise MultiAspectError(f"{name}: expected one row for query {qid}, document {docno}, got different labels")
     return rows
+
+
+def _has_several(column: pd.Series[Any], qid: pd.Series[Any]) -> bool:
+    """Tell whether a query has several values, as it has subtopics, and not an iteration that says nothing."""
+    pairs = pd.DataFrame({"qid": qid.to_numpy(), "value": column.to_numpy(dtype=object)}).drop_duplicates()
+    return bool(pairs["qid"].duplicated().any())
 
 
 def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> str:

@@ -36,7 +36,8 @@ def read_qrels(
         Fields are separated by blanks or tabs; compression by gzip, bzip2 or
         Zstandard is detected by content, text is UTF-8, blank lines are skipped. A label ``nan`` is
         missing. A Parquet or Arrow (Feather) file has the columns of a data frame, ``qid docno`` or ``query_id
-        doc_id`` and one per aspect; a missing value is a missing label.
+        doc_id`` and one per aspect; a missing value is a missing label. Subtopics in a column ``iteration``,
+        ``subtopic`` or ``subtopic_id`` are kept for diversity measures.
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
         one column ``relevance``. Not allowed with a mapping, whose keys name
