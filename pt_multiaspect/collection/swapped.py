@@ -54,12 +54,14 @@ def asks_whether_swapped(
 
 def _are_swapped(runs: object, qrels: object) -> bool:
     """Tell whether runs can be read as qrels with grades, and the qrels as runs of the same queries."""
-    if any(given is None or _is_read_once(given) for given in (runs, qrels)):
-        return False
     try:
+        if any(given is None or _is_read_once(given) for given in (runs, qrels)):
+            return False
         with silenced():
             judged = _as_judgments(runs)
             name, run = next(iter(named_runs(qrels).items()))
+            if _is_read_once(run):
+                return False
             table = read_table(name, run)
     except Exception:  # of whatever they are instead
         return False
@@ -69,6 +71,7 @@ def _are_swapped(runs: object, qrels: object) -> bool:
 
 
 def _is_read_once(given: object) -> bool:
+    """Tell whether the caller would find an object empty after it was read."""
     return isinstance(given, Iterator) or (is_frame(given) and not hasattr(given, "columns"))
 
 
@@ -81,6 +84,8 @@ def _as_judgments(runs: Any) -> Judgments:
     if isinstance(runs, Mapping) and not isinstance(runs, dict):
         raise MultiAspectError("its values may take long to read")
     each = list(runs.values() if isinstance(runs, dict) else runs)
+    if any(map(_is_read_once, each)):
+        raise MultiAspectError("expected what can be read repeatedly")
     if len(each) == 1 and (is_frame(each[0]) or isinstance(each[0], str | PathLike | Judgments | Mapping)):
         try:
             return _as_judgments(each[0])
