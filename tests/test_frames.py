@@ -178,7 +178,7 @@ def test_repeated_names_of_columns_are_an_error() -> None:
             ma.Judgments(Stream(twice))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", [lambda given: given, *FORMS])
 def test_where_pandas_saved_a_row_index_is_no_aspect(form: As) -> None:
     """A Parquet file of a selection of rows has such a column in any other library."""
     saved = QRELS.assign(__index_level_0__=range(len(QRELS)))
@@ -388,3 +388,11 @@ def test_numbers_of_duckdb_are_numbers() -> None:
     assert judgments.label_names == ("relevance", "credibility")
     assert sorted(judgments.labels("relevance")) == sorted(QRELS["label"])
     assert set(judgments.labels("credibility")) == {0.5}
+
+
+@pytest.mark.skipif(pa is None, reason="requires PyArrow")
+def test_queries_in_the_index_of_a_table_of_pyarrow() -> None:
+    indexed = Y.set_index(pd.Index(QID, name="qid"))
+    assert ma.ranking_score(pa.Table.from_pandas(indexed), SCORE, measure=MEASURE) == ma.ranking_score(
+        indexed, SCORE.to_numpy(), measure=MEASURE
+    )

@@ -27,9 +27,9 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     Parameters
     ----------
     obj : object
-        A DataFrame of pandas (returned as it is), Polars or narwhals, a Table of PyArrow, any object
-        that offers ``to_pandas()`` and has columns, or one that offers Arrow data, which is read once; see
-        `in_memory`.
+        A DataFrame of pandas (returned as it is, if no column is left out), Polars or narwhals, a Table of
+        PyArrow, any object that offers ``to_pandas()`` and has columns, or one that offers Arrow data, which is
+        read once; see `in_memory`.
 
     Returns
     -------
@@ -53,13 +53,14 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     0  q1      2
     """
     if isinstance(obj, pd.DataFrame):
-        return obj
-    if not is_frame(obj):
+        frame = obj
+    elif is_frame(obj):
+        read = in_memory(obj)
+        if not hasattr(read, "columns"):
+            raise MultiAspectError(f"expected a data frame, got a single column ({_type_name(obj)})")
+        frame = _with_texts(_converted(read))
+    else:
         return None
-    given, obj = obj, in_memory(obj)
-    if not hasattr(obj, "columns"):
-        raise MultiAspectError(f"expected a data frame, got a single column ({_type_name(given)})")
-    frame = _with_texts(_converted(obj))
     saved = [is_saved_index(name) for name in frame.columns]
     return frame.loc[:, np.logical_not(saved)] if any(saved) else frame
 

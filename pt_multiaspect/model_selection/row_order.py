@@ -56,10 +56,10 @@ def _rearranged(index: pd.Index, other: pd.Index) -> bool:
 
 def named_queries(source: object) -> NDArray[Any] | None:
     """Return the index level or column qid of a pandas object or frame."""
-    index = getattr(source, "index", None)
+    frame = to_pandas(source)  # tables of PyArrow keep the index of pandas, too
+    index = getattr(source if frame is None else frame, "index", None)
     if isinstance(index, pd.Index) and "qid" in index.names:
         return index.get_level_values("qid").to_numpy()
-    frame = to_pandas(source)
     return frame["qid"].to_numpy() if frame is not None and "qid" in frame.columns else None
 
 
