@@ -16,7 +16,7 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.collection import Judgments, Rankings, arrow_files, polars_reader, run_tables
+from pt_multiaspect.collection import Judgments, Rankings, arrow_files, run_tables
 from pt_multiaspect.collection.inputs import run_frame
 from pt_multiaspect.collection.run_tables import RunTable
 
@@ -263,7 +263,7 @@ def test_scorers_take_labels_and_features_of_other_libraries(convert: Callable[[
 def test_fast_columns_of_polars() -> None:
     values = ["b", "b", "a", "", "é", "b"]
     series = pl.Series(values)
-    codes, distinct = polars_reader.codes_of(series)
+    codes, distinct = run_tables._codes_of(series)
     assert distinct[codes].tolist() == values
     assert len(set(distinct)) == len(distinct)
-    assert polars_reader.texts_of(series).decode().tolist() == values
+    assert run_tables._texts_of(series).decode().tolist() == values

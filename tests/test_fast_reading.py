@@ -19,7 +19,7 @@ from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.collection import polars_reader, run_tables, trec_files, trec_lines
+from pt_multiaspect.collection import fast_lines, run_tables, trec_files, trec_lines
 
 pytest.importorskip("polars")
 
@@ -28,8 +28,8 @@ RUN = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.25 tag\nq2 Q0 d1 1 -3 tag\n"
 
 @pytest.fixture(autouse=True)
 def _any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polars_reader, "_WORTHWHILE", 0)
-    monkeypatch.setattr(polars_reader, "_SEARCHED", 40)  # one or two lines
+    monkeypatch.setattr(fast_lines, "_WORTHWHILE", 0)
+    monkeypatch.setattr(fast_lines, "_SEARCHED", 40)  # one or two lines
 
 
 def outcome(read: Callable[[], pd.DataFrame]) -> Any:
@@ -51,8 +51,7 @@ def both(content: bytes, read: Callable[[Any], pd.DataFrame]) -> tuple[Any, Any]
 
 def is_read_by_polars(content: bytes) -> bool:
     return (
-        polars_reader.read_fast(trec_lines.as_text(*trec_lines.load(io.BytesIO(content))), trec_files._RUN)
-        is not None
+        fast_lines.read_fast(trec_lines.as_text(*trec_lines.load(io.BytesIO(content))), trec_files._RUN) is not None
     )
 
 
@@ -166,7 +165,7 @@ def test_doubtful_files_are_left_to_the_other_reader(content: bytes) -> None:
 
 
 def test_without_polars_and_for_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polars_reader, "find_spec", lambda name: None)
+    monkeypatch.setattr(fast_lines, "find_spec", lambda name: None)
     assert not is_read_by_polars(RUN)
     monkeypatch.undo()
     assert not is_read_by_polars(RUN)  # not worth the import

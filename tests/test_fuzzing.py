@@ -27,7 +27,7 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect.bases.strings import read_measure, with_quotes
-from pt_multiaspect.collection import polars_reader, trec_files, trec_lines
+from pt_multiaspect.collection import fast_lines, trec_files, trec_lines
 from pt_multiaspect.integration.parsing import parse
 
 SECONDS = float(os.environ.get("PT_MULTIASPECT_FUZZ", "0"))
@@ -153,7 +153,7 @@ READERS: dict[str, tuple[bytes, Callable[[Any], pd.DataFrame]]] = {
 def test_files(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed, read = READERS[kind]
     path = tmp_path / "given.txt"
-    monkeypatch.setattr(polars_reader, "_WORTHWHILE", 0)  # small files, too, are read by Polars
+    monkeypatch.setattr(fast_lines, "_WORTHWHILE", 0)  # small files, too, are read by Polars
     good = 0
     for chance in cases(120):
         content = chance.randbytes(chance.randrange(60)) if chance.random() < 0.1 else mutated(chance, seed)

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError, choices, counted
-from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, encode
 from .frames import in_memory
 from .inputs import run_columns
-from .polars_reader import codes_of, texts_of
 from .texts import Texts
 
 __all__ = ["RunTable", "is_polars"]
@@ -95,5 +94,22 @@ def _of_polars(frame: Any) -> RunTable | None:
     values = np.asarray(score.to_numpy(), dtype=np.float64)
     if query.null_count() or docno.null_count() or np.isnan(values).any():
         return None
-    codes, qids = codes_of(query)
-    return RunTable(qids, codes, texts_of(docno), values)
+    codes, qids = _codes_of(query)
+    return RunTable(qids, codes, _texts_of(docno), values)
+
+
+def _texts_of(series: Any) -> Texts:
+    """Return strings of Polars, none of which is missing, as bytes."""
+    joined = series.str.join("").item().encode()
+    offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
+    return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)
+
+
+def _codes_of(series: Any) -> tuple[Ints, NDArray[np.object_]]:
+    """Factorise strings of Polars, none of which is missing: a code per row, and the distinct strings."""
+    # Rows of a query are mostly adjacent.
+    sizes, values = series.rle().struct.unnest()
+    strings = np.empty(len(values), dtype=object)
+    strings[:] = values.to_list()
+    codes, distinct = encode(strings)
+    return np.repeat(codes, sizes.to_numpy()), distinct

@@ -13,7 +13,7 @@ from .._typing import Floats
 from ..errors import MultiAspectError, choices, warn_once
 from .arrow_files import labels_of_table, read_arrow, run_of_table, run_table_of
 from .columns import BY_SUBTOPIC, IDENTIFIERS
-from .polars_reader import read_fast
+from .fast_lines import read_fast
 from .run_tables import RunTable
 from .trec_lines import LineFormat, NumberField, Source, Text, as_text, excerpt, is_whole, load, parse_lines
 

@@ -17,7 +17,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..errors import MultiAspectError
-from .polars_reader import read_fast
+from .fast_lines import read_fast
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 
@@ -94,7 +94,7 @@ def load(source: Source) -> tuple[str, bytes]:
 
 
 def as_text(name: str, data: bytes) -> Text:
-    """Return the content of a file as text; raise if it is none."""
+    """Return the content of a file as text; raise if it is not UTF-8."""
     data = data.removeprefix(_BYTE_ORDER_MARK)
     if not data.isascii():
         _check_encoding(name, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from abc import ABC, abstractmethod
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -16,15 +17,34 @@ from ..collection.texts import Texts, is_arrow, joined
 from ..errors import MultiAspectError
 from .plan import Plan
 
-__all__ = ["JoinedRun", "PackedRun", "forget_plan", "pack_plan", "unpack_plan"]
+__all__ = ["JoinedRun", "PackedRun", "SentRun", "forget_plan", "pack_plan", "unpack_plan"]
 
 #: Bytes that follow the last string in a buffer.
 _PADDING = bytes(8)
 
 
 @dataclass(frozen=True)
-class PackedRun:
+class SentRun(ABC):
     """The rows of a run as bytes. Python strings would take longer to pickle than the run to evaluate."""
+
+    #: The scores, as 64-bit floats.
+    score: bytes
+
+    @abstractmethod
+    def unpacked(self) -> RunTable:
+        """Return the rows of the run."""
+
+    def digest(self) -> str:
+        """Return a digest of the content, the same for every form."""
+        return PackedRun.of(self.unpacked()).digest()
+
+    def __len__(self) -> int:
+        return len(self.score) // 8
+
+
+@dataclass(frozen=True)
+class PackedRun(SentRun):
+    """The rows of a run that was read already."""
 
     qids: tuple[str, ...]
     #: The query of each block of adjacent rows with the same query, and the number of its rows.
@@ -35,7 +55,6 @@ class PackedRun:
     docno_size: bytes
     gap: int
     is_short: bool
-    score: bytes
 
     @classmethod
     def of(cls, table: RunTable) -> PackedRun:
@@ -75,13 +94,10 @@ class PackedRun:
             found.update(data)
         return found.hexdigest()
 
-    def __len__(self) -> int:
-        return len(self.score) // 8
-
 
 @dataclass(frozen=True)
-class JoinedRun:
-    """The rows of a frame of Python strings as bytes, which is quicker to make than a `PackedRun`.
+class JoinedRun(SentRun):
+    """The rows of a frame of Python strings, which is quicker to make than a `PackedRun`.
 
     All else is left to the process that evaluates the run.
     """
@@ -89,7 +105,6 @@ class JoinedRun:
     #: The queries and documents, as joined by `texts.joined`.
     queries: bytes
     docnos: bytes
-    score: bytes
 
     @classmethod
     def of(cls, run: object) -> JoinedRun | None:
@@ -111,7 +126,7 @@ class JoinedRun:
             return None
         if any(np.count_nonzero(np.frombuffer(each, np.uint8) == 0) != len(frame) for each in (queries, docnos)):
             return None  # a zero byte within a string
-        return cls(queries, docnos, score.astype("<f8", copy=False).tobytes())
+        return cls(score.astype("<f8", copy=False).tobytes(), queries, docnos)
 
     def unpacked(self) -> RunTable:
         """Return the rows of the run."""
@@ -120,9 +135,6 @@ class JoinedRun:
         assert docnos is not None
         codes, distinct = queries.codes()
         return RunTable(distinct.decode(), codes, docnos, np.frombuffer(self.score, "<f8").astype(np.float64))
-
-    def __len__(self) -> int:
-        return len(self.score) // 8
 
 
 def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:

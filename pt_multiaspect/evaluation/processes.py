@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..collection.runs import NamedRuns, read_table
 from ..errors import MultiAspectError
-from .packing import JoinedRun, PackedRun, forget_plan, pack_plan, unpack_plan
+from .packing import JoinedRun, PackedRun, SentRun, forget_plan, pack_plan, unpack_plan
 from .plan import Outcome, Plan
 from .store import Place, Store, evaluate_stored
 
@@ -75,7 +75,7 @@ class _Item:
     """A run on its way to a worker; an outcome if it could not be read here."""
 
     name: str
-    run: str | JoinedRun | PackedRun | Outcome
+    run: str | SentRun | Outcome
     place: Place | None
 
     @classmethod
@@ -95,7 +95,7 @@ class _Item:
 
     @property
     def n_rows(self) -> int:
-        return len(self.run) if isinstance(self.run, JoinedRun | PackedRun) else 0
+        return len(self.run) if isinstance(self.run, SentRun) else 0
 
 
 def _parallel(
@@ -171,4 +171,4 @@ def _evaluated(plan: Plan, name: str, run: Any, place: Place | None, skip: bool)
     """Evaluate a run, unless its values are stored already."""
     if place is not None:
         return evaluate_stored(plan, name, run, place, skip=skip)
-    return plan.evaluate(name, run.unpacked() if isinstance(run, JoinedRun | PackedRun) else run, skip=skip)
+    return plan.evaluate(name, run.unpacked() if isinstance(run, SentRun) else run, skip=skip)

@@ -18,7 +18,7 @@ from .._typing import Floats
 from ..collection.runs import read_table, titled
 from ..errors import MultiAspectError, MultiAspectWarning, callers_level, choices, number_of
 from .digests import digest_of
-from .packing import JoinedRun, PackedRun
+from .packing import PackedRun, SentRun
 from .parquet import check_installed, read_columns, write_atomically
 from .plan import Outcome, Plan
 
@@ -126,7 +126,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, place: Place, *, skip: bool
         The judgments and measures.
     name : str
         The name of the run.
-    run : DataFrame, dict, iterable of namedtuples, path, RunTable, JoinedRun or PackedRun
+    run : DataFrame, dict, iterable of namedtuples, path, RunTable or SentRun
         The run.
     place : Place
         Where the values of this run are stored.
@@ -187,7 +187,9 @@ def _with_digest(name: str, run: Any) -> tuple[Any, str]:
         except OSError as error:
             raise MultiAspectError(f"{titled(name)}: {path}: cannot be read: {error.strerror or error}") from None
         return _File(content, path), hashlib.sha256(b"file" + content).hexdigest()
-    table = run.unpacked() if isinstance(run, JoinedRun | PackedRun) else read_table(name, run)
+    if isinstance(run, SentRun):
+        return run.unpacked(), run.digest()
+    table = read_table(name, run)
     return table, PackedRun.of(table).digest()
 
 

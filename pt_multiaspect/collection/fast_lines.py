@@ -17,13 +17,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from .columns import encode
 from .texts import Texts
 
 if TYPE_CHECKING:
     from .trec_lines import LineFormat, Text
 
-__all__ = ["FastColumns", "codes_of", "read_fast", "texts_of"]
+__all__ = ["FastColumns", "read_fast"]
 
 #: Number of bytes from which importing Polars pays.
 _WORTHWHILE = 1 << 18
@@ -196,20 +195,3 @@ def read_fast(
         {column: columns[column].codes(data) for column in codes},
         numbers,
     )
-
-
-def texts_of(series: Any) -> Texts:
-    """Return strings of Polars, none of which is missing, as bytes."""
-    joined = series.str.join("").item().encode()
-    offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
-    return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)
-
-
-def codes_of(series: Any) -> tuple[Ints, NDArray[np.object_]]:
-    """Factorise strings of Polars, none of which is missing: a code per row, and the distinct strings."""
-    # Rows of a query are mostly adjacent.
-    sizes, values = series.rle().struct.unnest()
-    strings = np.empty(len(values), dtype=object)
-    strings[:] = values.to_list()
-    codes, distinct = encode(strings)
-    return np.repeat(codes, sizes.to_numpy()), distinct
