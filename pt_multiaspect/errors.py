@@ -11,6 +11,7 @@ from functools import wraps
 from typing import NamedTuple, ParamSpec, TypeVar
 
 __all__ = [
+    "SWAPPED",
     "MultiAspectError",
     "MultiAspectWarning",
     "callers_level",
@@ -23,6 +24,9 @@ __all__ = [
     "silenced",
     "warn_once",
 ]
+
+#: What an error ends with where the one can be read as the other.
+SWAPPED = "Are the qrels and the runs swapped?"
 
 
 class MultiAspectError(ValueError):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import MultiAspectError, choices
+from ..errors import SWAPPED, MultiAspectError, choices
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
 from .frames import is_frame, to_pandas
 from .texts import is_arrow
@@ -45,7 +45,7 @@ def _qrels_in_any_form(qrels: object) -> tuple[pd.DataFrame, bool]:
         if is_frame(rows[0]) or (isinstance(rows[0], tuple) and len(rows[0]) == 2):
             raise MultiAspectError(
                 "qrels: expected an iterable of namedtuples with the same fields, got data frames, or pairs, as of "
-                "runs. Are the qrels and the runs swapped?"
+                f"runs. {SWAPPED}"
             )
         raise MultiAspectError(
             f"qrels: expected an iterable of namedtuples with the same fields, got {_shown(rows[0])}"
@@ -63,7 +63,7 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
         if is_frame(documents):
             raise MultiAspectError(
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got a data frame for {qid!r}, as in a dict of "
-                "runs. Are the qrels and the runs swapped?"
+                f"runs. {SWAPPED}"
             )
         if not isinstance(documents, Mapping):
             raise MultiAspectError(
@@ -79,7 +79,7 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
             qid, docno = ids[0]
             raise MultiAspectError(
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got labels of {len(first)} aspects for "
-                f"document {docno}, query {qid}, as in a dict of runs. Are the qrels and the runs swapped?"
+                f"document {docno}, query {qid}, as in a dict of runs. {SWAPPED}"
             )
         if not all(isinstance(label, Mapping) for label in labels):
             raise MultiAspectError("qrels: expected labels of one kind, got dicts and others")

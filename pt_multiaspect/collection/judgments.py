@@ -16,7 +16,7 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
-from ..errors import MultiAspectError, choices, counted, did_you_mean, warn_once
+from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, warn_once
 from .columns import (
     BY_SUBTOPIC,
     DOCUMENT_COLUMNS,
@@ -129,7 +129,7 @@ class Judgments:
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(
                 "qrels: expected a numeric label column, such as label or relevance, got the columns of a run: "
-                f"{choices(frame.columns)}. Are the qrels and the runs swapped?"
+                f"{choices(frame.columns)}. {SWAPPED}"
             )
 
     def __len__(self) -> int:
@@ -356,8 +356,7 @@ class Judgments:
                 others = [name for name in names if name not in ("score", "rank")]
                 raise MultiAspectError(
                     "qrels: expected label columns, got score and rank, columns of a run, among the columns "
-                    f"{choices(self._frame.columns)}. Select the aspects, as in aspects={others!r}. Are the qrels "
-                    "and the runs swapped?"
+                    f"{choices(self._frame.columns)}. Select the aspects, as in aspects={others!r}. {SWAPPED}"
                 )
             self._check_columns(names)
         declared = spec if isinstance(spec, Aspects) else {}

@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Floats
-from ..errors import choices, number_of, warn_once
+from ..errors import SWAPPED, choices, number_of, warn_once
 from .judgments import Judgments
 from .rankings import Rankings
 from .run_tables import RunTable
 
-__all__ = ["SWAPPED", "are_grades", "warn_if_swapped", "warn_of_no_common_document", "warn_of_no_common_query"]
-
-#: Ends messages about runs that look like qrels, or the reverse.
-SWAPPED = "Are the qrels and the runs swapped?"
+__all__ = ["are_grades", "warn_if_swapped", "warn_of_no_common_document", "warn_of_no_common_query"]
 
 #: Fewer retrieved or judged documents do not tell whether the ids are of one collection.
 _MIN_DOCUMENTS = 10

@@ -8,10 +8,10 @@ from functools import wraps
 from os import PathLike
 from typing import Any, ParamSpec, TypeVar
 
-from ..errors import MultiAspectError, silenced
+from ..errors import SWAPPED, MultiAspectError, silenced
 from .frames import is_frame
 from .judgments import Judgments
-from .overlap import SWAPPED, are_grades
+from .overlap import are_grades
 from .runs import named_runs, read_table
 from .trec_files import read_qrels
 
