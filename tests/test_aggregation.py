@@ -188,7 +188,7 @@ def test_values_that_are_no_numbers() -> None:
     for values in (["x", "y"], pd.to_datetime(["2020", "2021"]), [1j, 2j]):
         with pytest.raises(MultiAspectError, match="expected numbers in the column value"):
             ma.aggregate(frame.assign(value=values))
-    with pytest.raises(MultiAspectError, match=r"expected a long frame with the columns name, qid.*, got list"):
+    with pytest.raises(MultiAspectError, match=r"a long frame: expected a DataFrame, got list"):
         ma.aggregate([])  # type: ignore[arg-type]
 
 
@@ -221,6 +221,12 @@ def test_intervals_of_values_in_percent_are_not_cut_off() -> None:
     assert whole["AP 95% high"] == 1
     assert percent["AP 95% low"] == pytest.approx(100 * whole["AP 95% low"])
     assert percent["AP 95% high"] == pytest.approx(2 * percent["AP"] - percent["AP 95% low"])
+
+
+def test_the_range_of_values_is_that_of_all_runs() -> None:
+    """A weak run in percent has values that could be fractions."""
+    runs = {"a": [40.0, 60.0, 90.0], "b": [0.0, 0.9, 0.9]}
+    assert ma.aggregate(long(runs), ci=0.95)["AP 95% high"][1] > 1
 
 
 def test_categories_without_rows_are_left_out() -> None:

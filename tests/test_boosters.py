@@ -829,3 +829,37 @@ def test_ranks_of_another_column_are_no_reordered_labels(make: Any) -> None:
     metric = ma.lightgbm_metric("CAM@2", Y, list("aaabbbccc"))
     scores = rng.random(9)
     assert metric(labels, scores) == metric(relevance, scores)
+
+
+@pytest.mark.parametrize("make", BOTH)
+def test_labels_of_a_measure_with_another_cutoff_are_no_rows_in_another_order(make: Any) -> None:
+    """Their counts are those of the gain, which is normalised by query and thus no function of the columns."""
+    Y = np.array(
+        [
+            [2, 1],
+            [0, 1],
+            [0, 1],
+            [0, 0],
+            [1, 2],
+            [1, 0],
+            [0, 0],
+            [1, 1],
+            [2, 2],
+            [2, 0],
+            [1, 2],
+            [1, 0],
+            [0, 2],
+            [1, 2],
+            [2, 2],
+            [0, 0],
+            [0, 0],
+            [1, 1],
+            [2, 1],
+            [0, 1],
+        ]
+    )
+    aspects = {"relevance": 2, "credibility": 2}
+    qrels = pd.DataFrame(Y, columns=list(aspects)).assign(qid=["a"] * 10 + ["b"] * 10, docno=range(20))
+    labels = ma.aggregate_labels(qrels, CAM(base="nDCG", aspects=aspects) @ 10)["label"].to_numpy()
+    metric = make(CAM(base="nDCG", aspects=aspects) @ 5, Y, qrels["qid"], aspects=aspects)
+    assert metric(np.arange(20.0), _Data(labels, [10, 10]))[1] > 0

@@ -115,6 +115,13 @@ def test_other_roads() -> None:
     assert ma.evaluator(LONG, StRecall @ 1)(runs)["value"].tolist() == [0.5, 0.0]
 
 
+@pytest.mark.usefixtures("strecall")
+def test_pools_of_any_size() -> None:
+    """From five documents per topic on, their labels are compared with scores."""
+    rows = [("q1", f"d{n}", (n + int(subtopic)) % 2, subtopic) for n in range(9) for subtopic in "12"]
+    assert evaluated(pd.DataFrame(rows, columns=LONG.columns), StRecall @ 1) == [0.5]
+
+
 def test_a_repeated_evaluation_notices_other_subtopics(strecall: None, tmp_path: Any) -> None:
     pytest.importorskip("polars")
     other = LONG.assign(iteration=["1", "2", "1", "2", "3", "1", "2", "2"])

@@ -211,6 +211,33 @@ def test_hashes_of_many_strings_are_those_of_few() -> None:
         assert Texts.of_strings(np.array([names[n]], dtype=object)).hashes()[0] == hashed[n]
 
 
+def test_regular_ids_have_different_hashes() -> None:
+    """Ids that differ in few characters of several words, as numbered ones do."""
+    numbers = np.random.default_rng(0).integers(0, 16, (20_000, 5))
+    names = set()
+    for digits in numbers.tolist():
+        name = ["a"] * 24
+        for place, digit in zip((7, 11, 13, 15, 20), digits, strict=True):
+            name[place] = f"{digit:x}"
+        names.add("".join(name))
+    hashed = Texts.of_strings(np.array(sorted(names), dtype=object)).hashes()
+    assert len(np.unique(hashed)) == len(names)
+
+
+def test_one_long_id_costs_nothing_for_the_others() -> None:
+    """The words of the longest string are read only where they may decide."""
+    values = [f"q{n // 9}" for n in range(40_000)]
+    values[20_000:20_003] = ["x" * 3_000_000, "x" * 3_000_000, "x" * 2_999_999 + "y"]
+    column = Texts.of_strings(np.array(values, dtype=object))
+    expected = [n for n in range(len(values)) if n == 0 or values[n] != values[n - 1]]
+    reads = []
+    with pytest.MonkeyPatch.context() as patch:
+        original = Texts._word
+        patch.setattr(Texts, "_word", lambda self, *args: reads.append(read := original(self, *args)) or read)
+        assert column.heads().tolist() == expected
+    assert sum(map(len, reads)) < 3_000_000
+
+
 def test_many_pairs() -> None:
     """Long chains of occupied slots, and documents of several queries."""
     rng = np.random.default_rng(0)

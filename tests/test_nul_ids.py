@@ -85,3 +85,10 @@ def test_tables_of_groups_have_no_nul(name: str, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(gzip.compress(good)[:-9])
         with pytest.raises(MultiAspectError, match="the file cannot be read"):
             ma.Groups.from_file(tmp_path / name)
+
+
+def test_queries_of_a_polars_run_are_told_apart() -> None:
+    """Its queries are bytes; as objects, pandas before 3.1 would count both rows for the query a."""
+    qrels = pd.DataFrame({"qid": ["a", "b"], "docno": ["d", "d"], "label": [1, 0]})
+    run = pl.DataFrame({"qid": ["a", "a\0"], "docno": ["d", "x"], "score": [1.0, 2.0]})
+    assert ma.evaluate(run, qrels, "P@1", progress=False)["value"].tolist() == [1, 0]

@@ -195,3 +195,12 @@ def test_data_that_are_read_once_are_not_read_to_ask() -> None:
 def test_the_error_remains_where_arguments_cannot_be_read_to_ask() -> None:
     with pytest.raises(MultiAspectError, match=r"^run 1: expected a data frame in memory, got a lazy"):
         ma.evaluate(as_polars(RUN).lazy(), QRELS, MEASURE, progress=False)
+
+
+@pytest.mark.parametrize("scores", [[2.0, 1.0, 1.0, 1.0], [np.inf, 1.0, 1.0, 1.0]])
+def test_the_error_is_the_one_that_was_raised(scores: list[float]) -> None:
+    """Reading the run as qrels fails for another reason, which nobody asked about."""
+    docnos = ["a", "a", "b", "a"] if scores[0] == 2 else ["a", "c", "b", "a"]
+    run = pd.DataFrame({"qid": ["1", "1", "1", "2"], "docno": docnos, "bm25": scores})
+    with pytest.raises(MultiAspectError, match="expected a column score, got the columns qid, docno, bm25"):
+        ma.evaluate({"r": run}, {"1": {"a": 1, "b": 0}, "2": {"a": 1}}, "AP", progress=False)

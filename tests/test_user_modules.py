@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pt_multiaspect as ma
@@ -239,3 +240,28 @@ def test_values_are_computed_again(folder: Path, tmp_path_factory: pytest.TempPa
     (folder / "usr_inner.py").write_text("def scale(x):\n    return 10 * x\nTABLE = {}\n")
     with pytest.warns(MultiAspectWarning, match="they were moved"):
         assert values() == 11.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pd.Series([1.0, 5.0], index=["q1", "q2"]), pd.Series([1.0, 5.0], index=["q2", "q1"])),
+        (pd.Series([1.0], name="a"), pd.Series([1.0], name="b")),
+        (pd.Index([1], name="a"), pd.Index([1], name="b")),
+        (pd.DataFrame({"a": [1]}, index=["q1"]), pd.DataFrame({"a": [1]}, index=["q2"])),
+        (
+            pd.Series([1.0], index=pd.MultiIndex.from_tuples([("q1", "d1")])),
+            pd.Series([1.0], index=pd.MultiIndex.from_tuples([("q1", "d2")])),
+        ),
+        (np.ma.array([1.0, 5.0], mask=[0, 1]), np.ma.array([1.0, 5.0], mask=[1, 0])),
+    ],
+    ids=["index", "name", "name of an index", "index of a frame", "levels", "mask"],
+)
+def test_indexes_and_masks_count(one: Any, other: Any) -> None:
+    assert digest_of(one) != digest_of(other)
+    assert digest_of(one) == digest_of(one.copy())
+
+
+def test_names_of_the_rows_of_qrels_do_not_count() -> None:
+    qrels = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "label": [1, 0]})
+    assert digest_of(ma.Judgments(qrels)) == digest_of(ma.Judgments(qrels.set_index(pd.Index([7, 9]))))

@@ -152,7 +152,8 @@ class Judgments:
     @property
     def content(self) -> tuple[pd.DataFrame, bool, tuple[str, ...], Judgments | None]:
         """All that the values of measures depend on, for digests."""
-        return self._frame, self._positional, self.label_names, self._origin
+        # Values do not depend on the names of the rows.
+        return self._frame.reset_index(drop=True), self._positional, self.label_names, self._origin
 
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""

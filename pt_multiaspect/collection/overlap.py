@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Floats
-from ..errors import SWAPPED, choices, number_of, warn_once
+from ..errors import SWAPPED, MultiAspectError, choices, number_of, warn_once
 from .judgments import Judgments
 from .rankings import Rankings
 from .run_tables import RunTable
@@ -92,7 +92,10 @@ def _like_scores(judgments: Judgments) -> bool:
     """Tell whether nearly every document of a query has a label of its own."""
     if len(judgments.label_names) != 1 or len(judgments) < _MIN_POOL * judgments.n_queries:
         return False
-    labels, query = judgments.labels(judgments.label_names[0]), judgments.pool_query
+    try:
+        labels, query = judgments.labels(judgments.label_names[0]), judgments.pool_query
+    except MultiAspectError:  # several labels of a document, as by subtopic, or what evaluating reports
+        return False
     for rows in (np.flatnonzero(query == query[:1]), slice(None)):  # one query tells the usual case
         pairs = np.unique(np.stack([query[rows], labels[rows]]), axis=1).shape[1]
         if np.isnan(labels[rows]).any() or pairs < _MOSTLY * len(labels[rows]):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError, choices, counted
-from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, encode
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats
 from .frames import in_memory
 from .inputs import run_columns
 from .texts import Texts
@@ -109,7 +109,5 @@ def _codes_of(series: Any) -> tuple[Ints, NDArray[np.object_]]:
     """Factorise strings of Polars, none of which is missing: a code per row, and the distinct strings."""
     # Rows of a query are mostly adjacent.
     sizes, values = series.rle().struct.unnest()
-    strings = np.empty(len(values), dtype=object)
-    strings[:] = values.to_list()
-    codes, distinct = encode(strings)
-    return np.repeat(codes, sizes.to_numpy()), distinct
+    codes, distinct = _texts_of(values).codes()
+    return np.repeat(codes, sizes.to_numpy()), distinct.decode()

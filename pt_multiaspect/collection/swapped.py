@@ -63,11 +63,11 @@ def _are_swapped(runs: object, qrels: object) -> bool:
             if _is_read_once(run):
                 return False
             table = read_table(name, run)
+            if not (judged.queries_of(table.qids) >= 0).any():
+                return False
+            return all(are_grades(judged.labels(name)) for name in judged.label_names)
     except Exception:  # of whatever they are instead
         return False
-    return bool((judged.queries_of(table.qids) >= 0).any()) and all(
-        are_grades(judged.labels(name)) for name in judged.label_names
-    )
 
 
 def _is_read_once(given: object) -> bool:

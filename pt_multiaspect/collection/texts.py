@@ -20,8 +20,10 @@ Words = NDArray[np.uint64]
 
 #: Bytes per word.
 _WIDTH = 8
-#: An odd number that spreads the bits of a word over all higher bits of the product.
+#: Odd numbers that spread the bits of a word over all higher bits of the product. With one of them alone, regular
+#: ids of several words have equal hashes.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 #: Masks that keep the first 0, 1, …, 8 bytes of a little-endian word.
 _FIRST_BYTES: Words = np.array([(1 << (8 * n_bytes)) - 1 for n_bytes in range(_WIDTH + 1)], dtype=np.uint64)
@@ -167,10 +169,13 @@ class Texts:
 
     def _hashes(self) -> Words:
         hashed = self.size.astype(np.uint64) * _SPREAD
+        active = _where(self.size > 0)
         for place in range(self._n_words):
-            # Strings that have ended are left as they are.
-            active = _where(self.size > _WIDTH * place)
             hashed[active] = _mixed(hashed[active] ^ self._word(place, active))
+            # Strings that have ended are left as they are.
+            longer = self.size[active] > _WIDTH * (place + 1)
+            if not longer.all():
+                active = np.arange(len(self))[active][longer]
         return hashed
 
     def equals(self, other: Texts) -> Bools:
@@ -183,7 +188,10 @@ class Texts:
     def _equals(self, other: Texts) -> Bools:
         same = np.asarray(self.size == other.size, dtype=np.bool_)
         for place in range(self._n_words):
-            active = _where(same & (self.size > _WIDTH * place))
+            undecided = same & (self.size > _WIDTH * place)
+            if not undecided.any():
+                break
+            active = _where(undecided)
             same[active] = self._word(place, active) == other._word(place, active)
         return same
 
@@ -209,9 +217,13 @@ class Texts:
         for rows in _blocks(len(self) - 1, _BLOCK):
             neighbours = self.take(slice(rows.start, rows.stop + 1))
             changed = neighbours.size[1:] != neighbours.size[:-1]
-            for place in range(neighbours._n_words):
+            # The words that all strings have are read once, the others only where they may decide.
+            n_common = max(1, int(neighbours.size.min()) // _WIDTH)
+            for place in range(min(n_common, neighbours._n_words)):
                 word = neighbours._word(place)
                 changed |= word[1:] != word[:-1]
+            rest = np.flatnonzero(~changed & (neighbours.size[1:] > _WIDTH * n_common))
+            changed[rest] = ~neighbours.take(rest + 1)._equals(neighbours.take(rest))
             changes[rows.start + 1 : rows.stop + 1] = changed
         return np.flatnonzero(changes)
 
@@ -269,8 +281,10 @@ def _first_of(codes: Ints) -> Ints:
 
 
 def _mixed(values: Words) -> Words:
-    """Spread every bit over higher bits, and these over lower ones; different values stay different."""
+    """Spread every bit over all bits; different values stay different."""
     values = values * _SPREAD
+    values ^= values >> _HALF
+    values *= _MIX
     values ^= values >> _HALF
     return values
 

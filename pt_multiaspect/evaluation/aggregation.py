@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
-from .._typing import Floats
 from .._validation import proportion
 from ..bases.adapters import adapter_of
 from ..collection.columns import check_distinct_columns
@@ -174,6 +173,9 @@ def aggregate(
     if "name" in known:
         raise MultiAspectError("a measure has the label 'name', which is the column of the runs; use another label")
     _warn_of_other_topics(perquery)
+    limits = {
+        str(label): _limits(known[str(label)], values) for label, values in perquery.groupby("measure")["value"]
+    }
     rows = {name: {"name": name} for name in perquery["name"].unique()}
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         measure, values = known[str(label)], group["value"].tolist()
@@ -189,7 +191,7 @@ def aggregate(
             rows[name].update(zip((str(label), *columns[str(label)]), mean_and_spread(each), strict=True))
         if confidence is not None:
             try:
-                ends = _interval(measure, values, confidence)
+                ends = _interval(measure, values, confidence, limits[str(label)])
             except MultiAspectError as error:
                 raise MultiAspectError(f"no interval for {label} of {name}: {error}") from None
             rows[name].update(zip(columns[str(label)], ends, strict=True))
@@ -278,7 +280,9 @@ def _check_over(perquery: pd.DataFrame, over: object) -> None:
     check_repeats(perquery, over)
 
 
-def _interval(measure: AnyMeasure | None, given: Sequence[float], confidence: float) -> list[float]:
+def _interval(
+    measure: AnyMeasure | None, given: Sequence[float], confidence: float, limits: tuple[float, float]
+) -> list[float]:
     """Return the ends of the interval of an aggregate, which is a function of the mean over topics."""
     values = np.asarray(given, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -294,11 +298,11 @@ def _interval(measure: AnyMeasure | None, given: Sequence[float], confidence: fl
     at_mean, plain = at(float(values.mean())), aggregated(measure, values.tolist())
     if not math.isclose(at_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(map(at, mean_interval(values, confidence, _limits(measure, values))))
+    return sorted(map(at, mean_interval(values, confidence, limits)))
 
 
-def _limits(measure: AnyMeasure | None, values: Floats) -> tuple[float, float]:
-    """Return the range of a measure, infinite if it is unknown or the values are not in it (as percentages)."""
+def _limits(measure: AnyMeasure | None, values: pd.Series[float]) -> tuple[float, float]:
+    """Return the range of a measure, infinite if it is unknown or values are not in it (as percentages)."""
     if supports(measure):
         low, high = measure.range
     else:

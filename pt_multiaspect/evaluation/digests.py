@@ -109,9 +109,13 @@ class _Digest:
             self._add_array(value)
         elif isinstance(value, pd.DataFrame):
             columns = [(name, value.iloc[:, place]) for place, name in enumerate(value.columns)]
-            self._add_all("frame", [part for pair in columns for part in pair])
-        elif isinstance(value, pd.Series | pd.Index):
-            self._add_all("column", [str(value.dtype), _array_of(value)])
+            self._add_all("frame", [value.index, *(part for pair in columns for part in pair)])
+        elif isinstance(value, pd.Series):
+            self._add_all("series", [value.name, value.index, str(value.dtype), _array_of(value)])
+        elif isinstance(value, pd.MultiIndex):
+            self._add_all("index", [list(value.names), value.to_frame(index=False)])
+        elif isinstance(value, pd.Index):
+            self._add_all("index", [list(value.names), str(value.dtype), _array_of(value)])
         elif isinstance(value, Judgments):
             self._add_all("judgments", value.content)
         elif isinstance(value, ModuleType):
@@ -162,6 +166,9 @@ class _Digest:
 
     def _add_array(self, array: np.ndarray[Any, Any]) -> None:
         self._feed("array", f"{array.dtype.str} {array.shape}".encode())
+        if isinstance(array, np.ma.MaskedArray):
+            self._add_array(np.ma.getmaskarray(array))
+            array = array.filled()
         if array.dtype.hasobject:
             each = array.ravel().tolist()
             if set(map(type, each)) == {str}:  # at once, as judgments have millions

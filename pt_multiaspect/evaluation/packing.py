@@ -34,10 +34,6 @@ class SentRun(ABC):
     def unpacked(self) -> RunTable:
         """Return the rows of the run."""
 
-    def digest(self) -> str:
-        """Return a digest of the content, the same for every form."""
-        return PackedRun.of(self.unpacked()).digest()
-
     def __len__(self) -> int:
         return len(self.score) // 8
 

@@ -187,9 +187,7 @@ def _with_digest(name: str, run: Any) -> tuple[Any, str]:
         except OSError as error:
             raise MultiAspectError(f"{titled(name)}: {path}: cannot be read: {error.strerror or error}") from None
         return _File(content, path), hashlib.sha256(b"file" + content).hexdigest()
-    if isinstance(run, SentRun):
-        return run.unpacked(), run.digest()
-    table = read_table(name, run)
+    table = run.unpacked() if isinstance(run, SentRun) else read_table(name, run)
     return table, PackedRun.of(table).digest()
 
 

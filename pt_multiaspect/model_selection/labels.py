@@ -189,7 +189,9 @@ class LabelledRows:
             return False
         of_columns = np.column_stack([_dense(column) for column in columns])
         counts = np.bincount(codes)
-        if any(np.array_equal(np.bincount(each), counts) for each in known) and not _is_function(codes, of_columns):
+        # A gain that is normalised by query is no function of the columns itself.
+        same = [each for each in known if np.array_equal(np.bincount(each), counts)]
+        if any(_is_function(each, of_columns) for each in same) and not _is_function(codes, of_columns):
             return False
         by_column = np.column_stack([query, of_columns])
         by_label = np.column_stack([query, codes])
