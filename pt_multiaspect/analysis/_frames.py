@@ -198,7 +198,8 @@ def directions(
 ) -> Floats:
     """Return the sign of each measure: values multiplied by it are higher-is-better.
 
-    Everything that needs to know which of two values is better asks here.
+    For functions that compare systems by any label of a long frame, which must not guess a direction silently.
+    Where the measure itself is at hand, `lower_is_better` is enough.
 
     Parameters
     ----------

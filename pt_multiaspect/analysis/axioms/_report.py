@@ -133,7 +133,6 @@ class CounterExample:
         return fragment(f'<h3>{caption}</h3><div class="wide">{table}</div><p>{escape(self.sentence)}</p>')
 
 
-#: Background colours of the verdicts in HTML, in addition to the words.
 @dataclass(frozen=True, repr=False)
 class AxiomCheck:
     """Result of `check`.
