@@ -16,6 +16,7 @@ from ir_measures import Qrel, ScoredDoc
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, analysis, plots
+from pt_multiaspect.collection import swapped
 
 QUESTION = r"Are the qrels and the runs swapped\?$"
 RUN = RUNS["a"]
@@ -145,6 +146,15 @@ def test_no_question_where_arguments_are_right() -> None:
         with pytest.raises(MultiAspectError) as caught:
             ma.evaluate(runs, qrels, measures, progress=False)
         assert "swapped" not in str(caught.value)
+
+
+@pytest.mark.parametrize("call", ["explain", "Measure.explain"])
+def test_an_error_reads_the_arguments_again_only_once(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(swapped, "_are_swapped", lambda runs, qrels: bool(asked.append(runs)))
+    with pytest.raises(MultiAspectError, match="expected a column score"):
+        CALLS[call](RUN.drop(columns="score"), QRELS)
+    assert len(asked) == 1
 
 
 def test_a_frame_of_both_has_aspects_that_are_selected() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..collection.swapped import asks_whether_swapped
 from ..collection.views import AspectView
 from ..kernels.breakdown import Breakdown
 
@@ -20,6 +21,7 @@ __all__ = ["Explainable"]
 class Explainable:
     """A measure whose value of a topic can be explained."""
 
+    @asks_whether_swapped("run")
     def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explanation:
         """Explain the value of one topic, rank by rank.
 

@@ -13,7 +13,6 @@ from ...collection.inputs import run_frame
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
 from ...collection.runs import named_runs, read_if_file
-from ...collection.swapped import asks_whether_swapped
 from ...errors import MultiAspectError, choices, silenced
 from .explanation import Explanation
 from .parts import tolerance
@@ -27,7 +26,6 @@ __all__ = ["explain"]
 _check_depth = count("depth")
 
 
-@asks_whether_swapped("run")
 def explain(
     measure: Measure, run: object, qrels: object, qid: object, *, depth: int = 100, label: str | None = None
 ) -> Explanation:
