@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ._validation import count
-from .collection.columns import check_distinct_columns
-from .collection.frames import as_frame
 from .collection.judgments import Judgments
 from .collection.runs import named_runs, repeatable
 from .collection.swapped import asks_whether_swapped
 from .errors import MultiAspectError, choices, silenced, warn_once
 from .evaluation import evaluate
+from .integration.aggregates import read_long_frame
 from .integration.labels import recorded
 from .integration.parsing import as_measure, parse
 from .integration.provider import supports
@@ -26,8 +25,6 @@ __all__ = ["explain", "largest_differences"]
 
 #: Relative difference of values that are equal but for rounding.
 _TOLERANCE = 1e-9
-
-_COLUMNS = ["name", "qid", "measure", "value"]
 
 
 @asks_whether_swapped("run")
@@ -156,8 +153,8 @@ def largest_differences(
     Raises
     ------
     MultiAspectError
-        If a run or the measure is not in the frame, several measures are in it and none is given, or a run has
-        several values for a topic.
+        If a run or the measure is not in the frame, several measures are in it and none is given, a run has
+        several values for a topic, a column is missing, a name is empty, or a value is not a number or is missing.
 
     Warns
     -----
@@ -182,13 +179,7 @@ def largest_differences(
     0  q2     map      1.0      0.5         0.5
     """
     n = count("n")(n)
-    perquery = as_frame(perquery, "a long frame")
-    missing = [column for column in _COLUMNS if column not in perquery.columns]
-    if missing:
-        raise MultiAspectError(
-            f"expected a long frame with the columns {choices(_COLUMNS)}, got {choices(perquery.columns)}"
-        )
-    check_distinct_columns(perquery, "a long frame")
+    perquery = read_long_frame(perquery)
     label = _label(perquery, measure)
     of_measure = perquery[perquery["measure"].astype(str) == label]
     values = [_values(of_measure, name, label) for name in (a, b)]
@@ -233,4 +224,10 @@ def _values(of_measure: pd.DataFrame, name: str, label: str) -> pd.Series[float]
         raise MultiAspectError(
             f"expected one value of {label} per topic of {name}, got several for {twice.iloc[0]}"
         )
-    return of_run.set_index("qid")["value"].astype(float)
+    missing = of_run["qid"][of_run["value"].isna()]
+    if len(missing):  # they would be sorted last, as if they differed least
+        raise MultiAspectError(
+            f"expected a value of {label} per topic of {name}, got none for {choices(missing[:3])}. Evaluate the "
+            "run on these topics, or leave them out"
+        )
+    return of_run.set_index("qid")["value"]

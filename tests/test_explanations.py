@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from io import StringIO
 
 import ir_measures
 import numpy as np
@@ -538,6 +539,30 @@ def test_differences_that_cannot_be_found(change: dict, message: str) -> None:
         ma.largest_differences(**given)
     with pytest.raises(ma.MultiAspectError, match="several for q1"):
         ma.largest_differences(pd.concat([perquery, perquery]), "a", "b", "AP")
+
+
+@pytest.mark.parametrize("column", ["name", "qid", "measure"])
+def test_differences_of_a_file_with_a_name_that_pandas_reads_as_empty(column: str) -> None:
+    """The topic had no id in the result; a run or a measure was left out."""
+    rows = [("a", "q1", "AP", 1.0), ("a", "q2", "AP", 0.5), ("b", "q1", "AP", 0.5), ("b", "q2", "AP", 0.5)]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    perquery.loc[perquery[column] == perquery[column].iloc[-1], column] = "NA"
+    read = pd.read_csv(StringIO(perquery.to_csv(index=False)))
+    with pytest.raises(ma.MultiAspectError, match=rf"the column {column} has an empty cell .* keep_default"):
+        ma.largest_differences(read, "a", "b", "AP")
+    kept = pd.read_csv(StringIO(perquery.to_csv(index=False)), keep_default_na=False)
+    b, measure = kept["name"].iloc[-1], kept["measure"].iloc[-1]
+    assert ma.largest_differences(kept, "a", b, measure)["difference"].tolist() == [0.5, 0.0]
+
+
+def test_differences_of_values_that_are_missing_or_no_numbers() -> None:
+    rows = [(name, f"q{topic}", "AP", float(topic)) for name in "ab" for topic in range(3)]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    with pytest.raises(ma.MultiAspectError, match="expected numbers in the column value"):
+        ma.largest_differences(perquery.assign(value="x"), "a", "b")
+    perquery.loc[4, "value"] = np.nan
+    with pytest.raises(ma.MultiAspectError, match="expected a value of AP per topic of b, got none for q1"):
+        ma.largest_differences(perquery, "a", "b", n=2)
 
 
 # -- two runs --------------------------------------------------------------------------------------------------

@@ -12,12 +12,11 @@ import pandas as pd
 
 from ..collection.columns import check_distinct_columns
 from ..errors import MultiAspectError, choices, counted, warn_once
-from ..integration.aggregates import check_filled, values_of
+from ..integration.aggregates import COLUMNS, check_filled, values_of
 from ..integration.labels import is_measure_name, is_recorded, lower_is_better, recorded
 from ..integration.parsing import parse_all
 
 __all__ = [
-    "COLUMNS",
     "Floats",
     "directions",
     "matrix",
@@ -26,8 +25,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-
-COLUMNS = ["name", "qid", "measure", "value"]
 
 _KEYS = COLUMNS[:3]
 

@@ -12,27 +12,22 @@ from ir_measures import Measure as AnyMeasure
 
 from .._validation import proportion
 from ..bases.adapters import adapter_of
-from ..collection.columns import check_distinct_columns
-from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration.aggregates import (
+    COLUMNS,
     aggregated,
     check_distinct,
-    check_filled,
     check_repeats,
     mean_and_spread,
+    read_long_frame,
     read_weights,
-    values_of,
     weighted,
 )
 from ..integration.labels import recorded
 from ..integration.provider import supports
 from ..kernels.intervals import mean_interval
 
-__all__ = ["COLUMNS", "aggregate", "check_one_value", "interval_columns"]
-
-#: The columns of a long frame.
-COLUMNS = ["name", "qid", "measure", "value"]
+__all__ = ["aggregate", "check_one_value", "interval_columns"]
 
 _ONE_VALUE = ["name", "measure", "qid"]
 
@@ -142,18 +137,7 @@ def aggregate(
     0  mine  0.625   0.177
     """
     confidence = None if ci is None else proportion("ci")(ci)
-    perquery = as_frame(perquery, "a long frame")
-    missing = [column for column in COLUMNS if column not in perquery.columns]
-    if missing:
-        raise MultiAspectError(
-            f"expected a long frame with the columns {choices(COLUMNS)}, got {choices(perquery.columns)} "
-            f"({choices(missing)} is missing)"
-        )
-    check_distinct_columns(perquery, "a long frame")
-    check_filled(perquery, _ONE_VALUE)
-    # Groups of categories include those without rows in pandas 2.
-    names = {column: perquery[column].astype(object) for column in _ONE_VALUE}
-    perquery = perquery.assign(**names, value=values_of(perquery)).reset_index(drop=True)
+    perquery = read_long_frame(perquery)
     known = recorded(perquery, measures)
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):

@@ -13,7 +13,7 @@ from typing import IO, Any
 import pandas as pd
 
 from ..errors import MultiAspectError
-from .aggregation import COLUMNS
+from ..integration.aggregates import COLUMNS
 
 __all__ = ["check_installed", "read_columns", "write_atomically"]
 

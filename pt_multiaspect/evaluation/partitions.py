@@ -17,11 +17,12 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.runs import join, read_table
 from ..errors import MultiAspectError, choices, counted
+from ..integration.aggregates import COLUMNS
 from ..integration.labels import record
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.topics import check_all_topics
-from .aggregation import COLUMNS, check_one_value
+from .aggregation import check_one_value
 from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Plan, long_frame
 

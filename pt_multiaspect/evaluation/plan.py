@@ -18,9 +18,9 @@ from ..collection.rankings import Rankings
 from ..collection.run_tables import RunTable
 from ..collection.runs import join
 from ..errors import Cause, MultiAspectError, choices, collected
+from ..integration.aggregates import COLUMNS
 from ..integration.provider import supports
 from ..integration.topics import TOPICS, counted_topics
-from .aggregation import COLUMNS
 
 __all__ = ["Outcome", "Plan", "long_frame"]
 

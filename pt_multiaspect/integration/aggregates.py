@@ -1,4 +1,4 @@
-"""Aggregates over topics of unequal weight, and over seeds or folds."""
+"""Long frames, and their aggregates over topics of unequal weight, and over seeds or folds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,27 @@ from ir_measures.measures import MeanAgg
 
 from .._numbers import number
 from .._typing import Floats
+from ..collection.columns import check_distinct_columns
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, counted
 
-__all__ = ["aggregated", "check_distinct", "check_repeats", "mean_and_spread", "read_weights", "weighted"]
+__all__ = [
+    "COLUMNS",
+    "aggregated",
+    "check_distinct",
+    "check_filled",
+    "check_repeats",
+    "mean_and_spread",
+    "read_long_frame",
+    "read_weights",
+    "values_of",
+    "weighted",
+]
+
+#: The columns of a long frame.
+COLUMNS = ["name", "qid", "measure", "value"]
+
+_KEYS = COLUMNS[:3]
 
 
 def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
@@ -25,6 +43,42 @@ def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
         aggregator.add(value)
     result: float = aggregator.result()
     return result
+
+
+def read_long_frame(perquery: object) -> pd.DataFrame:
+    """Return a long frame with names as objects, values as floats, and rows numbered from 0.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``, also as read from a file, of any library.
+
+    Returns
+    -------
+    DataFrame
+        With the record of the measures and further columns. Systems may have different topics.
+
+    Raises
+    ------
+    MultiAspectError
+        If a column is missing or repeated, a name is empty, or a value is not a number.
+    """
+    frame = to_pandas(perquery)
+    if frame is None:
+        raise MultiAspectError(
+            f"expected a long frame with the columns {choices(COLUMNS)}, got {type(perquery).__name__}"
+        )
+    missing = [column for column in COLUMNS if column not in frame.columns]
+    if missing:
+        raise MultiAspectError(
+            f"expected a long frame with the columns {choices(COLUMNS)}, got {choices(frame.columns)} "
+            f"({choices(missing)} is missing)"
+        )
+    check_distinct_columns(frame, "a long frame")
+    check_filled(frame, _KEYS)
+    # Groups of categories include those without rows in pandas 2.
+    names = {column: frame[column].astype(object) for column in _KEYS}
+    return frame.assign(**names, value=values_of(frame)).reset_index(drop=True)
 
 
 def values_of(perquery: pd.DataFrame) -> Floats:
