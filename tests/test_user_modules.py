@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import sys
 import textwrap
 import types
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -189,11 +191,81 @@ def test_properties_that_are_cached_can_be_compared(folder: Path) -> None:
 def test_packages_count_by_their_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     contents, versions = sources(["usr_outer"])
     assert sorted(contents) == ["usr_inner", "usr_outer"]
-    assert versions == {"numpy": np.__version__}
+    assert versions == {"numpy": f"numpy {np.__version__}"}
     made = _made(WAYS["module attribute"])
     before = digest_of(made)
     monkeypatch.setattr(user_modules, "version_of", lambda package: "0.1")
     assert digest_of(made) != before
+
+
+def test_versions_are_those_of_the_name_that_is_imported() -> None:
+    """Many distributions have another name than what they install."""
+    for module, distribution in {"sklearn": "scikit-learn", "dateutil": "python-dateutil"}.items():
+        assert user_modules.version_of(module) == f"{distribution} {metadata.version(distribution)}"
+    assert user_modules.version_of("json") == user_modules.version_of("usr_nowhere") == ""
+
+
+#: How a package in site-packages may be installed: the files beside the package itself, for a version.
+INSTALLATIONS: dict[str, Callable[[int], dict[str, str]]] = {
+    "top_level.txt": lambda version: {
+        "METADATA": f"Metadata-Version: 2.1\nName: Another-Name\nVersion: {version}.0\n",
+        "top_level.txt": "usr_installed\n",
+    },
+    "RECORD": lambda version: {
+        "METADATA": f"Metadata-Version: 2.1\nName: Another-Name\nVersion: {version}.0\n",
+        "RECORD": "usr_installed/__init__.py,,\nusr_installed/values.py,,\n",
+    },
+    "no metadata": lambda version: {},
+    "metadata that are missing": lambda version: {"RECORD": "usr_installed/__init__.py,,\n"},
+    "metadata that are empty": lambda version: {"METADATA": "", "top_level.txt": "usr_installed\n"},
+}
+
+
+@pytest.mark.parametrize("installation", INSTALLATIONS)
+@pytest.mark.parametrize("way", ["in a helper", "in the measure"])
+def test_values_of_an_upgraded_package_are_computed_again(
+    way: str,
+    installation: str,
+    folder: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Versions of packages whose distribution has another name were unknown, and stored values remained."""
+    packages, out = folder / "site-packages", tmp_path_factory.mktemp("values")
+    monkeypatch.syspath_prepend(packages)
+
+    def install(version: int, k: int) -> None:
+        _forget()
+        user_modules.version_of.cache_clear()
+        user_modules._distributions.cache_clear()
+        shutil.rmtree(packages, ignore_errors=True)
+        info = packages / f"another_name-{version}.0.dist-info"
+        (packages / "usr_installed").mkdir(parents=True)
+        (packages / "usr_installed/__init__.py").write_text("")
+        (packages / "usr_installed/values.py").write_text(f"K = {k}\n")
+        for name, text in INSTALLATIONS[installation](version).items():
+            info.mkdir(exist_ok=True)
+            (info / name).write_text(text)
+
+    (folder / "usr_helper.py").write_text("def f():\n    from usr_installed.values import K\n    return K\n")
+    measured = "usr_helper.f()" if way == "in a helper" else "__import__('usr_installed.values').values.K"
+    text = f"""
+    import ir_measures, usr_helper
+    made = ir_measures.define_byquery(lambda qrels, run: float({measured}), name="own")
+    """
+    qrels, runs = {"q1": {"d1": {"relevance": 1}}}, {"mine": {"q1": {"d1": 1.0}}}
+
+    def value() -> float:
+        found = ma.evaluate(runs, qrels, {"own": _made(text)}, out=out, progress=False)
+        return float(found["value"].item())
+
+    install(1, 1)
+    assert value() == value() == 1.0
+    install(1, 1)
+    assert value() == 1.0  # without a warning, as nothing changed
+    install(2, 7)
+    with pytest.warns(MultiAspectWarning, match="they were moved"):
+        assert value() == 7.0
 
 
 def test_what_cannot_be_read_is_left_out(folder: Path) -> None:

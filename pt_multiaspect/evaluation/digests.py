@@ -161,7 +161,7 @@ class _Digest:
         """Feed the name of a function or class, and the version of its package."""
         name = f"{value.__module__}.{value.__qualname__}"
         top = name.partition(".")[0]
-        version = _version_of(top) if top != _PACKAGE and is_installed(value.__module__) else ""
+        version = version_of(top) if top != _PACKAGE and is_installed(value.__module__) else ""
         self._feed(kind, f"{name} {version}".encode())
 
     def _add_array(self, array: np.ndarray[Any, Any]) -> None:
@@ -284,7 +284,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 #: Packages that compute values, besides this one.
-_COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pyndeval", "pytrec-eval-terrier", "scipy")
+_COMPUTING = ("cwl", "ir_measures", "numpy", "pyndeval", "pytrec_eval", "scipy")
 
 
 @cache
@@ -296,7 +296,3 @@ def _versions() -> tuple[str, ...]:
         own.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
     python = ".".join(map(str, sys.version_info[:2]))
     return own.hexdigest(), python, *(version_of(package) for package in _COMPUTING)
-
-
-def _version_of(package: str) -> str:
-    return version_of(package) or str(getattr(sys.modules.get(package), "__version__", ""))
