@@ -188,7 +188,7 @@ def test_labels_are_kept_and_can_be_given() -> None:
     assert r"Mean AP: \texttt{AP}." in legend
     assert f"CAM: \\texttt{{{escape(mean @ 5)}}}." in legend
     frame.attrs.clear()  # as from a file: what is not recorded is not claimed
-    with pytest.warns(ma.MultiAspectWarning, match="tables: mine names no known measure"):
+    with pytest.warns(ma.MultiAspectWarning, match="to_latex: mine names no known measure"):
         assert "mine:" not in ma.to_latex(frame)
 
 
@@ -211,11 +211,47 @@ def test_a_record_that_cannot_be_read_is_averaged_as_by_aggregate() -> None:
 
 def test_measures_can_be_given_for_a_frame_without_record() -> None:
     frame = long({"length": THREE})
-    with pytest.warns(ma.MultiAspectWarning, match="tables: length names no known measure"):
+    with pytest.warns(ma.MultiAspectWarning, match="to_latex: length names no known measure"):
         assert cells(ma.to_latex(frame))["a"] == [r"\textbf{0.600}"]
     found = cells(ma.to_latex(frame, {"length": ma.ESL}))
     assert found[""] == [r"length $\downarrow$"]
     assert found["b"] == [r"\textbf{0.250}"]
+
+
+def test_a_direction_can_be_given_instead_of_a_measure() -> None:
+    frame = long({"seconds": THREE, "AP": THREE})
+    found = cells(ma.to_latex(frame, {"seconds": "lower", "AP": "AP"}))
+    assert found[""] == [r"seconds $\downarrow$", "AP"]
+    assert found["b"] == [r"\textbf{0.250}", "0.250"]
+    assert found["a"] == ["0.600", r"\textbf{0.600}"]
+    styled = ma.to_styler(frame, {"seconds": "lower", "AP": "higher"}, ci=0.9, baseline="a").data
+    assert styled.columns.tolist() == ["seconds ↓", "AP"]
+    assert cells(ma.to_latex(frame, {"seconds": "higher", "AP": "higher"}))[""] == ["seconds", "AP"]
+    with pytest.raises(ma.MultiAspectError, match=r"measures= lacks AP: .* got seconds"):
+        ma.to_latex(frame, {"seconds": "lower"})
+    negated = long({"seconds": {"a": [-0.5], "b": [0.1]}, "AP": {"a": [0.5], "b": [-0.1]}})
+    with pytest.raises(ma.MultiAspectError, match="expected non-negative values for AP"):
+        ma.to_latex(negated, {"seconds": "lower", "AP": ma.ESL})
+
+
+@pytest.mark.parametrize("label", ["GMAP", "HMAP", "NumRet"])
+@pytest.mark.parametrize("word", ["higher", "lower"])
+def test_values_with_a_given_direction_are_averaged(label: str, word: str) -> None:
+    """Whatever measure their label names or the frame records, as correlation does."""
+    frame = long({label: {"a": [1.0, 4.0], "b": [2.0, 8.0]}})
+    frame.attrs["measures"] = {label: label}
+    found = cells(ma.to_latex(frame, {label: word}))
+    best, other = (r"\textbf{%s}", r"\underline{%s}") if word == "lower" else (r"\underline{%s}", r"\textbf{%s}")
+    assert (found["a"], found["b"]) == ([best % "2.500"], [other % "5.000"])
+    assert frame.attrs["measures"] == {label: label}
+
+
+def test_labels_without_a_direction_are_one_warning() -> None:
+    frame = long({"one": THREE, "AP": THREE, "two": THREE})
+    with pytest.warns(ma.MultiAspectWarning) as caught:
+        ma.to_styler(frame)
+    assert [str(each.message).partition(",")[0] for each in caught] == ["to_styler: one"]
+    assert "one, two name no known measure" in str(caught[0].message)
 
 
 def test_groups() -> None:

@@ -17,11 +17,13 @@ from ..integration.labels import is_measure_name, is_recorded, lower_is_better, 
 from ..integration.parsing import parse_all
 
 __all__ = [
+    "Direction",
     "Floats",
     "directions",
     "matrix",
     "of_measures",
     "selected",
+    "words_in",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -30,14 +32,14 @@ _KEYS = COLUMNS[:3]
 
 
 @dataclass(frozen=True)
-class _Direction:
+class Direction:
     """Stands for a measure of which only the direction is known."""
 
     lower_is_better: bool
     RANGE: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
 
 
-_DIRECTIONS = {"higher": _Direction(False), "lower": _Direction(True)}
+_DIRECTIONS = {"higher": Direction(False), "lower": Direction(True)}
 
 
 def matrix(
@@ -136,11 +138,7 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
     if measures is None:
         return perquery, {}
     if isinstance(measures, Mapping):
-        words = {
-            label: _DIRECTIONS[each]
-            for label, each in measures.items()
-            if isinstance(each, str) and isinstance(label, str) and each in _DIRECTIONS
-        }
+        words = words_in(measures)
         others = {label: each for label, each in measures.items() if label not in words}
         parsed = parse_all(others) if others or not words else {}
         given = {str(label): words.get(label) or parsed[label] for label in measures}
@@ -151,6 +149,15 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
         )
     given = {str(measure): measure for measure in measures if not isinstance(measure, str)}
     return of_measures(perquery, list(dict.fromkeys(map(str, measures)))), given
+
+
+def words_in(measures: Mapping[Any, Any]) -> dict[str, Direction]:
+    """Return the labels of a mapping for which it has no measure but the word 'higher' or 'lower'."""
+    return {
+        label: _DIRECTIONS[each]
+        for label, each in measures.items()
+        if isinstance(each, str) and isinstance(label, str) and each in _DIRECTIONS
+    }
 
 
 def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import ir_measures
@@ -12,6 +12,7 @@ from ..errors import MultiAspectError, choices, warn_once
 from .parsing import parse, parse_all
 
 __all__ = [
+    "check_given",
     "is_measure_name",
     "is_recorded",
     "lower_aggregate_is_better",
@@ -45,9 +46,11 @@ class _Recorded(str):
         return self
 
 
-def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure]) -> None:
-    """Record in the frame which measures its labels refer to."""
-    perquery.attrs[_KEY] = {label: _Recorded(measure) for label, measure in labelled.items()}
+def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | None]) -> None:
+    """Record in the frame which measures its labels refer to; None if to no measure, whatever the label is."""
+    perquery.attrs[_KEY] = {
+        label: None if measure is None else _Recorded(measure) for label, measure in labelled.items()
+    }
 
 
 def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
@@ -79,18 +82,16 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
         given = parse_all(measures)
-        missing = [label for label in labels if label not in given]
-        if missing:
-            raise MultiAspectError(
-                f"measures= lacks {choices(missing)}: expected all measures of the long frame ({choices(labels)}), "
-                f"got {choices(given)}"
-            )
+        check_given(labels, given)
         return {label: given[label] for label in labels}
     written = perquery.attrs.get(_KEY)
     if not isinstance(written, Mapping):
         written = {}
     known: dict[str, ir_measures.Measure | None] = {}
     for label in labels:
+        if label in written and written[label] is None:
+            known[label] = None
+            continue
         text = written.get(label)
         measure = text.measure if isinstance(text, _Recorded) else measure_named(label if text is None else text)
         if measure is None and text is not None:
@@ -101,6 +102,16 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
             )
         known[label] = measure
     return known
+
+
+def check_given(labels: Sequence[str], given: Collection[str]) -> None:
+    """Raise an error if measures= does not contain all labels of a long frame."""
+    missing = [label for label in labels if label not in given]
+    if missing:
+        raise MultiAspectError(
+            f"measures= lacks {choices(missing)}: expected all measures of the long frame ({choices(labels)}), "
+            f"got {choices(given)}"
+        )
 
 
 def is_measure_name(text: str) -> bool:

@@ -12,13 +12,14 @@ import pandas as pd
 
 from .._validation import choice, proportion
 from ..analysis._by_measure import matrices, topics_differ
-from ..analysis._frames import Floats, directions
+from ..analysis._frames import Direction, Floats, directions, words_in
 from ..analysis._significance import TESTS, corrector
 from ..analysis.baseline import compare_with_baseline
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate, interval_columns
-from ..integration.labels import record, recorded
+from ..integration.labels import check_given, record, recorded
+from ..integration.parsing import parse_all
 from ..kernels.intervals import half_width
 from .heads import Head, heads_of
 
@@ -105,8 +106,9 @@ def content(
     decimals: int | Mapping[str, int] = 3,
     labels: Mapping[str, str] | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
+    function: str = "to_latex",
 ) -> Table:
-    """Compute a table. The parameters and their defaults are those of `to_latex`."""
+    """Compute a table for a `function`, which warnings name. The other parameters are those of `to_latex`."""
     choice("interval", *INTERVALS)(interval)
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
@@ -114,15 +116,19 @@ def content(
     corrector(test, None if test == "tukey" else correction, alpha)
     perquery = as_pandas(perquery)
     names, given = matrices(perquery, least=1)
-    known = recorded(perquery, measures)
+    known, words = _known(perquery, measures)
     names, values = list(map(str, names)), {str(label): each for label, each in given.items()}
     perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
     if measures is not None:
-        record(perquery, {label: measure for label, measure in known.items() if measure is not None})
-    for label, each in values.items():  # refuses negated values, and warns of labels that tell no direction
-        directions(perquery, each[:, :, np.newaxis], [label], {} if measures is None else known, "tables")
+        record(perquery, known)
+    # Refuses negated values, of which the lowest tells, and warns of labels that tell no direction.
+    lowest = np.array([[[each.min() for each in values.values()]]])
+    directions(perquery, lowest, list(values), {} if measures is None else {**known, **words}, function)
     table = aggregate(perquery, ci=ci).set_index("name")
-    heads = heads_of({label: known[label] for label in values}, labels)
+    heads = [
+        replace(head, lower_is_better=words[head.label].lower_is_better) if head.label in words else head
+        for head in heads_of({label: known[label] for label in values}, labels)
+    ]
     digits = _digits(decimals, heads, known)
     marks = _marks(baseline)
     differs = _differences(
@@ -150,6 +156,18 @@ def content(
     counts = {head.short: values[head.label].shape[1] for head in heads}
     signs = _signs(cells, marks, _number_of_topics(counts), test, correction, alpha, ci, interval)
     return Table(heads, _grouped(groups, names), cells, marks, signs, _different_topics(counts, perquery))
+
+
+def _known(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any], dict[str, Direction]]:
+    """Return the measure of each label, None if unknown, and the directions that are given instead of measures."""
+    words = words_in(measures) if isinstance(measures, Mapping) else {}
+    if not words:
+        return recorded(perquery, measures), {}
+    labels = [str(label) for label in perquery["measure"].unique()]
+    check_given(labels, measures)
+    others = {label: each for label, each in measures.items() if label not in words}
+    parsed = parse_all(others) if others else {}
+    return {label: None if label in words else parsed[label] for label in labels}, words
 
 
 def places(gains: Floats) -> list[int]:

@@ -60,7 +60,9 @@ def to_latex(
     perquery : DataFrame
         The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure value``.
     measures : measure, str, sequence of these or mapping, optional
-        The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`.
+        The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`. For values of no
+        measure, a mapping ``{label: measure}`` may have the word 'higher' or 'lower' for what is better; they are
+        averaged.
     baseline : str or sequence of str, optional
         Names of systems. Systems that differ significantly from them are marked, by a dagger for one baseline,
         and by letters for several. No tests by default.

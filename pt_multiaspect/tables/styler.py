@@ -47,7 +47,9 @@ def to_styler(
     perquery : DataFrame
         The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure value``.
     measures : measure, str, sequence of these or mapping, optional
-        The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`.
+        The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`. For values of no
+        measure, a mapping ``{label: measure}`` may have the word 'higher' or 'lower' for what is better; they are
+        averaged.
     baseline : str or sequence of str, optional
         Names of systems. Systems that differ significantly from them are marked.
     test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
@@ -104,7 +106,7 @@ def to_styler(
     table = content(
         perquery, measures, baseline=baseline, test=test, correction=correction, alpha=alpha,
         n_resamples=n_resamples, seed=seed, ci=ci, interval=interval, decimals=decimals, labels=labels,
-        groups=groups,
+        groups=groups, function="to_styler",
     )  # fmt: skip
     rows = [(group, name) for group, names in table.groups.items() for name in names]
     heads = [f"{head.short} ↓" if head.lower_is_better else head.short for head in table.heads]
