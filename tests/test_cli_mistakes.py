@@ -127,6 +127,16 @@ MISTAKES = [
     ("evaluate -m TOMA -o scales.json --aspects scales.json runs", "scales.json is read by"),
     ("evaluate -m AP --resume runs runs", "--resume: the values would be read as runs of runs the next time"),
     ("evaluate -m AP -o runs/x.csv runs", "runs/x.csv would be read as a run of runs the next time"),
+    ("evaluate -m AP --resume linked runs", "--resume: the values would be read as runs of runs the next time"),
+    ("evaluate -m AP --resume '~/linked' runs", "--resume: the values would be read as runs of runs the next time"),
+    ("evaluate -m AP --resume runs 'runs/*'", "the values would be read as runs of runs/* the next time"),
+    ("evaluate -m AP --resume runs all=runs", "the values would be read as runs of runs the next time"),
+    ("evaluate -m AP --resume runs/values 'runs/**'", "the values would be read as runs of runs/** the next time"),
+    ("evaluate -m AP -o runs/x.csv 'runs/*'", "runs/x.csv would be read as a run of runs/* the next time"),
+    ("evaluate -m AP -o linked/x.csv 'r?ns/*'", "linked/x.csv would be read as a run of r?ns/* the next time"),
+    ("evaluate -m AP -o runs/x.csv 'linked/*'", "runs/x.csv would be read as a run of linked/* the next time"),
+    ("evaluate -m AP -o ./x.csv '**/*'", "./x.csv would be read as a run of **/* the next time"),
+    ("evaluate -m AP -o ~/runs/x.csv 'runs/[!.]*'", "would be read as a run of runs/[!.]* the next time"),
     ("describe --write-aspects relevance.txt", "--write-aspects: relevance.txt is read by this command"),
     ("describe --write-aspects nowhere/scales.json", "--write-aspects: there is no directory nowhere"),
     ("describe -o nowhere/x.html", "--output: there is no directory nowhere"),
@@ -142,12 +152,14 @@ WITHOUT_QRELS = ("axioms", "completion", "measures")
 
 
 @pytest.fixture
-def mistaken(trec_files):
+def mistaken(trec_files, monkeypatch):
     """Files that newcomers may have, too."""
     for name, content in FILES.items():
         (trec_files / name).write_text(content)
     (trec_files / "groups.csv").write_text("docno,group\nd00,a\nd01,b\n")
     (trec_files / "cut.run.gz").write_bytes(gzip.compress(os.urandom(200))[:100])
+    (trec_files / "linked").symlink_to("runs")
+    monkeypatch.setenv("HOME", str(trec_files))
     (trec_files / "mixed").mkdir()
     (trec_files / "mixed" / "README.md").write_text("notes on these runs")
     (trec_files / "mixed" / "a.run").write_text(RUN)
@@ -170,6 +182,29 @@ def test_a_mistake_is_one_line_with_its_remedy(cli, mistaken, line, part):
     assert err.count("\n") == 1
     assert not re.search(r"\b(aspects|topics|n_jobs|out|ci|groups|strategy)=(?![\[{'])|Traceback|Aspect\(", err)
     assert contents(mistaken) == before
+
+
+@pytest.mark.parametrize(
+    ("option", "output", "runs"),
+    [
+        ("-o", "runs/x.csv", "runs/*.run"),
+        ("-o", "runs/.x.csv", "runs"),
+        ("-o", "runs/.x.csv", "runs/*"),
+        ("-o", "x.csv", "runs/*"),
+        ("-o", "x.csv", "runs"),
+        ("--resume", "runs", "runs/*.run"),
+        ("--resume", "runs/values", "runs"),
+        ("--resume", "runs/.values", "runs/**"),
+        ("--resume", "runs/values", "runs/*"),
+    ],
+)
+def test_what_is_not_read_the_next_time_may_be_written(cli, trec_files, option, output, runs):
+    """The same command reads the same runs again."""
+    if option == "--resume":
+        pytest.importorskip("polars")
+    first = cli(*EVALUATE, option, output, runs)
+    assert first[0] == 0, first
+    assert cli(*EVALUATE, option, output, runs) == first
 
 
 def test_no_permission_to_write_is_found_before_anything_is_computed(cli, trec_files, monkeypatch):

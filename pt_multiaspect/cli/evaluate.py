@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
@@ -16,6 +15,7 @@ from .means import JUDGED, Comparison, Means
 from .options import (
     ALPHA,
     Command,
+    OutputDirectory,
     Requested,
     alpha_option,
     aspects_option,
@@ -79,7 +79,7 @@ Marks: + significantly better, - significantly worse than the baseline.
 @click.option(
     "--resume",
     metavar="DIRECTORY",
-    type=click.Path(file_okay=False),
+    type=OutputDirectory("x.parquet"),
     help="Write the values of each run to DIRECTORY (Parquet) as soon as it is evaluated. The same command "
     "continues where an earlier one stopped. Runs that have changed are evaluated again; all runs, if measures, "
     "scales or qrels have.",
@@ -118,11 +118,6 @@ def command(
         {"--baseline": baseline is not None, "--ci": ci, "--judged": judged},
         {"--test": test, "--correction": correction, "--alpha": alpha},
     )
-    for run in runs:
-        if resume is not None and os.path.realpath(run) == os.path.realpath(resume):
-            raise MultiAspectError(
-                f"--resume: the values would be read as runs of {run} the next time; give another directory"
-            )
     scales = read_aspects(aspects)
     judgments = read_all_qrels(qrels)
     parsed = read_measures(measures, scales, judgments)

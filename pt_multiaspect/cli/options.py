@@ -14,7 +14,7 @@ import click
 import ir_measures
 from click.shell_completion import CompletionItem
 
-from ..collection.run_files import run_files
+from ..collection.run_files import run_files, would_include
 from ..errors import MultiAspectError
 from ..integration.topics import TOPICS
 from ..suites.catalogue import SUITES
@@ -28,6 +28,7 @@ __all__ = [
     "STDIN",
     "Command",
     "Group",
+    "OutputDirectory",
     "OutputFile",
     "Requested",
     "alpha_option",
@@ -68,8 +69,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         for param in self.params:
-            if isinstance(param.type, OutputFile) and ctx.params[str(param.name)] is not None:
-                _check_not_read(ctx, param)
+            if isinstance(param.type, OutputFile | OutputDirectory) and ctx.params[str(param.name)] is not None:
+                _check_not_read(ctx, param, param.type)
         try:
             return super().invoke(ctx)
         except MultiAspectError as error:
@@ -96,22 +97,41 @@ class OutputFile(click.Path):
             self.fail(f"no permission to write {value}; choose another file", param, ctx)
         return value
 
+    def written(self, value: str) -> str:
+        """Return the file that will be written."""
+        return value
 
-def _check_not_read(ctx: click.Context, param: click.Parameter) -> None:
-    """Refuse to write what the command reads: most likely, the name of the output was forgotten."""
+
+class OutputDirectory(click.Path):
+    """A directory to write files to, made if there is none."""
+
+    def __init__(self, example: str) -> None:
+        super().__init__(file_okay=False)
+        self.example = example
+
+    def written(self, value: str) -> str:
+        """Return a file as will be written."""
+        return os.path.join(value, self.example)
+
+
+def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile | OutputDirectory) -> None:
+    """Refuse to write what this command reads (most likely, the output was forgotten), or would read next time."""
     output = str(ctx.params[str(param.name)])
-    place = _place(output)
+    written = kind.written(output)
     title = max(param.opts, key=len)
     for name in ("qrels", "runs", "run", "aspects", "groups"):
         given = ctx.params.get(name) or ()
         for item in [given] if isinstance(given, str) else given:
             for path in (item, item.partition("=")[2]):
-                if path and _place(path) == place.parent:
-                    raise click.UsageError(
-                        f"{title}: {output} would be read as a run of {path} the next time; write it elsewhere", ctx
-                    )
-                if place in _files(path):
+                if _place(written) in _files(path):
                     raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
+                if name in ("runs", "run") and path and would_include(path, written):
+                    what = (
+                        f"{output} would be read as a run"
+                        if written == output
+                        else "the values would be read as runs"
+                    )
+                    raise click.UsageError(f"{title}: {what} of {path} the next time; write elsewhere", ctx)
 
 
 def _place(path: str) -> Path:

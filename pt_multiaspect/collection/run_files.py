@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 from pathlib import Path
 
 from ..errors import MultiAspectError
 
-__all__ = ["check_readable", "run_files"]
+__all__ = ["check_readable", "run_files", "would_include"]
 
 
 def run_files(path: str | os.PathLike[str]) -> list[str]:
@@ -38,6 +39,41 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
             raise MultiAspectError(f"no file matches {given}; check the pattern and the current directory")
         return matches
     return [expanded]
+
+
+def would_include(path: str | os.PathLike[str], file: str | os.PathLike[str]) -> bool:
+    """Tell whether a directory or pattern includes a file, or would if the file existed.
+
+    Parameters
+    ----------
+    path : str or path
+        See `run_files`.
+    file : str or path
+        The file, whose directory need not exist either.
+    """
+    given, place = os.path.expanduser(os.fspath(path)), os.path.realpath(os.path.expanduser(os.fspath(file)))
+    if os.path.isdir(given):
+        parent, name = os.path.split(place)
+        return parent == os.path.realpath(given) and name[0] != "."
+    return glob.has_magic(given) and not os.path.exists(given) and _would_match(given, place)
+
+
+def _would_match(pattern: str, place: str) -> bool:
+    """Tell whether a pattern matches a resolved path, as of `glob.glob`, also if there is nothing at the path."""
+    if not glob.has_magic(pattern):
+        return os.path.realpath(pattern) == place
+    if any(os.path.realpath(each) == place for each in glob.iglob(pattern, recursive=True)):  # also by links
+        return True
+    head, tail = os.path.split(pattern)
+    parent, name = os.path.split(place)
+    if tail == "**":  # any number of names, none of them hidden
+        while name and name[0] != ".":
+            if _would_match(head, parent):
+                return True
+            parent, name = os.path.split(parent)
+        return _would_match(head, place)
+    is_hidden = name.startswith(".") and not tail.startswith(".")
+    return not is_hidden and fnmatch.fnmatch(name, tail) and _would_match(head, parent)
 
 
 def check_readable(path: str | os.PathLike[str]) -> None:
