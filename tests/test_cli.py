@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import importlib.util
 import io
 import json
 import os
@@ -21,6 +20,7 @@ from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_
 from pt_multiaspect.analysis import compare_with_baseline
 from pt_multiaspect.cli import main
 from pt_multiaspect.cli.tables import Sheet, blocks, broken
+from pt_multiaspect.evaluation import parquet
 from pt_multiaspect.integration.measure_lists import parse_list, split
 from pt_multiaspect.measures import ALL
 
@@ -597,14 +597,47 @@ def _rows(latex):
     return [line for line in latex.splitlines() if line.endswith(r"\\")]
 
 
-def test_parquet_needs_pyarrow_or_keeps_all_digits(cli, trec_files):
-    code, _, err = cli("evaluate", "-m", "AP", "-o", "table.parquet", "runs")
-    if importlib.util.find_spec("pyarrow") is None:
-        assert code == 1
-        assert err == "pt-multiaspect: error: Parquet files require pyarrow: pip install pyarrow\n"
-    else:
-        table = pd.read_parquet(trec_files / "table.parquet")
-        assert table["AP"].tolist() == aggregate(_values(trec_files, ["AP"]))["AP"].tolist()
+@pytest.mark.parametrize("package", ["pyarrow", "polars"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["evaluate", "-m", "AP nDCG@3", "--baseline", "beta.run", "runs"],  # missing integers, and booleans
+        ["evaluate", "-m", "AP", "-q", "runs"],
+        ["compare", "-m", "AP", "runs/alpha.run", "runs/beta.run"],
+        ["correlate", "-m", "AP nDCG@3", "runs"],
+        ["bounds", "-m", "CAM@3"],
+    ],
+)
+def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, monkeypatch, package, line):
+    pytest.importorskip(package)
+    monkeypatch.setattr(parquet, "find_spec", lambda name: name if name == package else None)
+    assert cli(*line, "-o", "table.parquet") == (0, "", "")
+    found = parquet_columns("table.parquet", package)
+    assert cli(*line, "-o", "table.json") == (0, "", "")
+    rows = json.loads((trec_files / "table.json").read_text())
+    assert found == {name: [row[name] for row in rows] for name in rows[0]}
+    assert {name: {type(value) for value in values} for name, values in found.items()} == {
+        name: {type(row[name]) for row in rows} for name in rows[0]
+    }
+
+
+def parquet_columns(path, package):
+    if package == "polars":
+        import polars
+
+        return polars.read_parquet(path).to_dict(as_series=False)
+    import pyarrow.parquet
+
+    return pyarrow.parquet.read_table(path).to_pydict()
+
+
+def test_without_a_package_for_parquet_nothing_is_computed(cli, trec_files, monkeypatch):
+    monkeypatch.setattr(parquet, "find_spec", lambda name: None)
+    monkeypatch.setattr("pt_multiaspect.cli.evaluate.evaluate", None)
+    code, out, err = cli("evaluate", "-m", "AP", "-o", "table.parquet", "runs")
+    assert (code, out) == (2, "")
+    assert err.startswith("pt-multiaspect: error: --output: writing Parquet files requires Polars")
+    assert not (trec_files / "table.parquet").exists()
 
 
 def test_a_file_that_cannot_be_written(cli):

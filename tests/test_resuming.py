@@ -403,7 +403,7 @@ def test_abandoned_temporary_files_are_removed(qrels, runs, tmp_path):
 
 
 def test_a_full_disk_is_an_error_and_leaves_no_part_of_a_file(qrels, runs, tmp_path, monkeypatch):
-    def full(frame: pd.DataFrame, file: Any) -> None:
+    def full(columns: Any, file: Any) -> None:
         file.write(b"PAR1")
         raise OSError(28, "No space left on device")
 

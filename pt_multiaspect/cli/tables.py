@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import MultiAspectError, choices
+from ..evaluation import parquet
 from ..tables.latex import environment, escape
 
 __all__ = ["DECIMALS", "FORMATS", "SUFFIXES", "Sheet", "chosen_format", "number", "write", "write_text"]
@@ -84,7 +85,7 @@ def chosen_format(name: str | None, output: str | None) -> str:
     Raises
     ------
     MultiAspectError
-        If the suffix of the file is unknown.
+        If the suffix of the file is unknown, or no package that writes such files is installed.
     """
     if name is not None:
         return name
@@ -95,16 +96,16 @@ def chosen_format(name: str | None, output: str | None) -> str:
         raise MultiAspectError(
             f"--output: expected a file that ends in {choices(SUFFIXES)}, got {output}; use one, or --format"
         )
+    if SUFFIXES[suffix] == "parquet":
+        parquet.check_installed("--output")
     return SUFFIXES[suffix]
 
 
 def write(sheet: Sheet, format: str, output: str | None) -> None:
     """Print a table, or write it to a file."""
     if format == "parquet":
-        try:
-            sheet.frame.to_parquet(str(output), index=False)
-        except ImportError:
-            raise ImportError("Parquet files require pyarrow: pip install pyarrow") from None
+        with open(Path(str(output)).expanduser(), "wb") as file:
+            parquet.write(sheet.frame, file)
         return
     if format == "table" and output is None and sys.stdout.isatty():
         _draw(sheet)

@@ -1,4 +1,4 @@
-"""Parquet files of long frames, read and written by PyArrow or Polars, whichever is installed."""
+"""Parquet files, read and written by PyArrow or Polars, whichever is installed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ import uuid
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import pandas as pd
 
 from ..errors import MultiAspectError
 from ..integration.aggregates import COLUMNS
 
-__all__ = ["check_installed", "read_columns", "write_atomically"]
+__all__ = ["check_installed", "read_columns", "write", "write_atomically"]
 
 
-def check_installed() -> str:
+def check_installed(what: str = "out") -> str:
     """Return the package that reads and writes Parquet files.
+
+    Parameters
+    ----------
+    what : str
+        What asks for it, with which the error starts.
 
     Raises
     ------
@@ -30,9 +35,25 @@ def check_installed() -> str:
         if find_spec(package) is not None:
             return package
     raise MultiAspectError(
-        "out: writing Parquet files requires Polars, which is part of the extra fast, or PyArrow: pip install "
+        f"{what}: writing Parquet files requires Polars, which is part of the extra fast, or PyArrow: pip install "
         "'pt-multiaspect[fast]'"
     )
+
+
+def write(frame: pd.DataFrame, file: IO[bytes]) -> None:
+    """Write a frame of texts, floats, integers and booleans, in which missing values become nulls."""
+    columns = {}
+    for name, column in frame.items():
+        is_missing = column.isna()
+        whole = column.astype(object).where(~is_missing, None) if is_missing.any() else column
+        columns[str(name)] = (_KINDS.get(column.dtype.kind, "text"), whole.tolist())
+    _WRITERS[check_installed()](columns, file)
+
+
+#: The kinds of columns by those of NumPy; all others are texts.
+_KINDS = {"f": "float", "i": "integer", "u": "integer", "b": "boolean"}
+
+Columns: TypeAlias = dict[str, tuple[str, list[Any]]]
 
 
 def write_atomically(path: Path, frame: pd.DataFrame) -> None:
@@ -46,7 +67,7 @@ def write_atomically(path: Path, frame: pd.DataFrame) -> None:
     temporary = path.parent / f".{uuid.uuid4().hex}.tmp"
     try:
         with open(temporary, "wb") as file:
-            _WRITERS[check_installed()](frame, file)
+            write(frame, file)
         os.replace(temporary, path)
     except OSError as error:
         raise MultiAspectError(
@@ -57,28 +78,31 @@ def write_atomically(path: Path, frame: pd.DataFrame) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _write_by_pyarrow(frame: pd.DataFrame, file: IO[bytes]) -> None:
+def _write_by_pyarrow(columns: Columns, file: IO[bytes]) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    text = pyarrow.string()
-    schema = pyarrow.schema([("name", text), ("qid", text), ("measure", text), ("value", pyarrow.float64())])
-    columns = [
-        pyarrow.array(frame[column].to_numpy(), kind)
-        for column, kind in zip(schema.names, schema.types, strict=True)
-    ]
-    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, schema=schema), file)
+    types = {
+        "text": pyarrow.string(),
+        "float": pyarrow.float64(),
+        "integer": pyarrow.int64(),
+        "boolean": pyarrow.bool_(),
+    }
+    arrays = [pyarrow.array(values, types[kind]) for kind, values in columns.values()]
+    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(arrays, names=list(columns)), file)
 
 
-def _write_by_polars(frame: pd.DataFrame, file: IO[bytes]) -> None:
+def _write_by_polars(columns: Columns, file: IO[bytes]) -> None:
     import polars
 
-    columns = {column: frame[column].tolist() for column in COLUMNS}
-    schema = {column: polars.Float64 if column == "value" else polars.String for column in COLUMNS}
-    polars.DataFrame(columns, schema=schema).write_parquet(file)
+    types = {"text": polars.String, "float": polars.Float64, "integer": polars.Int64, "boolean": polars.Boolean}
+    polars.DataFrame(
+        {name: values for name, (_, values) in columns.items()},
+        schema={name: types[kind] for name, (kind, _) in columns.items()},
+    ).write_parquet(file)
 
 
-_WRITERS: dict[str, Callable[[pd.DataFrame, IO[bytes]], None]] = {
+_WRITERS: dict[str, Callable[[Columns, IO[bytes]], None]] = {
     "pyarrow": _write_by_pyarrow,
     "polars": _write_by_polars,
 }
