@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -244,7 +247,8 @@ def test_a_file_whose_name_is_no_name_of_groups(files: Path) -> None:
         ("g.json", '{"dimension": {}}', "expected a JSON object with the keys dimensions"),
         ("g.json", '{"dimensions": []}', "dimensions: expected a JSON object"),
         ("g.json", '{"dimensions": {"a": {"d": "f"}, "a": {"d": "m"}}}', "expected each key once"),
-        ("g.json", '{"dimensions": {"a": "b.tsv"}}', "no such file: b.tsv"),
+        ("g.json", '{"dimensions": {"a": "b.tsv"}}', "b.tsv: no such file"),
+        ("g.json", '{"dimensions": {"a": "b.txt"}}', "b.txt: expected a table of memberships that ends in"),
         ("g.json", '{"dimensions": {"a": {"d": "f"}}, "target": {"a": {"f": 0.5}}}', "sum to 1"),
     ],
 )
@@ -253,4 +257,22 @@ def test_faulty_files(files: Path, name: str, text: str, message: str) -> None:
     with pytest.raises(MultiAspectError) as raised:
         ma.Groups.from_file(name)
     assert str(raised.value).startswith(f"{name}: ")
+    assert str(raised.value).count(name) == 1
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["g.csv", "g.csv.gz", "g.tsv", "g.csv.bz2", "g.csv.zst", "g.json", "g.json.gz"])
+@pytest.mark.parametrize("form", ["gzip", "bzip2", "Zstandard"])
+def test_compressed_files_are_known_by_their_content(files: Path, name: str, form: str) -> None:
+    compress = {"gzip": gzip.compress, "bzip2": bz2.compress}.get(form)
+    if compress is None:
+        compress = pytest.importorskip("zstandard").ZstdCompressor().compress
+    table = "docno,group\nd1,f\nd2,m\n"
+    text = '{"dimensions": {"group": {"d1": "f", "d2": "m"}}}' if "json" in name else table
+    data = compress((text.replace(",", "\t") if "tsv" in name else text).encode())
+    Path(name).write_bytes(data)
+    assert ma.Groups.from_file(name) == ma.Groups({"group": {"d1": "f", "d2": "m"}}, name="g")
+    Path(name).write_bytes(data[:-6])
+    with pytest.raises(MultiAspectError, match=f"^{re.escape(name)}: a damaged {form} file: ") as raised:
+        ma.Groups.from_file(name)
+    assert str(raised.value).count(name) == 1

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
-import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,11 +13,15 @@ import pandas as pd
 from .._numbers import read_json
 from ..errors import MultiAspectError, choices
 from .columns import DOCUMENT_COLUMNS, as_floats
+from .trec_lines import load
 
 __all__ = ["groups_in_file"]
 
 #: The endings of tables, with their separators.
 _TABLES = {".csv": ",", ".tsv": "\t"}
+
+#: The endings of compressed files, after that of the table; how files are compressed is told by their content.
+_COMPRESSED = (".gz", ".bz2", ".zst")
 
 _KEYS = ("dimensions", "target", "name")
 
@@ -67,16 +69,21 @@ def groups_in_file(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _suffix(file: Path) -> str:
-    """The ending of a file, without that of gzip."""
-    return (file.with_suffix("") if file.suffix == ".gz" else file).suffix.lower()
+    """The ending of a file, without that of its compression."""
+    return (file.with_suffix("") if file.suffix.lower() in _COMPRESSED else file).suffix.lower()
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return load(file)[1]
+    except MultiAspectError as error:  # the caller names the file
+        raise MultiAspectError(str(error).removeprefix(f"{file}: ")) from None
 
 
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise MultiAspectError("no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
+        return _content(file).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise MultiAspectError(f"the file cannot be read: {error}") from None
 
 
@@ -84,47 +91,48 @@ def _read(file: Path) -> pd.DataFrame:
     """Read a table of memberships: a document, a group and, optionally, a share and a dimension per row."""
     suffix = _suffix(file)
     if suffix not in _TABLES:
-        raise MultiAspectError(f"expected a table of memberships that ends in {choices(_TABLES)}, got {file.name}")
+        raise MultiAspectError(f"expected a table of memberships that ends in {choices(_TABLES)}")
+    content = _content(file)
     try:
-        content = file.read_bytes()
-        content = gzip.decompress(content) if file.suffix == ".gz" else content
         frame = pd.read_csv(
             io.BytesIO(content), sep=_TABLES[suffix], dtype=str, keep_default_na=False, encoding="utf-8-sig"
         )
-    except FileNotFoundError:
-        raise MultiAspectError(f"no such file: {file.name}") from None
-    except (OSError, EOFError, zlib.error, ValueError) as error:  # also parser and Unicode errors
-        raise MultiAspectError(f"{file.name}: the file cannot be read: {error}") from None
+    except ValueError as error:  # also parser and Unicode errors
+        raise MultiAspectError(f"the file cannot be read: {error}") from None
     if b"\0" in content:  # at which the reader ends fields
-        raise MultiAspectError(f"{file.name}: expected text, got binary data (a NUL byte)")
+        raise MultiAspectError("expected text, got binary data (a NUL byte)")
     if not isinstance(frame.index, pd.RangeIndex):
-        raise MultiAspectError(f"{file.name}: expected as many fields in each row as in the header, got more")
+        raise MultiAspectError("expected as many fields in each row as in the header, got more")
     documents = [column for column in DOCUMENT_COLUMNS if column in frame.columns]
     if not documents or "group" not in frame.columns:
         raise MultiAspectError(
-            f"{file.name}: expected a header with the columns docno and group and, optionally, share and "
+            f"expected a header with the columns docno and group and, optionally, share and "
             f"dimension, got {choices(frame.columns)}"
         )
     for column in (documents[0], "group", "dimension"):
         if column in frame.columns and (frame[column].str.strip() == "").any():
             row = int((frame[column].str.strip() == "").to_numpy().argmax())
             raise MultiAspectError(
-                f"{file.name}: expected a {column} in every row, got none in row {row + 1}; leave out documents of "
+                f"expected a {column} in every row, got none in row {row + 1}; leave out documents of "
                 "unknown groups"
             )
     if "share" in frame.columns:
         shares = as_floats(frame["share"])
         wrong = frame["share"][pd.isna(shares)]
         if len(wrong):
-            raise MultiAspectError(f"{file.name}: expected numbers as shares, got {wrong.iloc[0]!r}")
+            raise MultiAspectError(f"expected numbers as shares, got {wrong.iloc[0]!r}")
         frame["share"] = shares
     return frame
 
 
 def _one_dimension(file: Path) -> pd.DataFrame:
-    frame = _read(file)
-    if "dimension" in frame.columns:
-        raise MultiAspectError(f"{file.name}: expected a table of one dimension, got a column dimension; drop it")
+    """The memberships of a table beside the file, whose name its errors start with."""
+    try:
+        frame = _read(file)
+        if "dimension" in frame.columns:
+            raise MultiAspectError("expected a table of one dimension, got a column dimension; drop it")
+    except MultiAspectError as error:
+        raise MultiAspectError(f"{file.name}: {error}") from None
     return frame
 
 

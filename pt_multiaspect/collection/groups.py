@@ -139,6 +139,7 @@ class Groups:
             ``group`` and, optionally, ``share`` (1 by default) and ``dimension``. It has no target. Or a JSON
             object (``.json``) with the keys ``dimensions`` and, optionally, ``target`` and ``name``, the parameters
             of `Groups`; instead of its memberships, a dimension may have the name of a table beside the file.
+            Files may be compressed by gzip, bzip2 or Zstandard.
 
         Returns
         -------
