@@ -23,6 +23,7 @@ from .columns import (
     is_numeric,
 )
 from .frames import is_saved_index, to_pandas
+from .inputs import about_run
 from .run_tables import RunTable
 
 __all__ = ["labels_of_table", "read_arrow", "run_of_table", "run_table_of"]
@@ -98,7 +99,7 @@ def run_table_of(name: str, table: Any) -> RunTable:
     try:
         rows = RunTable.of(table)
     except MultiAspectError as error:
-        raise MultiAspectError(f"{name}: {error}") from None
+        raise about_run(name, error) from None
     if not len(rows):
         raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and score")
     return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
@@ -14,7 +15,7 @@ from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_
 from .frames import is_frame, to_pandas
 from .texts import is_arrow
 
-__all__ = ["qrels_frame", "run_columns", "run_frame"]
+__all__ = ["about_run", "qrels_frame", "run_columns", "run_frame", "score_column"]
 
 #: More keys are not the aspects of a document, but the documents of a query.
 _MOST_ASPECTS = 100
@@ -104,15 +105,26 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
 def run_frame(run: object) -> pd.DataFrame:
     """Return a run in any accepted form as a frame ``query_id doc_id score`` with string identifiers."""
     frame, query, document = run_columns(run)
-    if "score" not in frame.columns:
-        raise MultiAspectError(f"a run: expected a column score, got the columns {choices(frame.columns)}")
     return pd.DataFrame(
         {
             "query_id": identifiers(query, "the run"),
             "doc_id": identifiers(document, "the run"),
-            "score": as_floats(frame["score"]),
+            "score": as_floats(score_column(frame)),
         }
     )
+
+
+def score_column(frame: pd.DataFrame) -> pd.Series[Any]:
+    """Return the scores of the frame of a run."""
+    if "score" in frame.columns:
+        return frame["score"]
+    remedy = "; if it has only ranks, add a column score = -rank" if "rank" in frame.columns else ""
+    raise MultiAspectError(f"run: expected a column score, got the columns {choices(frame.columns)}{remedy}")
+
+
+def about_run(title: str, error: MultiAspectError) -> MultiAspectError:
+    """Return an error of this module with the title of the run, or its file, instead of the word run."""
+    return MultiAspectError(f"{title}: {re.sub('^(a |the )?run: ', '', str(error))}")
 
 
 def run_columns(run: object) -> tuple[pd.DataFrame, pd.Series[Any], pd.Series[Any]]:

@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..errors import MultiAspectError, choices, counted
+from ..errors import MultiAspectError, counted
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats
 from .frames import in_memory
-from .inputs import run_columns
+from .inputs import run_columns, score_column
 from .texts import Texts
 
 __all__ = ["RunTable", "is_polars"]
@@ -47,9 +47,7 @@ class RunTable:
         frame, queries, documents = run_columns(run)
         codes, distinct = Texts.of_column(queries, "the run").codes()
         qids, docnos = distinct.decode(), Texts.of_column(documents, "the run")
-        if "score" not in frame.columns:
-            raise MultiAspectError(f"run: expected a column score, got the columns {choices(frame.columns)}")
-        column = frame["score"]
+        column = score_column(frame)
         score = as_floats(column)
         faulty = np.flatnonzero(np.isnan(score))
         if len(faulty):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import MultiAspectError, choices
 from .frames import in_memory, is_frame
+from .inputs import about_run
 from .judgments import Judgments
 from .overlap import warn_if_swapped, warn_of_no_common_document
 from .rankings import Rankings
@@ -93,7 +94,7 @@ class NamedRuns:
                 try:
                     check_readable(run)
                 except MultiAspectError as error:
-                    raise MultiAspectError(f"{titled(name)}: {error}") from None
+                    raise about_run(titled(name), error) from None
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
         names: set[str] = set()
@@ -180,7 +181,7 @@ def read_table(name: str, run: Any) -> RunTable:
         is_file = isinstance(run, str | PathLike) or hasattr(run, "read")
         return read_run_table(run) if is_file else RunTable.of(run)
     except MultiAspectError as error:
-        raise MultiAspectError(f"{titled(name)}: {error}") from None
+        raise about_run(titled(name), error) from None
 
 
 def join(name: str, run: object, judgments: Judgments) -> tuple[RunTable, Rankings]:

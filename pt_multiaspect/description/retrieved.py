@@ -8,7 +8,7 @@ from os import PathLike
 import numpy as np
 import pandas as pd
 
-from ..collection.inputs import run_frame
+from ..collection.inputs import about_run, run_frame
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.runs import named_runs, titled
@@ -65,14 +65,14 @@ def _frame(name: str, run: object) -> pd.DataFrame:
     try:
         return run_frame(read_run(run) if isinstance(run, str | PathLike) else run)
     except MultiAspectError as error:
-        raise MultiAspectError(f"{titled(name)}: {error}") from None
+        raise about_run(titled(name), error) from None
 
 
 def _rankings(name: str, frame: pd.DataFrame, judgments: Judgments) -> Rankings:
     try:
         return Rankings(frame, judgments)
     except MultiAspectError as error:
-        raise MultiAspectError(f"{titled(name)}: {error}") from None
+        raise about_run(titled(name), error) from None
 
 
 def _tied(rankings: Rankings) -> float:

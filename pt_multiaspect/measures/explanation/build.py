@@ -9,10 +9,10 @@ import pandas as pd
 
 from ..._validation import count
 from ...collection.columns import identifiers
-from ...collection.inputs import run_frame
+from ...collection.inputs import about_run, run_frame
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
-from ...collection.runs import named_runs, read_if_file
+from ...collection.runs import named_runs, read_if_file, titled
 from ...errors import MultiAspectError, choices, silenced
 from .explanation import Explanation
 from .parts import tolerance
@@ -58,7 +58,7 @@ def _one_run(run: object) -> tuple[str, pd.DataFrame]:
     try:
         return name, run_frame(read_if_file(given))
     except MultiAspectError as error:
-        raise MultiAspectError(f"run {name}: {error}") from None
+        raise about_run("run" if name == "run" else titled(name), error) from None
 
 
 def _position(qid: object, judgments: Judgments, frame: pd.DataFrame, name: str) -> int:
