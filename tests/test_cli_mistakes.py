@@ -14,6 +14,7 @@ import pytest
 from pt_multiaspect import MultiAspectError, read_run
 from pt_multiaspect.cli import main
 from pt_multiaspect.cli.wording import in_options
+from pt_multiaspect.evaluation import parquet
 
 RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
 
@@ -291,6 +292,104 @@ def test_the_messages_that_are_reworded_exist():
     sources = "".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py") if path.parent.name != "cli")
     joined = re.sub(r'"\s*f?"', "", sources)
     assert [text for text in _WORDS if text not in joined] == []
+
+
+#: Command lines whose messages each pattern rewords, in the order of the patterns, and what they say here.
+REWORDED = [
+    ("evaluate --suite multi-aspect runs", "the suite multi-aspect requires the label scales: add --aspects FILE"),
+    ("evaluate --suite trec-fair-2022 runs", "the suite trec-fair-2022 requires groups: add --groups FILE"),
+    (
+        "evaluate --suite multi-aspect --aspects '{\"relevance\": 2}' --qrels relevance=relevance.txt runs",
+        "the suite multi-aspect: expected relevance and at least one other aspect",
+    ),
+    ("evaluate -m 'On(aspect=effort)' runs", "expected aspects among relevance, credibility, or a further --qrels"),
+    ("evaluate -m 'AWRF(groups=editors)' runs", "; give them with --groups FILE"),
+    (
+        "evaluate -m TOMA --aspects scales.json --qrels relevance=below.txt credibility=credibility.txt runs",
+        'declare "unjudged": [-3] in --aspects FILE',
+    ),
+    (
+        'evaluate -m MM(base=AP) --aspects \'{"relevance": 2, "credibility": 10}\' runs',
+        'Declare the lowest positive grade in --aspects FILE, as "threshold"',
+    ),
+    (
+        "evaluate -m TOMA --qrels relevance=times.txt credibility=credibility.txt runs",
+        "; if labels, declare the grades in --aspects FILE",
+    ),
+    (
+        "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
+        "--alpha: a level of 1e-06 requires at least 1000000 resamples",
+    ),
+    ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
+    ("axioms -m TOMA --documents 0", "--documents: expected a whole number of at least 1, got 0"),
+    (
+        "evaluate -m AP --qrels relevance,relevance=two.txt runs",
+        "error: expected distinct aspects, got 'relevance'",
+    ),
+    ("evaluate -m AP --resume foreign runs", "--resume: expected an empty directory"),
+]
+
+
+@pytest.mark.parametrize("at", range(len(REWORDED)))
+def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, at):
+    """A message that changes must change in the table of the patterns, too."""
+    from pt_multiaspect.cli.wording import _PATTERNS
+
+    assert len(_PATTERNS) == len(REWORDED)
+    judged = (trec_files / "relevance.txt").read_text()
+    (trec_files / "below.txt").write_text(f"{judged}\nq0 0 below -3")
+    (trec_files / "times.txt").write_text(f"{judged}\nq0 0 late 20000000")
+    (trec_files / "two.txt").write_text("q0 0 d00 1 1\n")
+    (trec_files / "foreign").mkdir()
+    (trec_files / "foreign" / "mine.parquet").write_bytes(b"")
+    monkeypatch.setattr(parquet, "check_installed", lambda: "polars")
+    said = []
+    for module in ("options", "program"):  # errors, and warnings
+        monkeypatch.setattr(
+            f"pt_multiaspect.cli.{module}.in_options", lambda message: said.append(message) or in_options(message)
+        )
+    line, expected = REWORDED[at]
+    arguments = shlex.split(line)
+    _, _, err = cli(*arguments, qrels=()) if "--qrels" in line or arguments[0] == "axioms" else cli(*arguments)
+    pattern, _ = _PATTERNS[at]
+    assert [message for message in said if pattern.search(message)] != [], said
+    assert expected in err
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("evaluate -m AWRF --groups groups.csv --topics positive runs", "--topics positive: "),
+        ("axioms -m TOMA --trials 0", "--trials: expected a whole number"),
+        ("axioms -m TOMA --seed -1", "--seed: expected a whole number"),
+        ("report --base nDGC -o x.html runs", "--base: On: unknown base"),
+    ],
+)
+def test_the_other_names_in_patterns(cli, mistaken, line, option):
+    arguments = shlex.split(line)
+    _, _, err = cli(*arguments, qrels=()) if arguments[0] == "axioms" else cli(*arguments)
+    assert err.startswith(f"pt-multiaspect: error: {option}")
+
+
+@pytest.mark.parametrize(
+    "given", ["{}", '{"relevance": {"grads": 2}}', "broken.json", "nothing.json", "relevance.txt"]
+)
+def test_messages_about_scales_are_reworded_once(cli, mistaken, monkeypatch, given):
+    said = []
+    monkeypatch.setattr(
+        "pt_multiaspect.cli.options.in_options", lambda message: said.append(message) or in_options(message)
+    )
+    _, _, err = cli("evaluate", "-m", "TOMA", "--aspects", given, "runs")
+    assert len(said) == 1
+    assert err == f"pt-multiaspect: error: {in_options(said[0])}\n"
+    assert err.count("--aspects: ") == 1
+    assert "--aspects: aspects: " not in err
+
+
+@pytest.mark.parametrize("line", ["relevance.txt", "-o x.csv relevance.txt", "--jobs 2 relevance.txt"])
+def test_a_remedy_is_given_once(cli, line):
+    _, _, err = cli(*EVALUATE, *shlex.split(line))
+    assert err.count("write --qrels ASPECT=FILE for each aspect") == 1
 
 
 def test_usage_errors_are_worded_alike_by_all_versions_of_click(capsys):

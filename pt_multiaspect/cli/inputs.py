@@ -23,7 +23,6 @@ from ..integration.provider import supports
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
 from .options import DIRECTORIES, STDIN, Requested
-from .wording import in_options
 
 __all__ = [
     "judged_aspects",
@@ -185,8 +184,8 @@ def read_aspects(given: str | None) -> Aspects | None:
             )
         return Aspects.from_file(path)
     except MultiAspectError as error:
-        text = str(error)
-        raise MultiAspectError(text if text.startswith("--aspects") else f"--aspects: {in_options(text)}") from None
+        text = str(error).removeprefix("aspects: ")
+        raise MultiAspectError(text if text.startswith("--aspects") else f"--aspects: {text}") from None
 
 
 def read_measures(

@@ -54,12 +54,15 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"\b(topics|strategy)='(\w+)'": r"--\1 \2",
         r"^(documents|trials|seed|base): ": r"--\1: ",
         r"^aspects: ": "",
+        r"^out: ": "--resume: ",
     }.items()
 )
 
 
 def in_options(message: str) -> str:
     """Return a message of the package with options instead of Python arguments.
+
+    It is applied once to each message, where errors and warnings leave the package.
 
     Parameters
     ----------
