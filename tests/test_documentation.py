@@ -61,3 +61,23 @@ def test_every_page_is_in_the_table_of_contents():
     pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
     assert pages
     assert [page for page in sorted(pages) if not re.search(rf"^(\w+ <)?{page}>?$", contents, re.M)] == []
+
+
+def test_pages_have_one_form_to_install_extras():
+    """That of the README, from a checkout."""
+    root = Path(__file__).parents[1]
+    pages = [root / "README.md", *(root / "docs").rglob("*.md")]
+    given = [
+        line for page in pages for line in re.findall(r"pip install [^\n`&]*\[[^\n`&]*", page.read_text("utf-8"))
+    ]
+    assert len(given) > 5
+    assert [line for line in given if not re.match(r'pip install -e "\.\[\w+\]"', line)] == []
+
+
+def test_blocks_that_are_not_run_import_the_packages_they_name():
+    text = (Path(__file__).parents[1] / "docs" / "howto" / "scale.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for package in ("joblib", "duckdb"):
+        using = [block for block in blocks if f"{package}." in block]
+        assert using != []
+        assert [block for block in using if f"import {package}\n" not in block] == []
