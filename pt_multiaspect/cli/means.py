@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,6 @@ from ..evaluation import interval_columns
 from ..integration.labels import lower_aggregate_is_better, recorded
 from ..tables.content import content
 from ..tables.latex import latex_of
-from .options import ALPHA
 from .significance import TESTS, tested
 from .tables import DECIMALS, Sheet, number
 
@@ -123,13 +123,17 @@ class Means:
     def latex(self, comparison: Comparison | None) -> str:
         """Return the table for papers, which is that of `pt_multiaspect.to_latex`, with what was added."""
         place = {name: at for at, name in enumerate(self._names)}
-        tests = comparison or Comparison("", "ttest", "none", ALPHA)  # not used without a baseline
+        compared: dict[str, Any] = {}
+        if comparison is not None:
+            compared = {
+                "baseline": comparison.baseline,
+                "test": TESTS[comparison.test][0],
+                "correction": None if comparison.correction == "none" else comparison.correction,
+                "alpha": comparison.alpha,
+            }
         table = content(
             self._values.sort_values("name", key=lambda column: column.map(place), kind="stable"),
-            baseline=None if comparison is None else comparison.baseline,
-            test=TESTS[tests.test][0],
-            correction=None if tests.correction == "none" else tests.correction,
-            alpha=tests.alpha,
+            **compared,
             ci=self._confidence,
             interval="ends",
             decimals=DECIMALS,
