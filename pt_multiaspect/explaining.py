@@ -14,8 +14,8 @@ from .collection.runs import named_runs, repeatable
 from .collection.swapped import asks_whether_swapped
 from .errors import MultiAspectError, choices, silenced, warn_once
 from .evaluation import evaluate
-from .integration.aggregates import read_long_frame
 from .integration.labels import recorded
+from .integration.long_frames import read_long_frame
 from .integration.parsing import as_measure, parse
 from .integration.provider import supports
 from .measures.explanation import Explanation

@@ -188,7 +188,7 @@ def test_values_that_are_no_numbers() -> None:
     for values in (["x", "y"], pd.to_datetime(["2020", "2021"]), [1j, 2j]):
         with pytest.raises(MultiAspectError, match="expected numbers in the column value"):
             ma.aggregate(frame.assign(value=values))
-    with pytest.raises(MultiAspectError, match=r"a long frame: expected a DataFrame, got list"):
+    with pytest.raises(MultiAspectError, match=r"expected a long frame with the columns .*, got list"):
         ma.aggregate([])  # type: ignore[arg-type]
 
 

@@ -214,8 +214,11 @@ GOOD = frame(np.arange(24).reshape(4, 3, 2))
 @pytest.mark.parametrize(
     ("bad", "parts"),
     [
-        (GOOD.drop(columns="qid"), ["columns name, qid, measure, value", "got name, measure, value, without qid"]),
-        ("x", ["DataFrame", "str"]),
+        (
+            GOOD.drop(columns="qid"),
+            ["columns name, qid, measure, value", "got name, measure, value (qid is missing)"],
+        ),
+        ("x", ["a long frame", "got str"]),
         (GOOD.iloc[:0], ["expected at least one row"]),
         (GOOD[GOOD["name"] == "run 1"], ["two systems", "run 1"]),
         (GOOD[GOOD["qid"] == "q1"], ["two topics", "q1"]),

@@ -161,7 +161,7 @@ def test_the_result_of_evaluate() -> None:
         ({"perquery": frame([[[0, 1], [0, 1]], [[0, 1], [0, np.nan]]])}, "expected finite values"),
         ({"perquery": frame(np.ones((2, 2, 2)))[1:]}, "systems have different sets of topics"),
         ({"perquery": frame(np.ones((2, 2, 2)), ("probability", "AP"))}, "the label 'probability' is the name"),
-        ({"perquery": None}, "expected a DataFrame with the columns"),
+        ({"perquery": None}, "expected a long frame with the columns"),
     ],
 )
 def test_errors(arguments, message) -> None:

@@ -511,14 +511,14 @@ BAD = [
     (lambda: plots.systems(PERQUERY.assign(value=np.nan), "AP", "RR"), ["expected finite values", "got nan"]),
     (
         lambda: plots.systems(PERQUERY.drop(columns="qid"), "AP", "RR"),
-        ["columns name, qid, measure, value", "without qid"],
+        ["columns name, qid, measure, value", "qid is missing"],
     ),
     (
         lambda: plots.systems(PERQUERY.drop(columns="measure"), "AP", "RR"),
-        ["columns name, qid, measure, value", "without measure"],
+        ["columns name, qid, measure, value", "measure is missing"],
     ),
     (lambda: plots.systems(PERQUERY.iloc[:0], "AP", "RR"), ["at least one row", "got none"]),
-    (lambda: plots.systems("x", "AP", "RR"), ["DataFrame", "str"]),
+    (lambda: plots.systems("x", "AP", "RR"), ["long frame", "str"]),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label=["run 99"]), ["run 99", "run 0, run 1", "run 7"]),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label=-1), ["label", "-1"]),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label="run 1"), ["label", "list of names", "run 1"]),

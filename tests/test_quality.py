@@ -317,7 +317,7 @@ TWO = pd.concat([FRAME, FRAME.assign(measure="RR")])
         (FRAME.assign(value=np.nan), ["good", "nan", "6 such values"]),
         (TWO[(TWO["name"] != "good") | (TWO["measure"] == "AP")], ["good", "no value of RR"]),
         (FRAME.iloc[1:], ["different sets of topics", "good", "topic 1"]),
-        (FRAME.drop(columns="value"), ["columns name, qid, measure, value", "without value"]),
+        (FRAME.drop(columns="value"), ["columns name, qid, measure, value", "value is missing"]),
         (FRAME.replace({"name": {"good": "bm25"}}), ["missing are bm25", "1 such run", "good, short, unjudged"]),
         (FRAME.replace({"qid": {"2": "7"}}), ["qrels: expected", "missing are 7", "1 such topic", "1, 2"]),
     ],

@@ -374,7 +374,7 @@ def test_a_styler_marks_what_latex_marks() -> None:
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [
-        ("no frame", {}, "expected a DataFrame"),
+        ("no frame", {}, "expected a long frame"),
         (long({"AP": {"a": [0.1, 0.2], "b": [0.1]}}), {}, "different sets of topics"),
         (long({"AP": {"a": [0.1, np.nan]}}), {}, "expected finite values"),
         (pd.concat([long({"AP": THREE})] * 2), {}, "expected one value of AP for system a"),

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..collection.columns import check_distinct_columns
 from ..errors import MultiAspectError, choices, counted, warn_once
-from ..integration.aggregates import COLUMNS, check_filled, values_of
 from ..integration.labels import is_measure_name, is_recorded, lower_is_better, recorded
+from ..integration.long_frames import KEYS, read_long_frame
 from ..integration.parsing import parse_all
 
 __all__ = [
@@ -27,8 +26,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-
-_KEYS = COLUMNS[:3]
 
 
 @dataclass(frozen=True)
@@ -81,21 +78,10 @@ def matrix(
     >>> names, qids, measures
     (['a', 'b'], ['q1', 'q2'], ['AP'])
     """
-    if not isinstance(perquery, pd.DataFrame):
-        raise MultiAspectError(
-            f"expected a DataFrame with the columns {choices(COLUMNS)}, got {type(perquery).__name__}"
-        )
-    missing = [column for column in COLUMNS if column not in perquery.columns]
-    if missing:
-        raise MultiAspectError(
-            f"expected a DataFrame with the columns {choices(COLUMNS)}, got {choices(perquery.columns)}, without "
-            f"{choices(missing)}; pass the result of pt.Experiment(perquery=True) or pt_multiaspect.evaluate"
-        )
-    check_distinct_columns(perquery, "a long frame")
+    perquery = read_long_frame(perquery)
     if perquery.empty:
         raise MultiAspectError("expected at least one row in the long frame, got none")
-    check_filled(perquery, _KEYS)
-    codes, levels = zip(*(_levels(perquery[column]) for column in _KEYS), strict=True)
+    codes, levels = zip(*(_levels(perquery[column]) for column in KEYS), strict=True)
     values = _numbers(perquery)
     names, qids, measures = levels
     if len(names) < least:
@@ -278,10 +264,10 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
 
 
 def _numbers(perquery: pd.DataFrame) -> Floats:
-    values = values_of(perquery)
+    values: Floats = perquery["value"].to_numpy()
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:
-        name, qid, measure = perquery[_KEYS].to_numpy(dtype=object)[wrong[0]]
+        name, qid, measure = perquery[KEYS].to_numpy(dtype=object)[wrong[0]]
         raise MultiAspectError(
             f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on topic {qid} "
             f"{counted(wrong.size, 'value')}"

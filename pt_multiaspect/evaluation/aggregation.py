@@ -13,17 +13,9 @@ from ir_measures import Measure as AnyMeasure
 from .._validation import proportion
 from ..bases.adapters import adapter_of
 from ..errors import MultiAspectError, choices, warn_once
-from ..integration.aggregates import (
-    COLUMNS,
-    aggregated,
-    check_distinct,
-    check_repeats,
-    mean_and_spread,
-    read_long_frame,
-    read_weights,
-    weighted,
-)
+from ..integration.aggregates import aggregated, check_repeats, mean_and_spread, read_weights, weighted
 from ..integration.labels import recorded
+from ..integration.long_frames import COLUMNS, check_distinct, read_long_frame
 from ..integration.provider import supports
 from ..kernels.intervals import mean_interval
 

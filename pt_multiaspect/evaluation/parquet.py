@@ -13,7 +13,7 @@ from typing import IO, Any, TypeAlias
 import pandas as pd
 
 from ..errors import MultiAspectError
-from ..integration.aggregates import COLUMNS
+from ..integration.long_frames import COLUMNS
 
 __all__ = ["check_installed", "read_columns", "write", "write_atomically"]
 

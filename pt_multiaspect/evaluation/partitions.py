@@ -17,8 +17,8 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.runs import join, read_table
 from ..errors import MultiAspectError, choices, counted
-from ..integration.aggregates import COLUMNS
 from ..integration.labels import record
+from ..integration.long_frames import COLUMNS
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.topics import check_all_topics

@@ -18,7 +18,7 @@ from ..collection.rankings import Rankings
 from ..collection.run_tables import RunTable
 from ..collection.runs import join
 from ..errors import Cause, MultiAspectError, choices, collected
-from ..integration.aggregates import COLUMNS
+from ..integration.long_frames import COLUMNS
 from ..integration.provider import supports
 from ..integration.topics import TOPICS, counted_topics
 

@@ -16,8 +16,8 @@ from ...collection.judgments import Judgments
 from ...collection.runs import join, named_runs
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
-from ...integration.aggregates import COLUMNS
 from ...integration.labels import is_recorded, recorded
+from ...integration.long_frames import COLUMNS
 from ...integration.topics import check_all_topics
 from ...measures import Measure, On
 from .._frames import matrix, of_measures
