@@ -106,7 +106,8 @@ def evaluate(
     several calls with the same measures and judgments, also at the same time, may share a directory. Warnings
     about a run are given when it is evaluated, not when its values are taken from `out`. ``aggregate`` reads the
     measures from the labels of a frame that is read from `out`: pass it the measures if labels are not their
-    names.
+    names. Functions of yours count by their code and all that it reaches, except data files, and values of modules
+    that are set while the program runs and reached by an import inside a function: use another directory then.
 
     Examples
     --------
