@@ -163,7 +163,11 @@ def test_invalid_judgments_by_subtopic() -> None:
         (LONG.assign(relevance=0.5), StRecall @ 1, "expected integer labels, got 0.5"),
         (LONG.astype({"relevance": object}).replace(2, "x"), StRecall @ 1, "invalid label 'x' for document d3"),
         (LONG.assign(iteration=None), StRecall @ 1, "expected a iteration in every row"),
-        (LONG.assign(subtopic="1"), StRecall @ 1, "got iteration and subtopic"),
+        (
+            LONG.assign(subtopic="1"),
+            StRecall @ 1,
+            "one column of subtopics, got iteration, subtopic; drop others",
+        ),
         (LONG, StRecall, "StRecall requires a cutoff, as in StRecall@20"),
     ]
     for qrels, measure, message in cases:

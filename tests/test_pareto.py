@@ -162,6 +162,7 @@ def test_the_result_of_evaluate() -> None:
         ({"perquery": frame(np.ones((2, 2, 2)))[1:]}, "systems have different sets of topics"),
         ({"perquery": frame(np.ones((2, 2, 2)), ("probability", "AP"))}, "the label 'probability' is the name"),
         ({"perquery": None}, "expected a long frame with the columns"),
+        ({"measures": []}, "measures: expected at least one measure"),
     ],
 )
 def test_errors(arguments, message) -> None:

@@ -133,6 +133,8 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
         raise MultiAspectError(
             f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got {measures!r}"
         )
+    if not measures:
+        raise MultiAspectError("measures: expected at least one measure of the frame, got none")
     given = {str(measure): measure for measure in measures if not isinstance(measure, str)}
     return of_measures(perquery, list(dict.fromkeys(map(str, measures)))), given
 

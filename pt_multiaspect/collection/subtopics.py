@@ -209,6 +209,10 @@ def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
             f"{measure} measures diversity: expected qrels with a column of subtopics, got the columns "
             f"{choices(frame.columns)}. {remedy}"
         )
+    if len(present) > 1:
+        raise MultiAspectError(
+            f"{measure} measures diversity: expected one column of subtopics, got {choices(present)}; drop others"
+        )
     label = id_column(frame, _LABEL_COLUMNS, "qrels")
     table = _by_subtopic(frame[label.notna().to_numpy()], "qrels")
     distinct = table[["qid", "subtopic"]].drop_duplicates()
