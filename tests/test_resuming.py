@@ -417,9 +417,11 @@ def test_a_full_disk_is_an_error_and_leaves_no_part_of_a_file(qrels, runs, tmp_p
 
 #: Evaluates ten runs of a generator, and says so before each.
 SCRIPT = """
-import sys, time
+import signal, sys, time
 import numpy as np, pandas as pd
 import pt_multiaspect as ma
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let background processes ignore it
 
 qrels = {f"q{q}": {f"d{d}": {"relevance": (q + d) % 3, "credibility": d % 2} for d in range(8)} for q in range(3)}
 
