@@ -168,7 +168,7 @@ def test_without_relevant_documents_no_rank_counts() -> None:
 
 
 @given(judged=pools(3, 7), data=st.data())
-@examples(40)
+@examples(25)
 def test_exact_cam_is_the_best_of_all_permutations(judged: Judged, data: st.DataObject) -> None:
     names = list(aspects_of(judged))
     weights = data.draw(weights_of(names))
@@ -181,7 +181,7 @@ def test_exact_cam_is_the_best_of_all_permutations(judged: Judged, data: st.Data
 
 
 @given(judged=pools(2, 4), base=st.sampled_from(["nDCG", "P", "R", "Rprec"]))
-@examples(40)
+@examples(25)
 def test_exact_cam_against_the_reference(judged: Judged, base: str) -> None:
     aspects = {name: ref_aspect(range(GRADES + 1)) for name in aspects_of(judged)}
     params = {"cutoff": 2} if base in ("P", "R") else None
@@ -191,7 +191,7 @@ def test_exact_cam_against_the_reference(judged: Judged, base: str) -> None:
 
 
 @given(judged=pools(), data=st.data())
-@examples(100)
+@examples(60)
 def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
     base = {name: data.draw(st.sampled_from((*LINEAR, GAINED))) for name in aspects_of(judged)}
     measure = CAM(base=base, weights=data.draw(weights_of(list(base))), aspects=aspects_of(judged))
@@ -202,7 +202,7 @@ def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
 
 
 @given(judged=pools(), data=st.data())
-@examples(80)
+@examples(50)
 def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObject) -> None:
     """Nothing is dropped, so the search is exact, whatever is combined, and how."""
     base = {name: data.draw(st.sampled_from((*LINEAR, *OTHERS, GAINED))) for name in aspects_of(judged)}
@@ -218,7 +218,7 @@ def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObj
 
 
 @given(judged=pools(), base=st.sampled_from(LINEAR + OTHERS), data=st.data())
-@examples(100)
+@examples(60)
 def test_measures_of_one_number_a_document(judged: Judged, base: str, data: st.DataObject) -> None:
     aspects = aspects_of(judged)
     measure = data.draw(
@@ -251,7 +251,7 @@ def test_measures_that_only_sorting_maximises(measure: ma.Measure) -> None:
 
 
 @given(judged=pools(2, 4), share=st.sampled_from([0.01, 0.2, 1]))
-@examples(25)
+@examples(15)
 def test_crp_beside_a_linear_base_is_assigned(judged: Judged, share: float) -> None:
     """Sorting by the gains of the linear base alone would ignore CRP."""
     aspects = aspects_of(judged)
@@ -380,7 +380,7 @@ def test_each_topic_has_its_own_bound(measure: ma.Measure) -> None:
 
 
 @given(judged=pools(), data=st.data())
-@examples(50)
+@examples(30)
 def test_never_below_the_strategies_of_the_paper(judged: Judged, data: st.DataObject) -> None:
     base = data.draw(st.sampled_from(LINEAR + OTHERS))
     measure = data.draw(st.sampled_from([CAM, MM, GAM]))(base=base, aspects=aspects_of(judged))

@@ -279,7 +279,7 @@ def test_orders_say_what_is_harmful():
 
 
 @given(labels, runs)
-@examples(40)
+@examples(25)
 def test_ranges(judged, scores):
     for measure in SINGLE:
         low, high = measure.RANGE

@@ -127,14 +127,14 @@ SLOW_CASES = cases_of(SLOW, FOUR, several_distances=False)
 
 
 @given(collections(max_aspects=1))
-@examples(60)
+@examples(35)
 def test_pytrec_eval(collection: Collection) -> None:
     values = expected(QUICK, collection, "relevance", collection.run)
     check(QUICK_CASES, values, collection)
 
 
 @given(collections(max_aspects=1))
-@examples(25)
+@examples(15)
 def test_pytrec_eval_without_kernels(collection: Collection) -> None:
     values = expected(SLOW, collection, "relevance", collection.run)
     check(SLOW_CASES, values, collection)
@@ -155,7 +155,7 @@ def test_pytrec_eval_on_inferred_scales(labels: tuple[int, ...]) -> None:
 
 
 @given(collections(max_aspects=1))
-@examples(25)
+@examples(15)
 def test_rescored(collection: Collection) -> None:
     cases = cases_of(RESCORED, FOUR, several_distances=False)
     # Compat divides by zero where nothing is retrieved and nothing is positive.
@@ -165,7 +165,7 @@ def test_rescored(collection: Collection) -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("cwl") is None, reason="cwl_eval, which serves RBP, is not installed")
 @given(collections(max_aspects=1))
-@examples(25)
+@examples(15)
 def test_rescored_cwl_eval(collection: Collection) -> None:
     cases = cases_of(CWL_EVAL, FOUR)
     check(cases, expected(CWL_EVAL, collection, "relevance", collection.rescored()), collection)
@@ -181,7 +181,7 @@ def test_rescored_gdeval(collection: Collection) -> None:
 
 
 @given(collections(max_aspects=1))
-@examples(30)
+@examples(20)
 def test_rbp_without_rel_counts_from_the_threshold(collection: Collection) -> None:
     """RBP alone is graded in ir-measures; here it means rel=1 (MEASURES §1, "Base measures")."""
     pairs = [(RBP, RBP(rel=1)), (RBP(p=0.5), RBP(rel=1, p=0.5)), (RBP @ 3, RBP(rel=1) @ 3)]
@@ -194,7 +194,7 @@ def test_rbp_without_rel_counts_from_the_threshold(collection: Collection) -> No
 
 
 @given(collections(max_aspects=1))
-@examples(40)
+@examples(25)
 def test_gains_map_raw_labels(collection: Collection) -> None:
     bases = [nDCG(gains=gains) for gains in ({1: 4, 2: 5}, {0: 1, 4: 0}, {3: 1})]
     bases += [base @ 2 for base in bases]
@@ -227,7 +227,7 @@ def test_toma_ignores_an_aspect_with_a_single_grade(grade: int) -> None:
 
 
 @given(collections(min_aspects=2))
-@examples(25)
+@examples(15)
 def test_equal_weights_are_no_weights(collection: Collection) -> None:
     aspects = Aspects(dict.fromkeys(collection.names, 4))
     plain = [
@@ -246,7 +246,7 @@ def test_equal_weights_are_no_weights(collection: Collection) -> None:
 
 
 @given(collections(min_aspects=2))
-@examples(30)
+@examples(20)
 def test_on_is_ir_measures_on_that_column(collection: Collection) -> None:
     aspects = Aspects(dict.fromkeys(collection.names, 4))
     for name in collection.names:
@@ -265,7 +265,7 @@ def test_on_another_column_without_kernels(collection: Collection) -> None:
 
 
 @given(collections(min_aspects=2))
-@examples(30)
+@examples(20)
 def test_means_of_what_ir_measures_gives(collection: Collection) -> None:
     """CAM, MM and GAM are the means of ir-measures' values on the columns."""
     aspects = Aspects(dict.fromkeys(collection.names, 4))

@@ -186,7 +186,7 @@ TARGETS = st.sampled_from(
 
 
 @given(scaled_collections(max_aspects=1), st.sampled_from([None, 1, 3]), st.integers(1, 3), st.data())
-@examples(40)
+@examples(25)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],

@@ -94,7 +94,7 @@ def files(draw: st.DrawFn, n_fields: int) -> bytes:
     return (draw(st.sampled_from(["", "", "\ufeff"])) + "".join(lines)).encode()
 
 
-PROPERTY = examples(120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = examples(70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @PROPERTY

@@ -118,7 +118,7 @@ def hashed_to(bits: int) -> Iterator[None]:
         yield
 
 
-PROPERTY = examples(100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = examples(60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -227,7 +227,7 @@ def test_regular_ids_have_different_hashes() -> None:
 def test_one_long_id_costs_nothing_for_the_others() -> None:
     """The words of the longest string are read only where they may decide."""
     values = [f"q{n // 9}" for n in range(40_000)]
-    values[20_000:20_003] = ["x" * 3_000_000, "x" * 3_000_000, "x" * 2_999_999 + "y"]
+    values[20_000:20_003] = ["x" * 300_000, "x" * 300_000, "x" * 299_999 + "y"]
     column = Texts.of_strings(np.array(values, dtype=object))
     expected = [n for n in range(len(values)) if n == 0 or values[n] != values[n - 1]]
     reads = []
@@ -235,7 +235,7 @@ def test_one_long_id_costs_nothing_for_the_others() -> None:
         original = Texts._word
         patch.setattr(Texts, "_word", lambda self, *args: reads.append(read := original(self, *args)) or read)
         assert column.heads().tolist() == expected
-    assert sum(map(len, reads)) < 3_000_000
+    assert sum(map(len, reads)) < 300_000
 
 
 def test_many_pairs() -> None:

@@ -244,7 +244,7 @@ WEIGHTS = st.none() | st.fixed_dictionaries(
 
 
 @given(world=WORLDS, base=BASES, weights=WEIGHTS, empty=st.sampled_from(["zero", "drop"]))
-@examples(150)
+@examples(90)
 def test_a_ranking_by_the_linear_form_has_the_best_cam(world: World, base: str, weights: Any, empty: str) -> None:
     measure = CAM(base=base, weights=weights, empty=empty, normalized=True, aspects=world.aspects())
     labels = aggregate_labels(world.qrels, measure)
@@ -272,7 +272,7 @@ def test_the_sum_of_raw_gains_is_not_the_linear_form() -> None:
 
 
 @given(world=WORLDS, base=BASES, weights=WEIGHTS, factor=st.sampled_from([0.1, 3, 10, 1000]))
-@examples(100)
+@examples(60)
 def test_multiplying_the_gains_of_an_aspect_changes_no_order(
     world: World, base: str, weights: Any, factor: float
 ) -> None:

@@ -155,7 +155,7 @@ def sampled(some: Sequence[Measure], part: int) -> list[Measure]:
 
 
 @given(scaled_collections(max_aspects=4), st.integers(0, 3))
-@examples(60)
+@examples(35)
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> None:
     collection, aspects, _ = drawn
@@ -167,7 +167,7 @@ def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> 
 
 @inferred
 @given(collections(junk_only=True), st.integers(0, 3))
-@examples(25)
+@examples(15)
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges_on_inferred_scales(collection: Collection, part: int) -> None:
     some = sampled(ON_NAMES[len(collection.names)], part)
@@ -252,7 +252,7 @@ def test_one_query_with_hardly_a_label(labels: list[float | None]) -> None:
     st.randoms(use_true_random=False),
     st.data(),
 )
-@examples(60)
+@examples(35)
 def test_toma_over_ndcg_is_one_for_a_ranking_in_class_order(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
     distance: Any,
@@ -293,7 +293,7 @@ def test_toma_over_ndcg_is_one_for_a_ranking_in_class_order(
     st.sampled_from(["nonzero", "top-half"]),
     st.sampled_from(["equal", "gains"]),
 )
-@examples(30)
+@examples(20)
 def test_the_order_of_a_distance_given_outright_is_the_distance(
     collection: Collection, distance: Any, weighting: str, positives: str, axes: str
 ) -> None:
@@ -377,7 +377,7 @@ ELSEWHERE = ("Bpref", "infAP", "Compat", "IPrec@0.1", "NumRet(rel=1)")
 
 # Not shrunk, which takes minutes with so many measures: the failing values name the measure.
 @given(collections(min_aspects=2), st.randoms(use_true_random=False), st.integers(0, 3))
-@examples(24, phases=[Phase.explicit, Phase.generate])
+@examples(15, phases=[Phase.explicit, Phase.generate])
 def test_the_order_of_rows_does_not_matter(collection: Collection, rng: random.Random, part: int) -> None:
     aspects = Aspects(dict.fromkeys(collection.names, 4))
     some = sampled(ON_NAMES[len(collection.names)], part)
@@ -481,7 +481,7 @@ def test_queries_with_nothing_but_junk_do_not_hang_pytrec_eval(base: str) -> Non
 
 
 @given(measures())
-@examples(300)
+@examples(180)
 def test_measures_are_read_back_from_what_they_print(measure: Measure) -> None:
     read = ir_measures.parse_measure(str(measure))
     assert read == measure
@@ -496,7 +496,7 @@ def test_measures_are_read_back_from_what_they_print(measure: Measure) -> None:
 
 @inferred
 @given(collections(min_aspects=2, max_aspects=2, grades=[(0, 1, 2), (0, 1)], max_queries=2), measures())
-@examples(100)
+@examples(60)
 def test_a_measure_read_back_computes_the_same(collection: Collection, measure: Measure) -> None:
     same = [ir_measures.parse_measure(str(measure)), pickle.loads(pickle.dumps(measure))]
     try:
@@ -516,7 +516,7 @@ def test_a_measure_read_back_computes_the_same(collection: Collection, measure: 
 
 
 @given(aspect_sets())
-@examples(100)
+@examples(60)
 def test_aspects_are_read_back(aspects: Aspects) -> None:
     assert Aspects(json.loads(aspects.to_json()), name=aspects.name) == aspects
     assert pickle.loads(pickle.dumps(aspects)) == aspects
@@ -529,7 +529,7 @@ def test_aspects_are_read_back(aspects: Aspects) -> None:
 
 
 @given(orders())
-@examples(60)
+@examples(35)
 def test_orders_are_read_back(order: Order) -> None:
     again = Order.from_json(order.to_json(), name=order.name)
     assert again == order
@@ -569,7 +569,7 @@ def embeddings(draw: st.DrawFn) -> tuple[dict[str, Aspect], dict[str, ref.RefAsp
     st.booleans(),
     st.sampled_from(["equal", "gains"]),
 )
-@examples(250)
+@examples(150)
 def test_distance_orders_against_all_tuples(
     drawn: tuple[dict[str, Aspect], dict[str, ref.RefAspect]], distance: Any, stretch: Any, gated: bool, axes: str
 ) -> None:
@@ -641,7 +641,7 @@ LINEAR: list[tuple[str, tuple[str, dict[str, Any]]]] = [
     st.sampled_from(["zero", "drop"]),
     st.data(),
 )
-@examples(60)
+@examples(35)
 def test_normalized_cam_against_all_permutations(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
     bases: list[tuple[str, tuple[str, dict[str, Any]]]],
@@ -702,7 +702,7 @@ Drawn = tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]]
 
 
 @given(scaled_collections(), st.sampled_from(["zero", "drop"]), st.data())
-@examples(60)
+@examples(35)
 def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObject) -> None:
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
@@ -740,7 +740,7 @@ def test_a_mean_of_equal_values_is_not_above_them() -> None:
 
 
 @given(scaled_collections(), st.data())
-@examples(100)
+@examples(60)
 def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
@@ -768,7 +768,7 @@ def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
 
 
 @given(scaled_collections(zero=True), st.sampled_from([None, 1, 3]), st.data())
-@examples(80)
+@examples(50)
 def test_gain_family_against_the_reference(drawn: Drawn, cutoff: int | None, data: st.DataObject) -> None:
     """The lowest grade has the gain and probability 0 here, which is also what an unjudged document has."""
     collection, aspects, theirs = drawn
@@ -789,7 +789,7 @@ def test_gain_family_against_the_reference(drawn: Drawn, cutoff: int | None, dat
 
 
 @given(scaled_collections(), st.sampled_from([None, 1, 3]), st.data())
-@examples(40)
+@examples(25)
 def test_unjudged_documents_in_the_gain_family(drawn: Drawn, cutoff: int | None, data: st.DataObject) -> None:
     """The probability of the lowest grade in uRBP and uRBPgr (MEASURES §1, "Labels"), 0 in uERR (§4)."""
     collection, aspects, theirs = drawn
@@ -820,7 +820,7 @@ def test_every_unjudged_document_counts_where_the_lowest_grade_has_a_probability
 
 
 @given(collections(junk_only=True), st.sampled_from([None, 1, 3]), st.data())
-@examples(60)
+@examples(35)
 def test_rank_errors_against_the_reference(collection: Collection, cutoff: int | None, data: st.DataObject) -> None:
     names = collection.names
     ours, theirs = Aspects(dict.fromkeys(names, 4)), dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4]))
@@ -841,7 +841,7 @@ def test_rank_errors_against_the_reference(collection: Collection, cutoff: int |
 
 
 @given(collections(junk_only=True, max_aspects=2), st.sampled_from([None, 2]))
-@examples(40)
+@examples(25)
 def test_junk_and_missing_labels_against_the_reference(collection: Collection, cutoff: int | None) -> None:
     names = collection.names
     ours, theirs = Aspects(dict.fromkeys(names, 4)), dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4]))
@@ -864,7 +864,7 @@ def test_junk_and_missing_labels_against_the_reference(collection: Collection, c
 
 @inferred
 @given(collections(fractional=True, junk=False, max_aspects=2))
-@examples(40)
+@examples(25)
 def test_inferred_scales_against_the_reference(collection: Collection) -> None:
     columns = {
         name: [label[name] for docs in collection.labels.values() for label in docs.values()]
@@ -892,7 +892,7 @@ def test_linear_probabilities_are_linear_in_the_label() -> None:
 
 
 @given(scales())
-@examples(60)
+@examples(35)
 def test_declared_scales_against_the_reference(scale: Any) -> None:
     ours, theirs = scale.aspect.scale, scale.reference
     assert ours.grades.tolist() == theirs.grades

@@ -98,7 +98,7 @@ collections = st.fixed_dictionaries(
 )
 
 
-@examples(40)
+@examples(25)
 @given(collections, st.sampled_from(["average", "first"]), st.integers(1, 6))
 def test_equal_a_plain_loop(collection, ties, cutoff):
     qrels, runs, perquery = collection["qrels"], collection["runs"], collection["perquery"]
@@ -130,7 +130,7 @@ def test_equal_a_plain_loop(collection, ties, cutoff):
                 assert row["quality"] == pytest.approx(expected, nan_ok=True)
 
 
-@examples(40)
+@examples(25)
 @given(collections, st.randoms(use_true_random=False))
 def test_the_order_of_rows_makes_no_difference(collection, random):
     qrels, runs, perquery = collection["qrels"], collection["runs"], collection["perquery"]

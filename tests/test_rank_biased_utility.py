@@ -88,7 +88,7 @@ def test_the_top_of_the_scale_counts_and_not_that_of_the_labels() -> None:
 
 
 @given(scaled_collections(), st.sampled_from([None, 1, 3]), st.data())
-@examples(40)
+@examples(25)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]], cutoff: int | None, data: st.DataObject

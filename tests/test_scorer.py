@@ -114,7 +114,7 @@ def tables(draw: st.DrawFn, missing: bool) -> tuple[pd.DataFrame, list[int], lis
 
 @random_labels
 @given(table=tables(missing=True), measure=st.sampled_from(MULTI))
-@examples(120)
+@examples(70)
 def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> None:
     Y, qid, scores = table
     X = np.array(scores)[:, None]
@@ -127,7 +127,7 @@ def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> No
 
 @random_labels
 @given(table=tables(missing=False), measure=st.sampled_from(STANDARD))
-@examples(80)
+@examples(50)
 def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measure: Any) -> None:
     Y, qid, scores = table
     X = np.array(scores)[:, None]
@@ -151,7 +151,7 @@ def test_standard_measures_score_relevance_as_ir_measures_does(table: Any, measu
 
 @random_labels
 @given(table=tables(missing=True), measure=st.sampled_from(MULTI[:4]), seed=st.integers(0, 99))
-@examples(30)
+@examples(20)
 def test_rows_of_a_query_need_not_stand_together(table: Any, measure: Any, seed: int) -> None:
     Y, qid, scores = table
     by_query = np.argsort(qid, kind="stable")
@@ -812,7 +812,7 @@ def test_predictions_are_compared_in_double_precision() -> None:
 
 @random_labels
 @given(table=tables(missing=True), seed=st.integers(0, 99))
-@examples(40)
+@examples(25)
 def test_in_double_precision_only_the_order_of_the_predictions_counts(table: Any, seed: int) -> None:
     Y, qid, _ = table
     scores = 1 + 1e-12 * np.random.default_rng(seed).permutation(len(Y))

@@ -98,7 +98,7 @@ def test_missing_labels_have_no_gain_and_make_a_document_unusable() -> None:
 
 
 @given(scaled_collections(min_aspects=2, zero=True), st.sampled_from([None, 1, 3]), st.data())
-@examples(40)
+@examples(25)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]], cutoff: int | None, data: st.DataObject

@@ -65,7 +65,7 @@ def originals(collection: Collection, measures: list) -> dict[tuple[str, str], f
     return values
 
 
-@examples(60, suppress_health_check=[HealthCheck.too_slow])
+@examples(35, suppress_health_check=[HealthCheck.too_slow])
 @given(collections(max_aspects=1, max_queries=4, max_judged=8, max_retrieved=9))
 def test_values_are_those_of_ir_measures(collection: Collection) -> None:
     """Ties, negative and missing labels, missing and further queries, empty rankings."""

@@ -191,7 +191,7 @@ def test_judged_nothing_and_junk_belong_to_no_subtopic() -> None:
     st.sampled_from([0, 0.3, 0.9]),
     st.sampled_from([None, 1, 2]),
 )
-@examples(40)
+@examples(25)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
     drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
