@@ -105,9 +105,9 @@ class Texts:
     @classmethod
     def within(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
         """Read strings that follow each other in a buffer, which is copied if it ends too soon after the last."""
-        if len(start) and len(data) - (start[-1] + size[-1]) < _WIDTH:
-            data += bytes(_WIDTH)
-        return cls(np.frombuffer(data, dtype=np.uint8), start, size)
+        end = int(start[-1] + size[-1]) if len(start) else 0
+        is_long_enough = len(data) - end >= _WIDTH
+        return cls(np.frombuffer(data, dtype=np.uint8) if is_long_enough else _padded(data), start, size)
 
     @classmethod
     def concatenated(cls, parts: list[Texts]) -> Texts:

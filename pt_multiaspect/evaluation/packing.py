@@ -19,9 +19,6 @@ from .plan import Plan
 
 __all__ = ["JoinedRun", "PackedRun", "SentRun", "forget_plan", "pack_plan", "unpack_plan"]
 
-#: Bytes that follow the last string in a buffer.
-_PADDING = bytes(8)
-
 
 @dataclass(frozen=True)
 class SentRun(ABC):
@@ -73,7 +70,7 @@ class PackedRun(SentRun):
     def unpacked(self) -> RunTable:
         """Return the rows of the run."""
         size = np.frombuffer(self.docno_size, "<u1" if self.is_short else "<u4").astype(np.int64)
-        docnos = Texts(np.frombuffer(self.docnos + _PADDING, np.uint8), _starts(size, self.gap), size)
+        docnos = Texts.within(self.docnos, _starts(size, self.gap), size)
         query = np.repeat(
             np.frombuffer(self.block_query, "<u4").astype(np.intp), np.frombuffer(self.block_size, "<u4")
         )
