@@ -1,4 +1,4 @@
-"""The ranking of all judged documents that maximises a weighted sum of additive measures."""
+"""Rankings of all judged documents that maximise weighted sums of additive measures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
 
 
 def is_by_sorting(forms: Sequence[Additive]) -> bool:
-    """Tell whether sorting maximises sums of the measures, which are linear with equal discounts and depths."""
+    """Return whether sorting maximises sums of the measures: all are linear with equal discounts and depths."""
     linear = [form for form in forms if isinstance(form, Linear)]
     return len(linear) == len(forms) and all(form.is_ranked_like(linear[0]) for form in linear[1:])
 
@@ -66,17 +66,17 @@ def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> In
     linear = [(form, weight) for form, weight in forms if isinstance(form, Linear)]
     others = [(form, weight) for form, weight in forms if not isinstance(form, Linear)]
     gains = np.zeros((len(linear), len(query)))
-    for place, (form, weight) in enumerate(linear):
-        gains[place] = weight[query] * form.normalised_gain
+    for row, (form, weight) in enumerate(linear):
+        gains[row] = weight[query] * form.normalised_gain
     leaves_out = all(form.LEAVES_OUT for form, _ in forms)
     # Sorted by usefulness, so that sums do not depend on the order of the qrels.
     order = np.lexsort((*gains, ~gains.any(axis=0), query))
     rank = np.empty(len(query), dtype=np.intp)
     rank[order] = positions(query) + 1
-    placed_ones = order[gains[:, order].any(axis=0)] if leaves_out else order
-    bounds = np.searchsorted(query[placed_ones], np.arange(n_queries + 1))
+    ranked_first = order[gains[:, order].any(axis=0)] if leaves_out else order
+    bounds = np.searchsorted(query[ranked_first], np.arange(n_queries + 1))
     for index in range(n_queries):
-        candidates = placed_ones[bounds[index] : bounds[index + 1]]
+        candidates = ranked_first[bounds[index] : bounds[index + 1]]
         documents, ranks = candidates, np.arange(1, len(candidates) + 1)
         if not others:
             documents, ranks = _needed(linear, gains, index, documents, ranks)
@@ -86,11 +86,11 @@ def _by_assignment(forms: Sequence[Weighted], query: Ints, n_queries: int) -> In
             gains.shape[0], len(ranks)
         )
         worth = gains[:, documents].T @ discounts
-        for other, weight in others:
-            worth += weight[index] * other.worth(index, documents, ranks)
-        row, column = linear_sum_assignment(worth, maximize=True)
-        rank[documents[row]] = column + 1
-        below = candidates[~np.isin(candidates, documents[row])]
+        for measure, weight in others:
+            worth += weight[index] * measure.worth(index, documents, ranks)
+        assigned, column = linear_sum_assignment(worth, maximize=True)
+        rank[documents[assigned]] = column + 1
+        below = candidates[~np.isin(candidates, documents[assigned])]
         rank[below] = np.arange(len(ranks), len(candidates)) + 1
     return rank
 
@@ -111,16 +111,15 @@ def _check_size(n_documents: int, n_ranks: int) -> None:
 def _needed(
     linear: Sequence[tuple[Linear, Floats]], gains: Floats, index: int, documents: Ints, ranks: Ints
 ) -> tuple[Ints, Ints]:
-    """Return documents of a query from which a best ranking can be made, and the ranks that count.
+    """Return a subset of a query's documents that suffices for a best ranking, and the ranks above all cutoffs.
 
-    Ranks below all cutoffs do not count, and of documents with the same gains, no more are needed than there are
-    ranks that count.
+    Of documents with the same gains, at most one per rank is needed.
     """
     of_query = np.full(len(ranks), index)
     counts = np.any([form.discounts(ranks, of_query) != 0 for form, _ in linear], axis=0)
     ranks = ranks[: int(np.max(np.flatnonzero(counts), initial=-1)) + 1]
-    alike = np.unique(gains[:, documents], axis=1, return_inverse=True)[1].reshape(-1)
-    by_class = np.argsort(alike, kind="stable")
-    place = np.empty(len(documents), dtype=np.intp)
-    place[by_class] = positions(alike[by_class])
-    return documents[place < len(ranks)], ranks
+    gain_class = np.unique(gains[:, documents], axis=1, return_inverse=True)[1].reshape(-1)
+    by_class = np.argsort(gain_class, kind="stable")
+    position = np.empty(len(documents), dtype=np.intp)
+    position[by_class] = positions(gain_class[by_class])
+    return documents[position < len(ranks)], ranks

@@ -12,14 +12,14 @@ from .hits import Hits
 
 __all__ = ["MARGINAL", "STATED", "Breakdown"]
 
-#: Contributions that follow from the definition of a measure, and those that are differences of values as
-#: rank after rank is added.
+#: Contributions that follow from the definition of a measure, and those that are the increase of the value when
+#: a rank is added.
 STATED, MARGINAL = "stated", "marginal"
 
 
 @dataclass(frozen=True, eq=False)
 class Breakdown:
-    """The values of rankings as an offset, a contribution per document, and what belongs to no rank."""
+    """Values of rankings as sums of an offset, contributions of documents and contributions of no rank."""
 
     hits: Hits
     #: The contribution of each hit; hits are all retrieved documents, see `Hits.dense`.
@@ -32,9 +32,9 @@ class Breakdown:
     offset: Floats | None = None
     #: Contributions that belong to no rank, per query, by their description.
     rest: Mapping[str, Floats] = field(default_factory=dict)
-    #: What else the measure computes for each hit, by name.
+    #: Other quantities that the measure computes for each hit, by name.
     columns: Mapping[str, Floats] = field(default_factory=dict)
-    #: What the value gains if a hit were not in the wrong order with the document above it.
+    #: The increase of the value if a hit were not in the wrong order with the document above it.
     swap_cost: Floats | None = None
     how: str = STATED
 

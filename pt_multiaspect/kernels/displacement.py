@@ -19,12 +19,12 @@ from .target import Target
 
 
 def degree(target: Target) -> Floats:
-    """The gain of each judged document, 0 for the lowest degree: the lowest grade, or no label."""
+    """Return the gain of each judged document, 0 for the lowest degree: the lowest grade, or no label."""
     return np.where(target.gain > target.bottom, target.gain, 0.0)
 
 
 def ideal_intervals(target: Target) -> tuple[Ints, Ints]:
-    """First and last rank of each document's degree in the ideal ranking; 0 for the lowest degree."""
+    """Return the first and last rank of each document's degree in the ideal ranking; 0 for the lowest degree."""
     degrees = degree(target)
     kept = np.flatnonzero(degrees)
     order = kept[descending(target.query[kept], degrees[kept])]
@@ -41,7 +41,7 @@ def ideal_intervals(target: Target) -> tuple[Ints, Ints]:
 
 
 def _positive_hits(hits: Hits, target: Target) -> tuple[Hits, Ints]:
-    """The hits above the lowest degree, and their relative positions (Eq. 4)."""
+    """Return the hits above the lowest degree, and their relative positions (Eq. 4)."""
     low, high = ideal_intervals(target)
     above = hits.select(degree(target)[hits.row] > 0)
     rank, low, high = above.rank, low[above.row], high[above.row]
@@ -49,17 +49,20 @@ def _positive_hits(hits: Hits, target: Target) -> tuple[Hits, Ints]:
 
 
 def _lowest(rank: Ints, recall_base: Ints) -> Ints:
-    """The relative position of a document of the lowest degree, whose interval starts at R + 1."""
+    """Return the relative position of a document of the lowest degree, whose interval starts at R + 1."""
     return np.asarray(np.minimum(rank - recall_base - 1, 0), dtype=np.intp)
 
 
 def recall_base(target: Target) -> Ints:
-    """R, the number of documents above the lowest degree, per query."""
+    """Return R, the number of documents above the lowest degree, per query."""
     return target.total(degree(target) > 0).astype(np.intp)
 
 
 def crp(hits: Hits, target: Target, cutoff: int | None = None) -> Floats:
-    """CRP at a rank (Eq. 5), at R by default; short rankings are padded with documents of the lowest degree."""
+    """Compute CRP at a rank (Eq. 5), at R by default.
+
+    Short rankings are padded with documents of the lowest degree.
+    """
     total = recall_base(target)
     limit = total if cutoff is None else np.full(hits.n_queries, cutoff)
     padded = np.minimum(limit, total)
@@ -70,7 +73,7 @@ def crp(hits: Hits, target: Target, cutoff: int | None = None) -> Floats:
 
 
 def breakdown(hits: Hits, target: Target, cutoff: int | None = None) -> Breakdown:
-    """CRP as a sum over ranks; ranks that the ranking does not fill are taken together."""
+    """Return CRP as a sum over ranks; ranks that the ranking does not fill are taken together."""
     dense, total = hits.dense(), recall_base(target)
     position = _lowest(dense.rank, total[dense.query])
     above, displaced = _positive_hits(hits, target)
@@ -99,6 +102,7 @@ class Displacement(Additive):
         return np.where(is_lowest, total + 1, low), np.where(is_lowest, np.iinfo(np.intp).max, high)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
+        """Return the relative position of each document at each rank; 0 below the cutoff."""
         total = int(recall_base(self.target)[query])
         depth = total if self.cutoff is None else self.cutoff
         low, high = (bound[documents, None] for bound in self._intervals)
@@ -106,14 +110,16 @@ class Displacement(Additive):
         return np.where(ranks <= depth, position, 0).astype(np.float64)
 
     def values(self, hits: Hits) -> Floats:
+        """Return CRP."""
         return crp(hits, self.target, self.cutoff)
 
     def breakdown(self, hits: Hits) -> Breakdown:
+        """Return CRP as a sum over ranks."""
         return breakdown(hits, self.target, self.cutoff)
 
 
 def recovery(hits: Hits, target: Target) -> Floats:
-    """R / the first retrieved rank, from R on, at which CRP is at least 0; 0 if there is none."""
+    """Compute R / the first retrieved rank, from R on, at which CRP is at least 0; 0 if there is none."""
     total = recall_base(target)
     at_r = crp(hits, target)
     # Beyond R, only documents above the lowest degree change CRP, and only increase it.
@@ -121,8 +127,8 @@ def recovery(hits: Hits, target: Target) -> Floats:
     after = above.rank > total[above.query]
     query, rank, position = above.query[after], above.rank[after], position[after]
     climbed = at_r[query] + running_sum(position, query)
-    back = climbed >= 0
-    first = np.flatnonzero(back)[positions(query[back]) == 0]
+    recovered = climbed >= 0
+    first = np.flatnonzero(recovered)[positions(query[recovered]) == 0]
     balance = np.zeros(hits.n_queries, dtype=np.intp)
     balance[query[first]] = rank[first]
     balance = np.where((at_r >= 0) & (hits.n_ret >= total), total, balance)
@@ -130,7 +136,12 @@ def recovery(hits: Hits, target: Target) -> Floats:
 
 
 def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints]:
-    """CRP at each rank down to the last retrieved rank or R, whichever is larger: queries, ranks and values."""
+    """Compute CRP at each rank down to the last retrieved rank or R, whichever is larger.
+
+    Returns
+    -------
+    query, rank, value : ndarray of int, shape (n,)
+    """
     total = recall_base(target)
     length = np.maximum(hits.n_ret, total)
     query = np.repeat(np.arange(hits.n_queries), length)

@@ -1,4 +1,4 @@
-"""Group fairness: how attention, or what users have seen, is distributed over groups of documents."""
+"""Group fairness: the distribution of attention, or of documents seen, over groups of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def attention(query: Ints, weight: Floats, cell: Ints, n_queries: int, n_cells: 
     query, cell : ndarray of int, shape (n,)
         The query and the cell of each membership.
     weight : ndarray of float, shape (n,)
-        Its weight, at least 0.
+        The weight of each membership, at least 0.
     n_queries, n_cells : int
         Numbers of queries and cells.
 
@@ -33,14 +33,14 @@ def attention(query: Ints, weight: Floats, cell: Ints, n_queries: int, n_cells: 
 
 
 def mean_membership(query: Ints, rank: Ints, membership: Floats, n_queries: int) -> Floats:
-    """Return the mean membership of the documents from rank 1 to that of each document.
+    """Return the mean membership of the documents from rank 1 to the rank of each document.
 
     Parameters
     ----------
     query, rank : ndarray of int, shape (n,)
         The query and the rank of each retrieved document, without gaps.
     membership : ndarray of float, shape (n, n_groups)
-        The shares of the groups in each document.
+        The fraction of each document that belongs to each group.
     n_queries : int
         Number of queries.
 
@@ -61,26 +61,29 @@ def shannon_divergence(p: Floats, q: Floats) -> Floats:
     """Return the Jensen-Shannon divergence of distributions, in nats, row by row."""
     middle = (p + q) / 2
 
-    def entropy(of: Floats) -> Floats:
-        ratio = np.divide(of, middle, out=np.ones_like(of), where=of > 0)
-        return np.asarray((of * np.log(ratio)).sum(axis=1), dtype=np.float64)
+    def divergence(distribution: Floats) -> Floats:
+        ratio = np.divide(distribution, middle, out=np.ones_like(distribution), where=distribution > 0)
+        return np.asarray((distribution * np.log(ratio)).sum(axis=1), dtype=np.float64)
 
-    return np.asarray(np.clip((entropy(p) + entropy(q)) / 2, 0.0, np.log(2)), dtype=np.float64)
+    return np.asarray(np.clip((divergence(p) + divergence(q)) / 2, 0.0, np.log(2)), dtype=np.float64)
 
 
 def _jsd(p: Floats, q: Floats) -> Floats:
-    """Jensen-Shannon divergence in bits."""
+    """Compute the Jensen-Shannon divergence in bits."""
     return np.asarray(shannon_divergence(p, q) / np.log(2), dtype=np.float64)
 
 
 def _nmd(p: Floats, q: Floats) -> Floats:
-    """Normalised match distance: the distance of the cumulative distributions."""
+    """Compute the normalised match distance, the distance of the cumulative distributions."""
     distance = np.abs(np.cumsum(p, axis=1) - np.cumsum(q, axis=1))[:, :-1].sum(axis=1)
     return np.asarray(distance / (p.shape[1] - 1), dtype=np.float64)
 
 
 def _rnod(p: Floats, q: Floats) -> Floats:
-    """Root normalised order-aware divergence: squared errors, weighted by the distance to each target group."""
+    """Compute the root normalised order-aware divergence.
+
+    Squared errors are weighted by their distance to each group of the target.
+    """
     groups = np.arange(p.shape[1])
     distance = np.abs(groups[:, None] - groups)
     weighted = (p - q) ** 2 @ distance  # for each row and group of the target

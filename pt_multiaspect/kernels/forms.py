@@ -1,4 +1,4 @@
-"""Measures as sums over ranks, a form from which the best ranking can be computed."""
+"""Sums over ranks: the form of measures for which the best ranking can be computed."""
 
 from __future__ import annotations
 
@@ -21,57 +21,63 @@ __all__ = ["Additive", "Flat", "Geometric", "Jarvelin", "Linear", "Log2", "Power
 
 @dataclass(frozen=True)
 class Flat:
-    """The same discount, 1, at each rank."""
+    """The discount 1 at each rank."""
 
     def __call__(self, rank: Ints) -> Floats:
+        """Return the discount at each rank."""
         return np.ones(len(rank))
 
 
 @dataclass(frozen=True)
 class Log2:
-    """1 / log2(rank + 1)."""
+    """The discount 1 / log2(rank + 1)."""
 
     def __call__(self, rank: Ints) -> Floats:
+        """Return the discount at each rank."""
         return np.asarray(1.0 / np.log2(rank + 1.0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Jarvelin:
-    """1 / log2(rank), from rank 2 on."""
+    """The discount 1 / log2(rank), from rank 2 on."""
 
     def __call__(self, rank: Ints) -> Floats:
+        """Return the discount at each rank."""
         return np.asarray(1.0 / np.maximum(np.log2(rank), 1.0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Reciprocal:
-    """1 / rank."""
+    """The discount 1 / rank."""
 
     def __call__(self, rank: Ints) -> Floats:
+        """Return the discount at each rank."""
         return np.asarray(1.0 / rank, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Geometric:
-    """(1 - p) p^(rank - 1)."""
+    """The discount (1 - p) p^(rank - 1)."""
 
     p: float
 
     def __call__(self, rank: Ints) -> Floats:
+        """Return the discount at each rank."""
         return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0), dtype=np.float64)
 
     def beyond(self, rank: Ints) -> Floats:
-        """The sum over all later ranks."""
+        """Return the sum of the discounts at all later ranks."""
         return np.asarray(self.p**rank, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Power:
-    """base^(rank - 1)."""
+    """The discount base^(rank - 1)."""
 
     base: float
 
     def __call__(self, rank: Ints) -> Floats:
+        """Return the discount at each rank."""
         return np.asarray(float(self.base) ** (rank - 1.0), dtype=np.float64)
 
 
@@ -143,14 +149,14 @@ class Linear(Additive):
         return gain if self.norm is None else ratio(gain, self.norm[self.target.query])
 
     def within(self, rank: Ints, query: Ints) -> Bools:
-        """Tell which ranks count."""
+        """Return whether each rank counts."""
         if self.depth is None:
             return np.ones(len(rank), dtype=np.bool_)
         depth = self.depth if isinstance(self.depth, int) else self.depth[query]
         return np.asarray(rank <= depth, dtype=np.bool_)
 
     def discounts(self, rank: Ints, query: Ints) -> Floats:
-        """The discount at the given ranks; 0 beyond the depth of the query."""
+        """Return the discount at the given ranks; 0 below the depth of the query."""
         return np.where(self.within(rank, query), self.discount(rank), 0.0)
 
     def check_sorting(self) -> None:
@@ -169,9 +175,9 @@ class Linear(Additive):
             )
 
     def beyond(self) -> Floats:
-        """Return the most that unjudged documents add below all judged ones, shape (n_queries,).
+        """Return the maximum contribution of unjudged documents below all judged ones, shape (n_queries,).
 
-        It is infinite if they have a gain, and neither a cutoff nor the discount says what it sums to.
+        It is infinite if unjudged documents have a gain, there is no cutoff, and the discount has no known sum.
         """
         n_judged = np.bincount(self.target.query, minlength=self.target.n_queries)
         if not self.unjudged:
@@ -185,13 +191,13 @@ class Linear(Additive):
         gained = np.broadcast_to(self.unjudged * rest, n_judged.shape)
         return gained if self.norm is None else ratio(gained, self.norm)
 
-    def is_ranked_like(self, other: Linear) -> bool:
-        """Tell whether both forms have the same discounts and depths, so that their sum is linear."""
-        if self.discount != other.discount:
+    def is_ranked_like(self, form: Linear) -> bool:
+        """Return whether both forms have the same discounts and depths, so that their sum is linear."""
+        if self.discount != form.discount:
             return False
-        if isinstance(self.depth, np.ndarray) or isinstance(other.depth, np.ndarray):
-            return np.array_equal(self.depth, other.depth)  # type: ignore[arg-type]
-        return self.depth == other.depth
+        if isinstance(self.depth, np.ndarray) or isinstance(form.depth, np.ndarray):
+            return np.array_equal(self.depth, form.depth)  # type: ignore[arg-type]
+        return self.depth == form.depth
 
     def _gained(self, hits: Hits) -> Floats:
         gain = np.append(self.gain, self.unjudged) if self.unjudged else self.gain
@@ -201,17 +207,20 @@ class Linear(Additive):
         return np.asarray(gained, dtype=np.float64)
 
     def values(self, hits: Hits) -> Floats:
+        """Return the values of rankings, shape (n_queries,)."""
         hits = hits.dense() if self.unjudged else hits
         # Sum, then divide, so that a perfect ranking scores exactly 1.
         total = hits.total(self._gained(hits))
         return total if self.norm is None else ratio(total, self.norm)
 
     def contributions(self, hits: Hits) -> Floats:
+        """Return the contribution of each hit, or of each retrieved document if unjudged ones have a gain."""
         hits = hits.dense() if self.unjudged else hits
         gained = self._gained(hits)
         return gained if self.norm is None else ratio(gained, self.norm[hits.query])
 
     def breakdown(self, hits: Hits) -> Breakdown:
+        """Return the values of rankings as sums over ranks, with gains, discounts and norms."""
         dense = hits.dense()
         gain = np.append(np.asarray(self.gain, dtype=np.float64), self.unjudged)[dense.row]
         discount = self.discounts(dense.rank, dense.query)
@@ -220,5 +229,6 @@ class Linear(Additive):
         return Breakdown(dense, contribution, gain, discount, self.norm)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
+        """Return discount times gain of each document at each rank."""
         discounts = self.discounts(ranks, np.full(len(ranks), query))
         return np.outer(self.normalised_gain[documents], discounts)

@@ -12,7 +12,7 @@ from .._typing import Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The rankings of all queries, in the form measures need.
+    """The rankings of all queries as arrays of hits.
 
     The *pool* is the set of judged (query, document) pairs; *hits* are the retrieved pairs of the pool.
     Unjudged documents only occupy ranks: they are counted, not stored.
@@ -66,12 +66,12 @@ def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide; the result is 0 where the denominator is 0."""
+    """Divide element by element; the result is 0 where the denominator is 0."""
     return np.divide(numerator, denominator, out=np.zeros(len(denominator)), where=denominator != 0)
 
 
 def firsts(query: Ints) -> Ints:
-    """For each element of a sorted `query`, the index of the first element of its query."""
+    """Return the index of the first element of each element's query; `query` must be sorted."""
     if not len(query):
         return np.zeros(0, dtype=np.intp)
     begins = np.flatnonzero(np.diff(query, prepend=query[0] - 1))
@@ -79,21 +79,21 @@ def firsts(query: Ints) -> Ints:
 
 
 def positions(query: Ints) -> Ints:
-    """The position of each element within its query, from 0."""
+    """Return the position of each element within its query, from 0."""
     return np.arange(len(query)) - firsts(query)
 
 
 def running_sum(values: Ints, query: Ints) -> Ints:
-    """Cumulative sum of the values within each query, exact for integers."""
+    """Return the cumulative sum of the values within each query, exact for integers."""
     running = np.cumsum(values)
     begin = firsts(query)
     return running - (running[begin] - values[begin] if len(values) else running)
 
 
 def running_product(factors: Floats, query: Ints) -> Floats:
-    """The product of the factors before each element of its query (1 for the first).
+    """Return the product of the factors before each element within its query (1 for the first).
 
-    A doubling scan: after step s, each element holds the product of up to 2s factors.
+    Each step of the scan doubles the number of factors in the product.
     """
     position = positions(query)
     product = np.ones(len(factors))
@@ -115,7 +115,7 @@ def descending(query: Ints, values: Floats) -> Ints:
 
 def ranked(query: Ints, values: Floats, *ties: Floats) -> Ints:
     """Return the rank of each element within its query, from 1, by decreasing value, then by decreasing `ties`."""
-    order = np.lexsort((*(-each for each in reversed(ties)), -values, query))
+    order = np.lexsort((*(-tie for tie in reversed(ties)), -values, query))
     rank = np.empty(len(query), dtype=np.intp)
     rank[order] = positions(query[order]) + 1
     return rank

@@ -15,36 +15,36 @@ __all__ = ["arithmetic", "geometric", "geometric_slope", "harmonic", "harmonic_s
 
 
 def arithmetic(values: Floats, weights: Floats) -> Floats:
-    """Σ w x; the weights must sum to 1 or be all 0."""
+    """Return Σ w x; the weights must sum to 1 or be all 0."""
     return _not_above(np.asarray((weights * values).sum(axis=0), dtype=np.float64), values, weights)
 
 
 def harmonic(values: Floats, weights: Floats) -> Floats:
-    """Σ w / Σ (w / x); 0 if any x is 0."""
+    """Return Σ w / Σ (w / x); 0 if any x is 0."""
     counted, defined = _counted(values, weights)
-    burdens = np.divide(weights, values, out=np.zeros_like(values), where=counted & (values > 0)).sum(axis=0)
-    return _not_above(np.where(defined, ratio(weights.sum(axis=0), burdens), 0.0), values, weights)
+    reciprocals = np.divide(weights, values, out=np.zeros_like(values), where=counted & (values > 0)).sum(axis=0)
+    return _not_above(np.where(defined, ratio(weights.sum(axis=0), reciprocals), 0.0), values, weights)
 
 
 def harmonic_slope(values: Floats, weights: Floats) -> Floats:
-    """The gradient of `harmonic` at positive values."""
+    """Return the gradient of `harmonic` at positive values."""
     return np.asarray(weights * (harmonic(values, weights) / values) ** 2, dtype=np.float64)
 
 
 def geometric(values: Floats, weights: Floats) -> Floats:
-    """Π x^w; 0 if any x is 0."""
+    """Return Π x^w; 0 if any x is 0."""
     counted, defined = _counted(values, weights)
     logs = np.log(values, out=np.zeros_like(values), where=counted & (values > 0))
     return _not_above(np.where(defined, np.exp((weights * logs).sum(axis=0)), 0.0), values, weights)
 
 
 def geometric_slope(values: Floats, weights: Floats) -> Floats:
-    """The gradient of `geometric` at positive values."""
+    """Return the gradient of `geometric` at positive values."""
     return np.asarray(weights * geometric(values, weights) / values, dtype=np.float64)
 
 
 def _counted(values: Floats, weights: Floats) -> tuple[Bools, Bools]:
-    """Tell which terms count, and where at least one term counts and all of them are positive."""
+    """Return which terms count, and where at least one term counts and all that count are positive."""
     counted = weights > 0
     defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
     return counted, np.asarray(defined, dtype=np.bool_)

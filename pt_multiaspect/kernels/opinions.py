@@ -1,4 +1,4 @@
-"""Several grades per unit, combined into one."""
+"""Aggregation of several grades per unit into one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["majority", "mean", "median"]
 
 
 def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
-    """Return the lower median of the grades of each unit, which is always one of them; -1 without grades.
+    """Return the lower median of the grades of each unit, which is one of these grades; -1 without grades.
 
     Parameters
     ----------
@@ -32,20 +32,20 @@ def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
 
 
 def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
-    """Return the most frequent grade of each unit, the lowest of tied ones, and the number of grades so frequent.
+    """Return the most frequent grade of each unit (of ties, the lowest), and the number of tied grades.
 
-    The parameters are those of `median`. Without grades, -1 and 0.
+    The parameters are those of `median`. Units without grades have -1 and 0.
     """
     width = int(grade.max(initial=0)) + 1
     cells, times = np.unique(unit * width + grade, return_counts=True)
-    of, value = np.divmod(cells, width)
+    cell_unit, value = np.divmod(cells, width)
     highest = np.zeros(n_units, dtype=np.intp)
-    np.maximum.at(highest, of, times)
-    modes = times == highest[of]
+    np.maximum.at(highest, cell_unit, times)
+    modes = times == highest[cell_unit]
     result = np.full(n_units, -1, dtype=np.intp)
     # Cells are in increasing order of grades: the first mode of a unit is the last to be assigned.
-    result[of[modes][::-1]] = value[modes][::-1]
-    return result, np.bincount(of[modes], minlength=n_units)
+    result[cell_unit[modes][::-1]] = value[modes][::-1]
+    return result, np.bincount(cell_unit[modes], minlength=n_units)
 
 
 def mean(unit: Ints, numerator: Ints, denominator: int, n_units: int) -> Floats:

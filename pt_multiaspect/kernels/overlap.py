@@ -12,21 +12,21 @@ from .hits import Hits, positions, ratio
 
 
 def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
-    """RBO of each ranking with the ideal ranking, divided by the RBO of the ideal ranking with itself."""
+    """Compute the RBO of each ranking with the ideal ranking / the RBO of the ideal ranking with itself."""
     row, score, best = _overlap(hits, gain, p)
     return np.minimum(ratio(hits.total(score, hits.pool_query[row]), best), 1.0)
 
 
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
-    """What each hit adds to the compatibility: the depths from which on it is in both rankings."""
+    """Return the contribution of each hit, from the depths at which it is in both rankings, to compatibility."""
     row, score, best = _overlap(hits, gain, p)
-    of_row = np.zeros(len(gain))
-    of_row[row] = ratio(score, best[hits.pool_query[row]])
-    return of_row[hits.row]
+    contribution = np.zeros(len(gain))
+    contribution[row] = ratio(score, best[hits.pool_query[row]])
+    return contribution[hits.row]
 
 
 def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
-    """The judged documents in both rankings, what each adds to RBO, and the RBO of the ideal ranking per query.
+    """Return the retrieved documents of the ideal ranking, their contributions to RBO, and the ideal RBO per query.
 
     The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain keep their
     order in the ranking; documents that were not retrieved are last.
@@ -43,7 +43,7 @@ def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
     agreement = np.concatenate([[0.0], np.cumsum(weights)])
     # A document is in the overlap of each depth from its larger rank in the two rankings on.
     retrieved = rank[order] <= depth[query]
-    both = np.maximum(ideal, rank[order])[retrieved]
-    score = agreement[depth[query[retrieved]]] - agreement[both - 1]
+    larger = np.maximum(ideal, rank[order])[retrieved]
+    score = agreement[depth[query[retrieved]]] - agreement[larger - 1]
     best = hits.total(agreement[depth[query]] - agreement[ideal - 1], query)
     return order[retrieved], score, best

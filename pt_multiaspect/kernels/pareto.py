@@ -23,7 +23,7 @@ _BLOCK = 256
 
 
 def dominates(points: Floats, others: Floats, near: Floats) -> Bools:
-    """Tell which points are at least as high as others in every column, and higher in one.
+    """Return which points are at least as high as others in every column, and higher in one.
 
     Parameters
     ----------
@@ -40,15 +40,15 @@ def dominates(points: Floats, others: Floats, near: Floats) -> Bools:
     at_least: Any = True
     above: Any = False
     for column in range(points.shape[-1]):
-        one, other = points[..., :, None, column], others[..., None, :, column]
+        left, right = points[..., :, None, column], others[..., None, :, column]
         tolerance = near[..., None, None, column]
-        at_least = at_least & (one >= other - tolerance)
-        above = above | (one > other + tolerance)
+        at_least = at_least & (left >= right - tolerance)
+        above = above | (left > right + tolerance)
     return np.asarray(at_least & above, dtype=np.bool_)
 
 
 def on_front(scores: Floats) -> Bools:
-    """Tell which points no other point of the same set dominates.
+    """Return which points no other point of the same set dominates.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def on_front(scores: Floats) -> Bools:
 
 
 def frontier(points: Floats) -> Ints:
-    """Return the places of the points that no other dominates, one of several equal ones.
+    """Return the indices of the points that no other point dominates, one of several equal ones.
 
     Parameters
     ----------
@@ -93,31 +93,31 @@ def frontier(points: Floats) -> Ints:
 
 
 def _rising(values: Ints) -> Bools:
-    """Tell which values are higher than all before."""
+    """Return which values are higher than all values before them."""
     return np.append(np.ones(min(len(values), 1), dtype=np.bool_), np.diff(np.maximum.accumulate(values)) > 0)
 
 
 def _sweep(levels: Ints) -> Ints:
-    """Return the places of non-dominated points of three columns, sorted by the first, highest first."""
+    """Return the indices of non-dominated points with three columns, sorted by the first, highest first."""
     kept = []
     # The staircase of the other two columns: the second ascending, the third therefore descending.
     seconds: list[int] = []
     thirds: list[int] = []
-    for place, (second, third) in enumerate(levels[:, 1:].tolist()):
-        at = bisect_left(seconds, second)
-        if at < len(seconds) and thirds[at] >= third:
+    for row, (second, third) in enumerate(levels[:, 1:].tolist()):
+        index = bisect_left(seconds, second)
+        if index < len(seconds) and thirds[index] >= third:
             continue
-        kept.append(place)
-        begin = at
+        kept.append(row)
+        begin = index
         while begin > 0 and thirds[begin - 1] <= third:
             begin -= 1
-        end = at + (at < len(seconds) and seconds[at] == second)
+        end = index + (index < len(seconds) and seconds[index] == second)
         seconds[begin:end], thirds[begin:end] = [second], [third]
     return np.array(kept, dtype=np.intp)
 
 
 def _by_blocks(levels: Ints) -> Ints:
-    """Return the places of non-dominated points, sorted so that none is dominated by a later one."""
+    """Return the indices of non-dominated points, sorted so that none is dominated by a later one."""
     kept = np.zeros(0, dtype=np.intp)
     for start in range(0, len(levels), _BLOCK):
         block = np.arange(start, min(start + _BLOCK, len(levels)))
@@ -129,14 +129,14 @@ def _by_blocks(levels: Ints) -> Ints:
 
 
 def staircases(values: Floats, group: NDArray[np.integer[Any]]) -> Ints:
-    """Return the places of the points that no other point of the same group dominates, one of equal ones.
+    """Return the indices of the points that no other point of the same group dominates, one of equal ones.
 
     Parameters
     ----------
     values : ndarray of float, shape (n_points, n_columns)
         The points.
     group : ndarray of int, shape (n_points,)
-        Their groups.
+        The group of each point.
 
     Returns
     -------
@@ -151,10 +151,10 @@ def staircases(values: Floats, group: NDArray[np.integer[Any]]) -> Ints:
     # Whole numbers, equal where values are equal but for rounding, so that groups can be told apart exactly.
     levels = [_levels(column) for column in values.T]
     order = np.lexsort((*(-level for level in levels[::-1]), group))
-    _, place = np.unique(group[order], return_inverse=True)
+    _, group_rank = np.unique(group[order], return_inverse=True)
     if values.shape[1] == 1:
-        return order[_rising(place.ravel())]
-    return order[_rising(levels[1][order] + place.ravel() * np.intp(len(order) + 1))]
+        return order[_rising(group_rank.ravel())]
+    return order[_rising(levels[1][order] + group_rank.ravel() * np.intp(len(order) + 1))]
 
 
 def _levels(values: Floats) -> Ints:

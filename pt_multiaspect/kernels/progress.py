@@ -1,4 +1,4 @@
-"""Measures computed rank by rank, with bounds of the remaining gain, for the search for the best ranking."""
+"""Measures computed rank by rank, with bounds of the remaining gain, for the beam search of best rankings."""
 
 from __future__ import annotations
 
@@ -73,10 +73,12 @@ class ConvexProgress(Progress):
 
     @abstractmethod
     def level(self, counts: NDArray[np.number]) -> Floats:
-        """A convex function of the counts, shape (n_states,)."""
+        """Return a convex function of the counts, shape (n_states,)."""
 
 
 class LinearProgress(ConvexProgress):
+    """Progress of a sum over ranks of discount times gain."""
+
     def __init__(self, gain: Floats, discount: Floats, totals: Counts) -> None:
         self.factor = np.append(discount, 0.0)
         self.depth = int(np.flatnonzero(discount > 0).max(initial=-1)) + 1
@@ -87,12 +89,15 @@ class LinearProgress(ConvexProgress):
         self._cumulated = np.concatenate([[0.0], np.cumsum(discount)])
 
     def level(self, counts: NDArray[np.number]) -> Floats:
+        """Return the sum of the gains."""
         return np.asarray(counts @ self._gain, dtype=np.float64)
 
     def step(self, rank: int, counts: Counts) -> Floats:
+        """Return gain times discount of a document of each type."""
         return np.broadcast_to(self._gain * self._discount[rank - 1], counts.shape)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
+        """Return the gain of the remaining documents in decreasing order of gain, which is optimal."""
         left = (self._totals - counts) @ self._is_level
         ends = rank + np.cumsum(left, axis=1).astype(np.intp)
         until = self._cumulated[ends]
@@ -101,7 +106,7 @@ class LinearProgress(ConvexProgress):
 
 
 def _depth(cutoff: int | None, totals: Counts) -> int:
-    """The last rank that counts, at most the number of documents."""
+    """Return the last rank that counts, at most the number of documents."""
     length = int(totals.sum())
     return length if cutoff is None else min(cutoff, length)
 
@@ -115,21 +120,25 @@ class BinaryProgress(Progress):
         self._norm = max(self._n_positive, 1)
         self.depth = _depth(cutoff, totals)
 
-    def _found(self, counts: Counts) -> Ints:
+    def _n_found(self, counts: Counts) -> Ints:
         return (counts @ self._positive).astype(np.intp)
 
     def step(self, rank: int, counts: Counts) -> Floats:
+        """Return the gain of a positive document, 0 for other types."""
         if rank > self.depth:
             return np.zeros(counts.shape)
-        return np.outer(self._next(rank, self._found(counts)), self._positive)
+        return np.outer(self._next(rank, self._n_found(counts)), self._positive)
 
     @abstractmethod
-    def _next(self, rank: int, found: Ints) -> Floats:
-        """The gain of a positive document at `rank` after `found` others."""
+    def _next(self, rank: int, n_found: Ints) -> Floats:
+        """Return the gain of a positive document at `rank` with `n_found` positive documents above it."""
 
 
 class APProgress(BinaryProgress, ConvexProgress):
-    # With F documents found and x = 1 for a positive one, F_i x_i = (F_i² + F_i - F_(i-1)² - F_(i-1)) / 2.
+    """Progress of average precision."""
+
+    # With F positive documents up to a rank and x = 1 for a positive one at it,
+    # F_i x_i = (F_i² + F_i - F_(i-1)² - F_(i-1)) / 2.
 
     def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
         super().__init__(positive, cutoff, totals)
@@ -138,32 +147,39 @@ class APProgress(BinaryProgress, ConvexProgress):
         self._harmonic = np.concatenate([[0.0], np.cumsum(1.0 / ranks)])
 
     def level(self, counts: NDArray[np.number]) -> Floats:
-        found = counts @ self._positive
-        return np.asarray(found * (found + 1) / (2 * self._norm), dtype=np.float64)
+        """Return F (F + 1) / 2R for F positive documents of R."""
+        n_found = counts @ self._positive
+        return np.asarray(n_found * (n_found + 1) / (2 * self._norm), dtype=np.float64)
 
-    def _next(self, rank: int, found: Ints) -> Floats:
-        return np.asarray((found + 1) / (rank * self._norm), dtype=np.float64)
+    def _next(self, rank: int, n_found: Ints) -> Floats:
+        return np.asarray((n_found + 1) / (rank * self._norm), dtype=np.float64)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
-        # At best, all remaining positive documents follow: Σ_j (found + j) / (rank + j).
-        found = self._found(counts)
-        left = np.clip(self._n_positive - found, 0, max(self.depth - rank, 0))
+        """Return the gain if all remaining positive documents follow."""
+        # The sum is Σ_j (n_found + j) / (rank + j).
+        n_found = self._n_found(counts)
+        left = np.clip(self._n_positive - n_found, 0, max(self.depth - rank, 0))
         later = self._harmonic[rank + left] - self._harmonic[rank]
-        return np.asarray((left + (found - rank) * later) / self._norm, dtype=np.float64)
+        return np.asarray((left + (n_found - rank) * later) / self._norm, dtype=np.float64)
 
 
 class RRProgress(BinaryProgress):
-    def _next(self, rank: int, found: Ints) -> Floats:
-        return np.asarray((found == 0) / rank, dtype=np.float64)
+    """Progress of the reciprocal rank."""
+
+    def _next(self, rank: int, n_found: Ints) -> Floats:
+        return np.asarray((n_found == 0) / rank, dtype=np.float64)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
-        can = (self._found(counts) == 0) & (rank < self.depth) & (self._n_positive > 0)
-        return self._next(rank + 1, np.where(can, 0, 1))
+        """Return the gain of a positive document at the next rank, if there was none above."""
+        is_open = (self._n_found(counts) == 0) & (rank < self.depth) & (self._n_positive > 0)
+        return self._next(rank + 1, np.where(is_open, 0, 1))
 
 
 class SuccessProgress(RRProgress):
-    def _next(self, rank: int, found: Ints) -> Floats:
-        return np.asarray(found == 0, dtype=np.float64)
+    """Progress of success: 1 from the first positive document on."""
+
+    def _next(self, rank: int, n_found: Ints) -> Floats:
+        return np.asarray(n_found == 0, dtype=np.float64)
 
 
 class CascadeProgress(Progress):
@@ -177,17 +193,18 @@ class CascadeProgress(Progress):
         self._discount = discount(np.arange(1, self.depth + 1))
 
     def step(self, rank: int, counts: Counts) -> Floats:
+        """Return the discounted probability of stopping at a document of each type."""
         if rank > self.depth:
             return np.zeros(counts.shape)
         return np.outer(self._stays(counts) * self._discount[rank - 1], self._stop)
 
     def rest(self, rank: int, counts: Counts) -> Floats:
-        # A user who has not stopped yet stops at the next rank at the earliest.
+        """Return the gain if a user who has not stopped yet and ever stops does so at the next rank."""
         if rank >= self.depth:
             return np.zeros(len(counts))
         stops = 1.0 - self._stays(self._totals - counts)
         return np.asarray(self._stays(counts) * stops * self._discount[rank], dtype=np.float64)
 
     def _stays(self, counts: Counts) -> Floats:
-        """The probability of passing all these documents; on long scales it can be exactly 0."""
+        """Return the probability of stopping at none of the documents; on long scales it can be exactly 0."""
         return np.asarray(np.prod((1.0 - self._stop) ** counts, axis=1), dtype=np.float64)

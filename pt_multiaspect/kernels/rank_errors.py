@@ -39,24 +39,27 @@ def errors(hits: Hits, grade: Ints) -> Floats:
     return result
 
 
-def _greatest_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
-    """The errors m = n - 2j - 1 of the worst ranking of n documents, j = 0 … ⌊n/2 - 1⌋.
+def _maximum_errors(n: Ints) -> tuple[Ints, Floats, Ints]:
+    """Return the errors m = n - 2j - 1 of the worst ranking of n documents, j = 0 … ⌊n/2 - 1⌋.
 
-    Returns the errors, their weights 1 / (1 + log2(1 + j)), and the index in `n` of each error.
+    With the errors come their weights 1 / (1 + log2(1 + j)), and the index in `n` of each error.
     """
     owner = np.repeat(np.arange(len(n)), n // 2)
     j = positions(owner)
     return n[owner] - 2 * j - 1, 1.0 / (1.0 + np.log2(1.0 + j)), owner
 
 
-def _normalised(error: Floats, n_ret: Ints, sizes: Ints, greatest: Floats) -> Floats:
-    """1 - error / maximum error of a ranking of that length; 1 for one document, 0 for none."""
-    value = 1.0 - ratio(error, greatest[np.searchsorted(sizes, n_ret)])
+def _normalised(error: Floats, n_ret: Ints, sizes: Ints, maxima: Floats) -> Floats:
+    """Return 1 - error / maximum error of a ranking of that length; 1 for one document, 0 for none."""
+    value = 1.0 - ratio(error, maxima[np.searchsorted(sizes, n_ret)])
     return np.where(n_ret > 0, np.clip(value, 0.0, 1.0), 0.0)
 
 
 def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[Ints]) -> Floats:
-    """Π(μ_a + ε_a) - Π μ_a, as a sum of non-negative terms, which avoids cancellation if some μ is large."""
+    """Return Π(μ_a + ε_a) - Π μ_a.
+
+    It is summed from non-negative terms, which avoids cancellation if some μ is large.
+    """
     difference: Floats = np.zeros(len(epsilons[0]))
     product = 1.0
     for constant, epsilon in zip(constants, epsilons, strict=True):
@@ -66,29 +69,29 @@ def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[
 
 
 def nlre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
-    """Normalised local rank error (Eq. 4-6, with a factor per aspect)."""
-    sizes, greatest = _nlre_greatest(hits, constants)
-    return _normalised(hits.total(_nlre_errors(hits, epsilons, constants)), hits.n_ret, sizes, greatest)
+    """Compute the normalised local rank error (Eq. 4-6, with a factor per aspect)."""
+    sizes, maxima = _nlre_maxima(hits, constants)
+    return _normalised(hits.total(_nlre_errors(hits, epsilons, constants)), hits.n_ret, sizes, maxima)
 
 
 def nlre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
-    """NLRE as 1 minus the errors of adjacent documents, each at the rank of the lower one."""
-    sizes, greatest = _nlre_greatest(hits, constants)
-    bound = greatest[np.searchsorted(sizes, hits.n_ret)]
+    """Return NLRE as 1 minus the errors of adjacent documents, each at the rank of the lower one."""
+    sizes, maxima = _nlre_maxima(hits, constants)
+    bound = maxima[np.searchsorted(sizes, hits.n_ret)]
     cost = ratio(_nlre_errors(hits, epsilons, constants), bound[hits.query])
     cost = hits.spread(cost)
     return Breakdown(hits.dense(), 0.0 - cost, discount=_discount(hits), offset=_offset(hits), swap_cost=cost)
 
 
-def _pairs(hits: Hits) -> Floats:
-    """The pair (i, i + 1) is discounted by log2(1 + i)."""
+def _pair_divisors(hits: Hits) -> Floats:
+    """Return the divisor log2(1 + i) of the pair (i, i + 1), of which each hit is the lower document."""
     return np.asarray(np.log2(np.maximum(hits.rank, 2)), dtype=np.float64)
 
 
 def _discount(hits: Hits) -> Floats:
-    """The discount of each retrieved document and the one above it; NaN at rank 1."""
+    """Return the discount of each retrieved document and the one above it; NaN at rank 1."""
     dense = hits.dense()
-    return np.where(dense.rank > 1, 1.0 / _pairs(dense), np.nan)
+    return np.where(dense.rank > 1, 1.0 / _pair_divisors(dense), np.nan)
 
 
 def _offset(hits: Hits) -> Floats:
@@ -96,36 +99,36 @@ def _offset(hits: Hits) -> Floats:
 
 
 def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
-    return _products(constants, epsilons) / _pairs(hits)
+    return _products(constants, epsilons) / _pair_divisors(hits)
 
 
-def _nlre_greatest(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
-    """The numbers of documents retrieved, and the maximum error of rankings of each."""
+def _nlre_maxima(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
+    """Return the numbers of documents retrieved, and the maximum error of rankings of each length."""
     sizes = np.unique(hits.n_ret)
-    m, weight, owner = _greatest_errors(sizes)
+    m, weight, owner = _maximum_errors(sizes)
     return sizes, sums(owner, _products(constants, [m] * len(constants)) * weight, len(sizes))
 
 
 def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
-    """Normalised global rank error (Eq. 7-9, with a factor per aspect)."""
-    sizes, greatest = _ngre_greatest(hits, constants)
-    pairs = _pairs(hits)
+    """Compute the normalised global rank error (Eq. 7-9, with a factor per aspect)."""
+    sizes, maxima = _ngre_maxima(hits, constants)
+    pairs = _pair_divisors(hits)
     error = _grown([c * hits.total(epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
-    return _normalised(error, hits.n_ret, sizes, greatest)
+    return _normalised(error, hits.n_ret, sizes, maxima)
 
 
 def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Breakdown:
-    """NGRE as 1 minus what each error adds to the product of the sums of the errors at the ranks above."""
-    sizes, greatest = _ngre_greatest(hits, constants)
-    bound = greatest[np.searchsorted(sizes, hits.n_ret)][hits.query]
-    pairs, first = _pairs(hits), firsts(hits.query)
-    sofar, without = [], []
+    """Return NGRE as 1 minus the increase by each error of the product of the summed errors above it."""
+    sizes, maxima = _ngre_maxima(hits, constants)
+    bound = maxima[np.searchsorted(sizes, hits.n_ret)][hits.query]
+    pairs, first = _pair_divisors(hits), firsts(hits.query)
+    up_to_here, without = [], []
     for constant, epsilon in zip(constants, epsilons, strict=True):
         error = constant * epsilon / pairs
         total = np.cumsum(error)
-        sofar.append(total - (total - error)[first])
+        up_to_here.append(total - (total - error)[first])
         without.append(np.maximum(hits.total(error)[hits.query] - error, 0.0))
-    grown = _grown(sofar)
+    grown = _grown(up_to_here)
     above = np.where(positions(hits.query) > 0, np.append(0.0, grown)[:-1], 0.0)
     end = _grown([hits.total(c * epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
     return Breakdown(
@@ -139,16 +142,16 @@ def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
 
 
 def _grown(sums_of_errors: Sequence[Floats]) -> Floats:
-    """Π(1 + x) - 1, term by term, which avoids cancellation if the sums x are small."""
+    """Return Π(1 + x) - 1, computed term by term, which avoids cancellation if the sums x are small."""
     result = np.zeros(len(sums_of_errors[0]))
-    for more in sums_of_errors:
-        result = result * (1.0 + more) + more
+    for error in sums_of_errors:
+        result = result * (1.0 + error) + error
     return result
 
 
-def _ngre_greatest(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
-    """The numbers of documents retrieved, and the maximum error of rankings of each."""
+def _ngre_maxima(hits: Hits, constants: Sequence[float]) -> tuple[Ints, Floats]:
+    """Return the numbers of documents retrieved, and the maximum error of rankings of each length."""
     sizes = np.unique(hits.n_ret)
-    m, weight, owner = _greatest_errors(sizes)
+    m, weight, owner = _maximum_errors(sizes)
     most = sums(owner, m * weight, len(sizes))
     return sizes, _grown([constant * most for constant in constants])

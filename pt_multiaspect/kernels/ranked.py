@@ -11,19 +11,19 @@ __all__ = ["average_precision", "err", "found", "reciprocal_rank", "stop_probabi
 
 
 def average_precision(hits: Hits, relevant: Bools, n_relevant: Floats) -> Floats:
-    """Sum of the precision at the rank of each relevant document / number of relevant documents."""
+    """Compute Σ precision at the rank of each relevant document / number of relevant documents."""
     hit = relevant[hits.row]
     query, rank = hits.query[hit], hits.rank[hit]
     return ratio(hits.total((positions(query) + 1) / rank, query), n_relevant)
 
 
 def found(hits: Hits, relevant: Bools) -> Floats:
-    """The number of relevant documents retrieved."""
+    """Return the number of relevant documents retrieved."""
     return hits.total(relevant[hits.row])
 
 
 def reciprocal_rank(hits: Hits, relevant: Bools) -> Floats:
-    """1 / rank of the first relevant document."""
+    """Return 1 / rank of the first relevant document; 0 if none is retrieved."""
     hit = relevant[hits.row]
     query, rank = hits.query[hit], hits.rank[hit]
     first = positions(query) == 0
@@ -31,21 +31,21 @@ def reciprocal_rank(hits: Hits, relevant: Bools) -> Floats:
 
 
 def err(hits: Hits, stop: Floats) -> Floats:
-    """Expected reciprocal rank, where the user stops at a document with probability `stop`."""
+    """Compute the expected reciprocal rank, where the user stops at a document with probability `stop`."""
     return hits.total(err_contributions(hits, stop))
 
 
 def err_contributions(hits: Hits, stop: Floats) -> Floats:
-    """The probability of stopping at each hit / its rank."""
+    """Return the probability of stopping at each hit / its rank."""
     return stopping(hits, stop) / hits.rank
 
 
 def stopping(hits: Hits, stop: Floats) -> Floats:
-    """The probability that the user, who stops at a document with probability `stop`, stops at each hit."""
+    """Return the probability that the user, who stops at a document with probability `stop`, stops at each hit."""
     chance = stop[hits.row]
     return np.asarray(chance * running_product(1.0 - chance, hits.query), dtype=np.float64)
 
 
 def stop_probability(gain: Floats, top: float) -> Floats:
-    """(2^gain - 1) / 2^top, without overflow."""
+    """Return (2^gain - 1) / 2^top, without overflow."""
     return np.asarray(np.exp2(gain - top) - np.exp2(-top), dtype=np.float64)

@@ -14,7 +14,7 @@ __all__ = ["expected_search_length"]
 def expected_search_length(
     level: Ints, hits: Hits, positive: Bools, target: Target, n_positive: Floats, wanted: int
 ) -> Floats:
-    """Expected number of non-relevant documents seen before `wanted` relevant ones (Cooper 1968).
+    """Compute the expected number of non-relevant documents seen before `wanted` relevant ones (Cooper 1968).
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ def expected_search_length(
     order = np.argsort(np.concatenate([query, np.arange(hits.n_queries)]), kind="stable")
     query = np.concatenate([query, np.arange(hits.n_queries)])[order]
     relevant = np.concatenate([relevant, left_relevant]).astype(np.intp)[order]
-    other = np.concatenate([size, left]).astype(np.intp)[order] - relevant
-    found_before = running_sum(relevant, query) - relevant
-    other_before = running_sum(other, query) - other
+    non_relevant = np.concatenate([size, left]).astype(np.intp)[order] - relevant
+    relevant_before = running_sum(relevant, query) - relevant
+    non_relevant_before = running_sum(non_relevant, query) - non_relevant
     needed = np.minimum(wanted, n_positive).astype(np.intp)[query]
-    there = (found_before < needed) & (found_before + relevant >= needed)
-    length = other_before + other * (needed - found_before) / (relevant + 1.0)
-    result = sums(query[there], length[there], hits.n_queries)
-    return np.where(n_positive > 0, result, sums(query, other, hits.n_queries))
+    reached = (relevant_before < needed) & (relevant_before + relevant >= needed)
+    length = non_relevant_before + non_relevant * (needed - relevant_before) / (relevant + 1.0)
+    result = sums(query[reached], length[reached], hits.n_queries)
+    return np.where(n_positive > 0, result, sums(query, non_relevant, hits.n_queries))

@@ -1,4 +1,4 @@
-"""Multidimensional cumulated utility: themes whose gains shrink as they are covered, times usability."""
+"""Multidimensional cumulated utility: the gains of themes, which diminish with coverage, times usability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["greedy_utility", "utility"]
 
 
 def _reduced(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
-    """The gain, divided by the logarithm of what is already cumulated, if that is above 1."""
+    """Return the gain, divided by the logarithm of the cumulated gain where that is above 1."""
     # A logarithm below 1 reduces nothing, so its argument may be raised to 1.
     covered = np.log(np.maximum(cumulated, 1.0)) / np.log(overlap)
     return np.asarray(gain / np.maximum(covered, 1.0), dtype=np.float64)
@@ -40,12 +40,12 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     # One sequence per theme and query; documents without a gain on the theme are no part of it.
     theme, hit = np.nonzero(themes[:, hits.row])
     sequence = theme * hits.n_queries + hits.query[hit]
-    place = positions(sequence)
+    position = positions(sequence)
     gain = themes[theme, hits.row[hit]]
     cumulated = np.zeros(len(themes) * hits.n_queries)
     reduced = np.zeros((len(themes), len(hits.row)))
-    order = np.argsort(place, kind="stable")
-    for step in np.split(order, np.cumsum(np.bincount(place))[:-1]):  # the k-th document of every sequence
+    order = np.argsort(position, kind="stable")
+    for step in np.split(order, np.cumsum(np.bincount(position))[:-1]):  # the k-th document of every sequence
         worth = _reduced(gain[step], cumulated[sequence[step]], overlap)
         cumulated[sequence[step]] += worth
         reduced[theme[step], hit[step]] = worth
@@ -53,10 +53,9 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
 
 
 def greedy_utility(hits: Hits, themes: Floats, usability: Floats, overlap: float, cutoff: int | None) -> Floats:
-    """Return the utility of a greedy ranking of the judged documents, which puts the most useful next.
+    """Return the utility of a greedy ranking, which ranks the document of the highest additional utility next.
 
-    Documents that are equally useful next are taken by decreasing usability, then by decreasing gain on the
-    first theme, on the second, and so on.
+    Ties are broken by decreasing usability, then by decreasing gain on the first theme, on the second, and so on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Intent-aware measures: what rankings gain on the subtopics that documents belong to."""
+"""Intent-aware measures: gains of rankings on the subtopics of documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Discount = Callable[[Ints], Floats]
 
 
 def _sequences(hits: Hits, members: Bools) -> tuple[Ints, Ints, Ints]:
-    """The subtopic, hit and number of hits above of the same subtopic and query, per subtopic of each hit."""
+    """Return each pair of a hit and its subtopic, with the number of hits of that subtopic above it."""
     subtopic, hit = np.nonzero(members[:, hits.row])
     return subtopic, hit, positions(subtopic * hits.n_queries + hits.query[hit])
 
@@ -47,13 +47,13 @@ def cumulated(hits: Hits, members: Bools, alpha: float, discount: Discount) -> F
 
 
 def full_gain(n_subtopics: Floats, alpha: float, discount: Discount, depth: int) -> Floats:
-    """Return what a ranking of `depth` documents gains that all belong to every subtopic."""
+    """Return the gain of a ranking of `depth` documents, each of which belongs to all subtopics."""
     above = np.arange(depth)
     return np.asarray(n_subtopics * ((1.0 - alpha) ** above * discount(above + 1)).sum(), dtype=np.float64)
 
 
 def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: int | None) -> Hits:
-    """Return a greedy ranking of the judged documents, which puts the one with the largest gain next.
+    """Return a greedy ranking of the judged documents, which ranks the one of the highest gain next.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     chosen_rows: list[Ints] = []
     while len(first) and (cutoff is None or len(chosen_rows) < cutoff):
         head = order[first]
-        query, of = query_of[head], members[:, head]
-        gain = reduce(np.add, np.where(of, (1.0 - alpha) ** above[:, query], 0.0))
+        query, belongs = query_of[head], members[:, head]
+        gain = reduce(np.add, np.where(belongs, (1.0 - alpha) ** above[:, query], 0.0))
         most = np.zeros(hits.n_queries)
         np.maximum.at(most, query, gain)
         best = np.flatnonzero(gain >= most[query] * (1.0 - 1e-12))  # equal but for rounding
         best = best[np.lexsort((-tie[head[best]], query[best]))]
         best = best[positions(query[best]) == 0]
-        above[:, query[best]] += of[:, best]
+        above[:, query[best]] += belongs[:, best]
         chosen_rows.append(head[best])
         first[best] += 1
         first, end = first[first < end], end[first < end]
@@ -101,14 +101,10 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     return Hits(hits.n_queries, query_of, query_of[row], rank, row, n_ret)
 
 
-def _subtopics_with_documents(hits: Hits, members: Bools) -> Bools:
-    """Which subtopics have documents, shape (n_subtopics, n_queries)."""
-    return np.stack([hits.total(each, hits.pool_query) > 0 for each in members])
-
-
 def n_subtopics(hits: Hits, members: Bools) -> Floats:
     """Return the number of subtopics of each query that have documents."""
-    return np.asarray(_subtopics_with_documents(hits, members).sum(axis=0), dtype=np.float64)
+    has_documents = np.stack([hits.total(member, hits.pool_query) > 0 for member in members])
+    return np.asarray(has_documents.sum(axis=0), dtype=np.float64)
 
 
 def recall(hits: Hits, members: Bools) -> Floats:
@@ -119,11 +115,11 @@ def recall(hits: Hits, members: Bools) -> Floats:
 
 def precisions(hits: Hits, members: Bools, cutoff: int) -> Floats:
     """Return the precision at the cutoff, averaged over subtopics."""
-    found = hits.total(reduce(np.add, members[:, hits.row].astype(np.float64)))
-    return ratio(found, cutoff * n_subtopics(hits, members))
+    n_relevant = hits.total(reduce(np.add, members[:, hits.row].astype(np.float64)))
+    return ratio(n_relevant, cutoff * n_subtopics(hits, members))
 
 
 def average_precisions(hits: Hits, members: Bools) -> Floats:
     """Return the average precision, averaged over subtopics."""
-    values = [average_precision(hits, each, hits.total(each, hits.pool_query)) for each in members]
+    values = [average_precision(hits, member, hits.total(member, hits.pool_query)) for member in members]
     return ratio(reduce(np.add, values), n_subtopics(hits, members))

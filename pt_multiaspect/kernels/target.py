@@ -87,7 +87,7 @@ class Target:
         return replace(self, gain=gain, top=highest, unjudged=0.0, bottom=0.0, _cache={})
 
     def exponentiated(self) -> Target:
-        """The gains 2^g - 1, scaled per query by 2^-(maximum g) to avoid overflow.
+        """Return a target of gains 2^g - 1, scaled per query by 2^-(maximum g) to avoid overflow.
 
         Scaling does not change ratios of gains within a query, as in nDCG.
         """
@@ -132,7 +132,7 @@ class Target:
         return sums(self.query, values, self.n_queries)
 
     def n_ranks(self, depth: int | Floats | None) -> int:
-        """The number of ranks of judged documents that count in some query."""
+        """Return the number of ranks of judged documents that count in some query."""
         longest = int(np.bincount(self.query).max(initial=0))
         return longest if depth is None else min(longest, int(np.max(depth, initial=0)))
 
