@@ -1,4 +1,4 @@
-"""Labels of points, placed where they hide little."""
+"""Labels of points, placed to hide as little as possible."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
     lines = np.empty((0, 2))
     for index, text in texts.items():
         width = 0.6 * SMALL * len(text)
-        others = at[[other for other in texts if other != index]]
+        others = at[[row for row in texts if row != index]]
         best = (math.inf, np.zeros(2), "left", np.zeros(4), lines)
         for radius, turn in product((10, 17, 27, 40, 55, 72), range(16)):
             offset = radius * np.array([math.cos(math.pi * turn / 8), math.sin(math.pi * turn / 8)])
@@ -37,11 +37,11 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
             left, middle = at[index] + offset - [{"left": 0, "center": width / 2, "right": width}[align], 0]
             box = np.array([left, middle - height / 2, left + width, middle + height / 2])
             line = at[index] + np.linspace(0.15, 1, 9)[:, None] * offset
-            leaves = (box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any()
-            cost = 0.03 * radius + 40 * leaves + 1.5 * _hits(at, box, 2.5) + 4 * _hits(others, box, 4)
-            cost += sum(20 * _overlap(box, other) + 8 * bool(_hits(line, other, 1)) for other in boxes)
+            is_outside = (box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any()
+            cost = 0.03 * radius + 40 * is_outside + 1.5 * _hits(at, box, 2.5) + 4 * _hits(others, box, 4)
+            cost += sum(20 * _overlap(box, placed) + 8 * bool(_hits(line, placed, 1)) for placed in boxes)
             cost += 8 * bool(_hits(lines, box, 1))
-            cost += 4 * sum(bool(_hits(line, np.tile(other, 2), 4)) for other in others)
+            cost += 4 * sum(bool(_hits(line, np.tile(point, 2), 4)) for point in others)
             if cost < best[0]:
                 best = cost, offset, align, box, line
         boxes.append(best[3])
@@ -58,6 +58,6 @@ def _hits(points: Floats, box: Floats, margin: float) -> int:
     return int(((points > box[:2] - margin) & (points < box[2:] + margin)).all(axis=1).sum())
 
 
-def _overlap(one: Floats, other: Floats) -> bool:
+def _overlap(first: Floats, second: Floats) -> bool:
     """Return whether two boxes overlap."""
-    return bool((one[:2] < other[2:]).all() and (other[:2] < one[2:]).all())
+    return bool((first[:2] < second[2:]).all() and (second[:2] < first[2:]).all())

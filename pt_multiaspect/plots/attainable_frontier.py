@@ -1,4 +1,4 @@
-"""A plot of what rankings attain on two measures, and of systems."""
+"""A plot of the values that rankings attain on two measures, and of systems."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def attainable_frontier(
     label: int | Sequence[Hashable] = 5,
     ax: Axes | None = None,
 ) -> Axes:
-    """Plot what rankings attain on two measures, the area that this dominates, and systems.
+    """Plot the values that rankings attain on two measures, the area that they dominate, and systems.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def attainable_frontier(
     qid : str, optional
         The topic. By default, means over topics are plotted.
     alpha : float in [0, 1] or None, default 0.5
-        The place of the reference point along the frontier; None to leave it out.
+        The position of the reference point along the frontier; None to omit it.
     label : int or sequence of names, default 5
         The systems to label: their names, or the number of those that are nearest to the frontier.
     ax : Axes, optional
@@ -48,9 +48,9 @@ def attainable_frontier(
     Returns
     -------
     Axes
-        The frontier of ``kind='supported'`` is a line, as mixtures of rankings attain what is between its points;
-        that of ``kind='all'`` has steps. The axis of a lower-is-better measure is inverted, so that better values
-        are always at the top right. Systems that no other system dominates are filled.
+        The frontier of ``kind='supported'`` is a line, as mixtures of rankings attain the values between its
+        points; that of ``kind='all'`` has steps. The axis of a lower-is-better measure is inverted, so that better
+        values are always at the top right. Systems that no other system dominates are filled.
 
     Raises
     ------
@@ -80,16 +80,16 @@ def attainable_frontier(
                 else type(frontier).__name__
             )
         )
-    both = list(frontier.measures)
+    measures = list(frontier.measures)
     points = _points(frontier, qid)
-    shown = None if systems is None else _systems(systems, both, qid)
+    shown = None if systems is None else _systems(systems, measures, qid)
     named = [] if shown is None else _to_label(shown, label)
     signs = [-1.0 if measure.lower_is_better else 1.0 for measure in frontier.measures.values()]
     ax = axes_or_new(ax, 6.4, 5.2)
     ax.set_axisbelow(True)
     ax.grid(color="0.93")
     line = points if frontier.kind == "supported" else _steps(points)
-    drawn = line if shown is None else np.vstack([line, shown[both].to_numpy(dtype=np.float64)])
+    drawn = line if shown is None else np.vstack([line, shown[measures].to_numpy(dtype=np.float64)])
     low = _worst(drawn, signs)
     outline = np.vstack([[line[0, 0], low[1]], line, [low[0], line[-1, 1]]])
     ax.fill(*np.vstack([outline, low]).T, color=BLUE, alpha=0.08, linewidth=0, label="dominated by the frontier")
@@ -101,17 +101,17 @@ def attainable_frontier(
         reference = frontier.reference(alpha, perquery=qid is not None)
         if qid is not None:
             reference = reference[(reference["qid"] == str(qid)).to_numpy()]
-        at = reference[both].to_numpy(dtype=np.float64)[0]
+        at = reference[measures].to_numpy(dtype=np.float64)[0]
         ax.scatter(
             at[:1], at[1:], s=70, marker="*", color="black", zorder=5, label=f"reference point (α = {alpha:g})"
         )
-    for axis, name, sign in zip((ax.xaxis, ax.yaxis), both, signs, strict=True):
+    for axis, name, sign in zip((ax.xaxis, ax.yaxis), measures, signs, strict=True):
         where = "mean over topics" if qid is None else f"topic {qid}"
         axis.set_label_text(f"{wrap(name)}\n{where}{'' if sign > 0 else ', lower is better'}")
         axis.set_inverted(sign < 0)
     ax.margins(0.05)
     if shown is not None:
-        _draw_systems(ax, shown, both, named)
+        _draw_systems(ax, shown, measures, named)
     add_legend(ax, False)
     return ax
 
@@ -128,9 +128,9 @@ def _points(frontier: Frontier, qid: object) -> Floats:
     return table[list(frontier.measures)].to_numpy(dtype=np.float64)
 
 
-def _systems(given: object, both: list[str], qid: object) -> pd.DataFrame:
+def _systems(frame: object, measures: list[str], qid: object) -> pd.DataFrame:
     """Return the rows of the systems to plot."""
-    systems = with_columns(given, ["name", *both, "nearest", "dominated_by"], "systems", "Frontier.systems")
+    systems = with_columns(frame, ["name", *measures, "nearest", "dominated_by"], "systems", "Frontier.systems")
     if (qid is None) is ("qid" in systems.columns):
         raise MultiAspectError(
             "systems: expected the result of Frontier.systems "
@@ -143,7 +143,7 @@ def _systems(given: object, both: list[str], qid: object) -> pd.DataFrame:
 
 
 def _steps(points: Floats) -> Floats:
-    """Return the corners of the area that points dominate: between neighbours, the worse value of both."""
+    """Return the corners of the dominated area: between neighbours, the worse value of the two on each measure."""
     inner = np.column_stack([points[1:, 0], points[:-1, 1]])
     stairs = np.empty((2 * len(points) - 1, 2))
     stairs[::2], stairs[1::2] = points, inner
@@ -151,7 +151,7 @@ def _steps(points: Floats) -> Floats:
 
 
 def _worst(points: Floats, signs: list[float]) -> Floats:
-    """Return a point that is a little worse than all others."""
+    """Return a point that is slightly worse than all points on both measures."""
     oriented = points * signs
     low, high = oriented.min(axis=0), oriented.max(axis=0)
     return np.asarray((low - np.maximum(0.08 * (high - low), 0.02)) * signs, dtype=np.float64)
@@ -171,9 +171,9 @@ def _to_label(systems: pd.DataFrame, label: int | Sequence[Hashable]) -> list[in
     return [names.index(name) for name in dict.fromkeys(label)]
 
 
-def _draw_systems(ax: Axes, systems: pd.DataFrame, both: list[str], named: list[int]) -> None:
+def _draw_systems(ax: Axes, systems: pd.DataFrame, measures: list[str], named: list[int]) -> None:
     names = systems["name"].tolist()
-    at = systems[both].to_numpy(dtype=np.float64)
+    at = systems[measures].to_numpy(dtype=np.float64)
     is_best = np.array([not len(others) for others in systems["dominated_by"]], dtype=np.bool_)
     for some_of, colour, edge, text in (
         (~is_best, "white", GREY, "system, dominated by another"),
@@ -190,5 +190,5 @@ def _draw_systems(ax: Axes, systems: pd.DataFrame, both: list[str], named: list[
                 zorder=4,
                 label=text,
             )
-    texts = {place: shorten(str(names[place]), 26) for place in named}
+    texts = {row: shorten(str(names[row]), 26) for row in named}
     annotate(ax, at, texts, dict.fromkeys(named, "black"))

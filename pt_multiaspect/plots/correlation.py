@@ -68,7 +68,7 @@ def correlation_heatmap(
     ['1.00', '0.67', '0.67', '1.00']
     """
     values, names, intervals = _square(correlations)
-    cmap, low, high = _span(values) if limits is None else _given(limits)
+    cmap, low, high = _span(values) if limits is None else _checked_limits(limits)
     texts = distinct(names, 30)
     side = float(np.clip((0.95 if intervals else 0.62) * len(names), 2.4, 16))
     ax = axes_or_new(ax, side + 3.2, side + 1.4)
@@ -87,13 +87,12 @@ def correlation_heatmap(
             column, row, text, ha="center", va="center", fontsize=size * (0.85 if intervals else 1),
             color="black" if np.isnan(value) else readable_on(colours[row, column]),
         )  # fmt: skip
-    places = list(range(len(names)))
-    upright = max(map(len, texts)) > 14 and len(names) > 6
-    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
-    if upright:
-        turned = {"rotation": 90}
-    ax.set_xticks(places, texts, fontsize=SMALL, **turned)
-    ax.set_yticks(places, texts, fontsize=SMALL)
+    positions = list(range(len(names)))
+    rotation: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    if max(map(len, texts)) > 14 and len(names) > 6:
+        rotation = {"rotation": 90}
+    ax.set_xticks(positions, texts, fontsize=SMALL, **rotation)
+    ax.set_yticks(positions, texts, fontsize=SMALL)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     add_colour_bar(ax, image, "correlation", np.linspace(low, high, 5).tolist(), fixed)
@@ -112,8 +111,8 @@ def _span(values: Floats) -> tuple[str, float, float]:
     return ("Blues", low, high) if low < high else ("Blues", low - 1, high)
 
 
-def _given(limits: object) -> tuple[str, float, float]:
-    """Check limits, and return the colour map and the values of its ends."""
+def _checked_limits(limits: object) -> tuple[str, float, float]:
+    """Return the colour map for limits, and the values of its ends, after checking them."""
     try:
         low, high = map(float, limits)  # type: ignore[call-overload]
     except (TypeError, ValueError):
@@ -123,12 +122,12 @@ def _given(limits: object) -> tuple[str, float, float]:
     return "RdBu" if low < 0 else "Blues", low, high
 
 
-def _square(given: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
+def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
     """Return the matrix of correlations, the names of its rows, and the intervals by position."""
-    correlations = to_pandas(given)
+    correlations = to_pandas(frame)
     if correlations is None:
         raise MultiAspectError(
-            f"correlations: expected the DataFrame of analysis.correlation, got a {type(given).__name__}"
+            f"correlations: expected the DataFrame of analysis.correlation, got a {type(frame).__name__}"
         )
     if correlations.empty:
         raise MultiAspectError("correlations: expected at least one measure, got none")
@@ -136,17 +135,17 @@ def _square(given: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
     long = ["reference", "measure", "correlation", "low", "high"]
     if list(map(str, correlations.columns)) == long:
         names = [str(name) for name in correlations["reference"].unique()]
-        place = {name: index for index, name in enumerate(names)}
+        position = {name: index for index, name in enumerate(names)}
         values = np.full((len(names), len(names)), np.nan)
         np.fill_diagonal(values, 1.0)
         for reference, measure, value, low, high in correlations.itertuples(index=False):
-            if str(measure) not in place:
+            if str(measure) not in position:
                 raise MultiAspectError(
                     f"correlations: expected every measure as a reference ({choices(names)}), got the measure "
                     f"{measure}"
                 )
-            at = (place[str(reference)], place[str(measure)])
-            values[at], intervals[at] = value, (low, high)
+            cell = (position[str(reference)], position[str(measure)])
+            values[cell], intervals[cell] = value, (low, high)
     else:
         names = [str(name) for name in correlations.index]
         columns = [str(name) for name in correlations.columns]

@@ -1,4 +1,4 @@
-"""Cumulated relative position over ranks."""
+"""A plot of cumulated relative position over ranks."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def crp_over_ranks(
         raise MultiAspectError("expected at least one curve, got none")
     chosen, parts = None if qid is None else str(qid), {}
     for name, curve in named.items():
-        what = f"the curve of {name}" if name else "a curve"
-        curve = with_columns(curve, ["qid", "rank", "crp", "recall_base"], what, "ma.crp_curve")
+        described = f"the curve of {name}" if name else "a curve"
+        curve = with_columns(curve, ["qid", "rank", "crp", "recall_base"], described, "ma.crp_curve")
         qids = curve["qid"].astype(str)
-        there = qids.unique().tolist()
-        if chosen is None and len(there) > 1:
-            raise MultiAspectError(f"{what} has {len(there)} queries: pass one as qid= ({some(there)})")
-        chosen = there[0] if chosen is None else chosen
-        if chosen not in there:
-            raise MultiAspectError(f"{what}: expected one of the queries {some(there)}, got {chosen}")
+        present = qids.unique().tolist()
+        if chosen is None and len(present) > 1:
+            raise MultiAspectError(f"{described} has {len(present)} queries: pass one as qid= ({some(present)})")
+        chosen = present[0] if chosen is None else chosen
+        if chosen not in present:
+            raise MultiAspectError(f"{described}: expected one of the queries {some(present)}, got {chosen}")
         parts[name] = curve[qids == chosen].sort_values("rank")
     texts = distinct([str(name) for name in parts], 40)
     ax = axes_or_new(ax, 9 if len(parts) > 1 else 7.2, 4.0)
@@ -82,9 +82,9 @@ def crp_over_ranks(
         )  # fmt: skip
         bases.setdefault(int(part["recall_base"].iloc[0]), []).append(text)
     ax.axhline(0, color="black", lw=1, zorder=1)
-    for base, of in bases.items():
+    for base, names in bases.items():
         ax.axvline(base, color=GREY, lw=1.1, ls="--", zorder=1)
-        whose = f" ({', '.join(of)})" if len(bases) > 1 else ""
+        whose = f" ({', '.join(names)})" if len(bases) > 1 else ""
         ax.annotate(
             f"R = {base}{whose}", (base, 1), (3, -3), xycoords=("data", "axes fraction"), ha="left", va="top",
             textcoords="offset points", fontsize=SMALL, color="0.25", rotation=90 if whose else 0,

@@ -37,8 +37,8 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     -------
     Axes
         A bar per rank, above zero or, if a rank lowers the value, below it. The best ranking, where one is known,
-        is drawn as a line. Below, a row of cells per aspect with the labels, and a row of what the measure makes
-        of them, such as TOMA's class: the lighter, the higher. Hatched cells are unjudged.
+        is drawn as a line. Below, one row of cells per aspect shows the labels, and another row a quantity that
+        the measure derives from them, such as TOMA's class: the lighter, the higher. Hatched cells are unjudged.
 
     Raises
     ------
@@ -88,13 +88,13 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
 
 
 def _below(ax: Axes, height: float) -> Axes:
-    """Axes below the given ones, which share their place in the figure; `height` is relative to that of `ax`."""
-    place, figure = ax.get_subplotspec(), ax.get_figure()
-    if place is None or figure is None:  # axes at a place of their own
+    """Add axes below `ax`, which share its cell of the figure's grid; `height` is relative to that of `ax`."""
+    cell, figure = ax.get_subplotspec(), ax.get_figure()
+    if cell is None or figure is None:  # axes outside a grid
         return ax.inset_axes((0, -height - 0.04, 1, height), sharex=ax)
-    places = place.subgridspec(2, 1, height_ratios=[1, height], hspace=0.03)
-    ax.set_subplotspec(places[0])
-    below: Axes = figure.add_subplot(places[1], sharex=ax)
+    cells = cell.subgridspec(2, 1, height_ratios=[1, height], hspace=0.03)
+    ax.set_subplotspec(cells[0])
+    below: Axes = figure.add_subplot(cells[1], sharex=ax)
     return below
 
 
@@ -116,12 +116,15 @@ def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
     ax.set_title(f"{title}{explained.value:.3f}", loc="left", fontsize="medium")
 
 
-def _shade(explained: Explanation, column: str, n_ranks: int) -> np.ndarray:
-    """The numbers of a column between 0 for the lowest and 1 for the highest of this and the best ranking."""
-    values = explained.ranks[column].to_numpy(dtype=np.float64)
-    known = (
-        [values] if explained.ideal is None else [values, explained.ideal.ranks[column].to_numpy(dtype=np.float64)]
+def _shade(explained: Explanation, name: str, n_ranks: int) -> np.ndarray:
+    """Return the values of a column, scaled to [0, 1].
+
+    0 and 1 are the lowest (at most 0) and the highest value in the ranking and the best ranking.
+    """
+    values = explained.ranks[name].to_numpy(dtype=np.float64)
+    columns = (
+        [values] if explained.ideal is None else [values, explained.ideal.ranks[name].to_numpy(dtype=np.float64)]
     )
-    low = min(0.0, min(float(np.nanmin(each, initial=np.inf)) for each in known))
-    high = max(float(np.nanmax(each, initial=-np.inf)) for each in known)
+    low = min(0.0, min(float(np.nanmin(column, initial=np.inf)) for column in columns))
+    high = max(float(np.nanmax(column, initial=-np.inf)) for column in columns)
     return np.clip((values[:n_ranks] - low) / ((high - low) or 1.0), 0.0, 1.0)

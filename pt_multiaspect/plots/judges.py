@@ -1,4 +1,4 @@
-"""A plot of how the order of systems depends on the judges."""
+"""A plot of the dependence of the order of systems on the judges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _METHODS = {"kendall": "Kendall’s τ-b", "tau_ap": "τ_AP", "spearman": "Spear
 
 
 def judge_correlations(sensitivity: JudgeSensitivity, *, ax: Axes | None = None) -> Axes:
-    """Plot how alike systems are ordered by different judges and under resampled labels, per measure.
+    """Plot the correlation of system rankings by different judges and under resampled labels, per measure.
 
     Parameters
     ----------
@@ -66,23 +66,23 @@ def judge_correlations(sensitivity: JudgeSensitivity, *, ax: Axes | None = None)
         )
     table = sensitivity.table
     names = table["measure"].tolist()
-    place = np.arange(len(names))
+    rows = np.arange(len(names))
     ax = axes_or_new(ax, 6.4, 1.4 + 0.42 * len(names))
     ax.set_axisbelow(True)
     ax.grid(axis="x", color="0.93")
-    row = sensitivity.pairs["measure"].map({name: number for number, name in enumerate(names)}).to_numpy()
+    pair_row = sensitivity.pairs["measure"].map({name: row for row, name in enumerate(names)}).to_numpy()
     ax.scatter(
-        sensitivity.pairs["correlation"], row - 0.14, s=26, marker="o", facecolors="none", edgecolors=BLUE, lw=1,
-        label="pairs of judges",
+        sensitivity.pairs["correlation"], pair_row - 0.14, s=26, marker="o", facecolors="none", edgecolors=BLUE,
+        lw=1, label="pairs of judges",
     )  # fmt: skip
-    ax.hlines(place + 0.14, table["low"], table["high"], color=ORANGE, lw=2.2)
-    what = "labels" if sensitivity.resample == "labels" else "judges"
+    ax.hlines(rows + 0.14, table["low"], table["high"], color=ORANGE, lw=2.2)
+    resampled = "labels" if sensitivity.resample == "labels" else "judges"
     ax.scatter(
-        table["resampled"], place + 0.14, s=30, marker="D", color=ORANGE, zorder=3,
-        label=f"resampled {what} (mean and {100 * sensitivity.ci:g} % interval)",
+        table["resampled"], rows + 0.14, s=30, marker="D", color=ORANGE, zorder=3,
+        label=f"resampled {resampled} (mean and {100 * sensitivity.ci:g} % interval)",
     )  # fmt: skip
     ax.axvline(1, color=GREY, lw=0.8)
-    ax.set_yticks(place, [shorten(str(name), 40) for name in names], fontsize=SMALL)
+    ax.set_yticks(rows, [shorten(str(name), 40) for name in names], fontsize=SMALL)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.set_xlabel(f"{_METHODS[sensitivity.method]} of the orders of systems")
     ax.legend(

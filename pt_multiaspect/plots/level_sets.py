@@ -16,12 +16,7 @@ from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices
 from ..measures import TOMA
 from ..orders import Order, TupleOrder
-from .style import GREY as _GREY
-from .style import SMALL as _SMALL
-from .style import axes_or_new as _axes
-from .style import colours_of as _colours
-from .style import number_size as _number_size
-from .style import readable_on as _readable
+from .style import GREY, SMALL, axes_or_new, colours_of, number_size, readable_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,18 +90,18 @@ def level_sets(
     distinct = sorted(set(level.values()))
     is_new = ax is None
     spans = [max(float(np.ptp(axis)), 1e-9) for axis in coordinates]
-    ax = _axes(ax, *(float(np.clip(1.8 + 0.6 * len(scale), 4.4, 9.5)) for scale in ordering.scales))
+    ax = axes_or_new(ax, *(float(np.clip(1.8 + 0.6 * len(scale), 4.4, 9.5)) for scale in ordering.scales))
     equal = max(spans) <= 5 * min(spans)
     if equal:  # so that distances can be compared
         ax.set_aspect("equal", adjustable="box" if is_new else "datalim")
     corners = ax.get_window_extent()
     room = [length / (len(scale) + 0.5) for length, scale in zip(corners.size, ordering.scales, strict=True)]
     size = float(np.clip((0.5 * min(room) * 72 / ax.figure.dpi) ** 2, 60, 420))
-    colours = _colours("cividis", np.linspace(0, 0.75, len(distinct)))
+    colours = colours_of("cividis", np.linspace(0, 0.75, len(distinct)))
     where = {grades: (coordinates[0][grades[0]], coordinates[1][grades[1]]) for grades in [*level, *excluded]}
     best = tuple(axis[-1] for axis in coordinates)
     for value, colour in zip(distinct, colours, strict=True):
-        points = np.array([where[grades] for grades, of in level.items() if of == value])
+        points = np.array([where[grades] for grades, weight in level.items() if weight == value])
         gaps = np.array(best) - points
         points = points[np.lexsort((gaps.sum(axis=1), np.arctan2(gaps[:, 1], gaps[:, 0])))]
         if len(points) > 1:
@@ -117,24 +112,24 @@ def level_sets(
         for across, up in points.tolist():
             ax.text(
                 across, up, spell(value), ha="center", va="center", zorder=3,
-                color=_readable(colour) if is_best else "black", fontsize=_number_size(size, spell(value)),
+                color=readable_on(colour) if is_best else "black", fontsize=number_size(size, spell(value)),
             )  # fmt: skip
     if excluded:
         crossed = np.array([where[grades] for grades in excluded])
         ax.scatter(
-            crossed[:, 0], crossed[:, 1], s=size / 3, marker="x", color=_GREY, lw=1.2, zorder=2, label="impossible"
+            crossed[:, 0], crossed[:, 1], s=size / 3, marker="x", color=GREY, lw=1.2, zorder=2, label="impossible"
         )
-        ax.legend(loc="lower left", bbox_to_anchor=(1.01, 0), borderaxespad=0, frameon=False, fontsize=_SMALL)
-    for axis, name, scale, at, by in zip(
+        ax.legend(loc="lower left", bbox_to_anchor=(1.01, 0), borderaxespad=0, frameon=False, fontsize=SMALL)
+    for axis, name, scale, gains, weight in zip(
         (ax.xaxis, ax.yaxis), ordering.names, ordering.scales, coordinates, stretch, strict=True
     ):
         grades_at: dict[float, list[str]] = {}
-        for value, grade in zip(at.tolist(), scale.grades.tolist(), strict=True):
+        for value, grade in zip(gains.tolist(), scale.grades.tolist(), strict=True):
             grades_at.setdefault(value, []).append(spell(grade))
         axis.set_ticks(list(grades_at), [", ".join(grades) for grades in grades_at.values()])
-        axis.set_label_text(name if by == 1 else f"{name} (weight {spell(by)})")
+        axis.set_label_text(name if weight == 1 else f"{name} (weight {spell(weight)})")
     ax.margins(*(0.6 / len(scale) for scale in ordering.scales))
-    ax.set_title(_order_title(ordering, len(distinct)), fontsize="medium")
+    ax.set_title(f"{len(distinct)} class{'' if len(distinct) == 1 else 'es'} by {ordering}", fontsize="medium")
     return ax
 
 
@@ -180,7 +175,3 @@ def _levels(ordering: TupleOrder) -> tuple[dict[tuple[int, ...], float], list[tu
     weights = ordering.weights(tuples[possible]).tolist()
     level = dict(zip(map(tuple, tuples[possible].tolist()), weights, strict=True))
     return level, [tuple(grades) for grades in tuples[~possible].tolist()]
-
-
-def _order_title(ordering: TupleOrder, n_levels: int) -> str:
-    return f"{n_levels} class{'' if n_levels == 1 else 'es'} by {ordering}"

@@ -150,6 +150,6 @@ def draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
 
 
 def rank_ticks(n_ranks: int) -> list[int]:
-    """The ranks to write below a plot."""
+    """Return the ranks to write below a plot."""
     step = 1 if n_ranks <= _MOST_LABELS else 5 * math.ceil(n_ranks / 100)
     return [rank for rank in range(1, n_ranks + 1) if step == 1 or rank == 1 or rank % step == 0]

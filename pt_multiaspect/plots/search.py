@@ -30,7 +30,7 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     Axes
         Settings on the front are labelled with their row of `front`, and with the probability of being on the
         front if known. The line connects the settings that none dominates on `x` and `y`; with further
-        metrics, others may be on the front. Settings that failed are left out.
+        metrics, others may be on the front. Failed settings are omitted.
 
     Raises
     ------
@@ -82,9 +82,9 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     ordered = ordered[np.append(True, highest[1:] > highest[:-1])]
     ax.plot(*ordered.T, color=BLUE, lw=1, ls=":", zorder=2)
     known = shown["probability"].to_numpy() if "probability" in shown else None
-    for place in np.flatnonzero(on_front).tolist():
-        text = str(shown.index[place]) + ("" if known is None else f" ({known[place]:.2f})")
-        ax.annotate(text, points[place], xytext=(5, 4), textcoords="offset points", fontsize=SMALL)
+    for row in np.flatnonzero(on_front).tolist():
+        text = str(shown.index[row]) + ("" if known is None else f" ({known[row]:.2f})")
+        ax.annotate(text, points[row], xytext=(5, 4), textcoords="offset points", fontsize=SMALL)
     ax.set_xlabel(wrap(str(x)))
     ax.set_ylabel(wrap(str(y)))
     ax.margins(0.1)

@@ -44,25 +44,25 @@ def natural_key(name: object) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
-def with_columns(given: object, columns: list[str], what: str, source: str) -> pd.DataFrame:
-    """Return a frame of any library as pandas, with these columns and at least one row.
+def with_columns(data: object, columns: list[str], name: str, source: str) -> pd.DataFrame:
+    """Return a frame of any library as pandas; it must have the columns and at least one row.
 
-    `source` names the function that returns it.
+    `name` and `source`, the function that returns the frame, are part of errors.
     """
-    frame = to_pandas(given)
+    frame = to_pandas(data)
     if frame is None:
         raise MultiAspectError(
-            f"{what}: expected the DataFrame of {source}, with the columns {choices(columns)}, got a "
-            f"{type(given).__name__}"
+            f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got a "
+            f"{type(data).__name__}"
         )
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise MultiAspectError(
-            f"{what}: expected the DataFrame of {source}, with the columns {choices(columns)}, got the columns "
+            f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got the columns "
             f"{choices(frame.columns)}, without {choices(missing)}"
         )
     if frame.empty:
-        raise MultiAspectError(f"{what}: expected at least one row, got none")
+        raise MultiAspectError(f"{name}: expected at least one row, got none")
     return frame
 
 

@@ -91,7 +91,7 @@ def systems(
     from scipy.stats import rankdata
 
     perquery = as_pandas(perquery)
-    values, names, qids, both, signs = _two_measures(perquery, x, y, measures)
+    values, names, qids, pair, signs = _two_measures(perquery, x, y, measures)
     means = values.mean(axis=1)
     ranks = rankdata(-rounded(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
@@ -111,7 +111,7 @@ def systems(
         if chosen:
             ax.scatter(means[chosen, 0], means[chosen, 1], s=42, marker=marker, color=colour, zorder=3, label=text)
             colours.update(dict.fromkeys(chosen, colour))
-    for axis, measure, sign in zip((ax.xaxis, ax.yaxis), both, signs.tolist(), strict=True):
+    for axis, measure, sign in zip((ax.xaxis, ax.yaxis), pair, signs.tolist(), strict=True):
         axis.set_label_text(f"{wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
         axis.set_inverted(sign < 0)
     known = "is undefined" if math.isnan(tau) else f"= {tau:.3f}"
@@ -133,24 +133,24 @@ def _two_measures(
     perquery: pd.DataFrame, x: Measure | str, y: Measure | str, measures: Mapping[str, Measure | str] | None
 ) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
     """Return the values (systems × topics × (x, y)), names, topics, measures, and −1 where lower is better."""
-    both = (str(x), str(y))
-    given = {str(each): each for each in (x, y) if not isinstance(each, str)}
+    pair = (str(x), str(y))
+    by_label = {str(measure): measure for measure in (x, y) if not isinstance(measure, str)}
     if measures is not None:
-        given.update(selected(perquery, measures)[1])
+        by_label.update(selected(perquery, measures)[1])
     if isinstance(perquery, pd.DataFrame) and list(perquery.columns).count("measure") == 1 and len(perquery):
         written = perquery["measure"].map(str)
         known = written.unique().tolist()
-        unknown = [measure for measure in both if measure not in known]
+        unknown = [measure for measure in pair if measure not in known]
         if unknown:
             raise MultiAspectError(f"expected measures of the frame ({choices(known)}), got {choices(unknown)}")
-        if both[0] == both[1]:
+        if pair[0] == pair[1]:
             raise MultiAspectError(
-                f"expected two different measures ({choices(known)}) as x and y, got {both[0]} twice"
+                f"expected two different measures ({choices(known)}) as x and y, got {pair[0]} twice"
             )
-        perquery = perquery.assign(measure=written)[written.isin(both).to_numpy()]
+        perquery = perquery.assign(measure=written)[written.isin(pair).to_numpy()]
     values, names, qids, labels = matrix(perquery)
-    values = values[:, :, [labels.index(measure) for measure in both]]
-    return values, names, qids, both, directions(perquery, values, list(both), given, "plots.systems")
+    values = values[:, :, [labels.index(measure) for measure in pair]]
+    return values, names, qids, pair, directions(perquery, values, list(pair), by_label, "plots.systems")
 
 
 def _to_label(label: int | Sequence[Hashable], names: list[Any], moves: Floats) -> list[int]:

@@ -88,45 +88,45 @@ def upper_bounds(
         raise MultiAspectError("expected the result of analysis.ideal_values or analysis.upper_bound, got None")
     groups: dict[Any, Floats] = {}
     best: dict[Any, float] = {}
-    found: pd.DataFrame | None = None
+    maxima: pd.DataFrame | None = None
     if ideal is not None:
         values = _values_by_topic(ideal, ["strategy", "value"], ["strategy"], "ideal")
         groups = {qid: group["value"].to_numpy(float) for qid, group in values.groupby("topic")}
         best = {qid: group.max() for qid, group in groups.items()}
     if bounds is not None:
-        found = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
-        apart = sorted({str(qid) for qid in set(groups) ^ set(found.index)}, key=natural_key) if groups else []
+        maxima = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
+        apart = sorted({str(qid) for qid in set(groups) ^ set(maxima.index)}, key=natural_key) if groups else []
         if apart:
             raise MultiAspectError(
-                f"expected the same topics in ideal ({len(groups)}) and bounds ({len(found)}), got {some(apart)} "
+                f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), got {some(apart)} "
                 "in only one of them"
             )
-        best = dict(zip(found.index.tolist(), found["bound"].tolist(), strict=True))
+        best = dict(zip(maxima.index.tolist(), maxima["bound"].tolist(), strict=True))
     topics = sorted(map(str, best), key=natural_key)
     if sort == "bound":
         topics.sort(key=lambda qid: -best[qid])
-    place = np.arange(1, len(topics) + 1)
+    ticks = np.arange(1, len(topics) + 1)
     ax = axes_or_new(ax, float(np.clip(1.6 + 0.19 * len(topics), 6.4, 24)), 4.2)
     ax.set_axisbelow(True)
     ax.grid(axis="y", color="0.93")
     handles: list[Any] = []
     if groups:
         ax.boxplot(
-            [groups[qid] for qid in topics], positions=place.tolist(), widths=0.62, whis=(0, 100),
+            [groups[qid] for qid in topics], positions=ticks.tolist(), widths=0.62, whis=(0, 100),
             patch_artist=True, showfliers=False, manage_ticks=False,
             boxprops={"facecolor": "#BFDDF0", "edgecolor": BLUE, "linewidth": 1},
             medianprops={"color": "black", "linewidth": 1.6},
             whiskerprops={"color": BLUE}, capprops={"color": BLUE},
         )  # fmt: skip
         handles.append(unit_square("ideal rankings of all strategies", facecolor="#BFDDF0", edgecolor=BLUE))
-    if found is not None:
-        value, bound = (found.loc[topics, column].to_numpy(float) for column in ("value", "bound"))
-        handles.append(ax.scatter(place, value, s=20, marker="D", color=ORANGE, zorder=4, label="best value found"))
+    if maxima is not None:
+        value, bound = (maxima.loc[topics, column].to_numpy(float) for column in ("value", "bound"))
+        handles.append(ax.scatter(ticks, value, s=20, marker="D", color=ORANGE, zorder=4, label="best value found"))
         above = bound - value > _VISIBLE
         if above.any():
             handles.append(
                 ax.scatter(
-                    place[above], bound[above], s=34, marker="v", facecolors="white", edgecolors="black", lw=1.1,
+                    ticks[above], bound[above], s=34, marker="v", facecolors="white", edgecolors="black", lw=1.1,
                     zorder=3, label="proven upper bound, where higher",
                 )
             )  # fmt: skip
@@ -135,31 +135,31 @@ def upper_bounds(
         fontsize=SMALL, handletextpad=0.4, columnspacing=1.2, borderaxespad=0.2,
     )  # fmt: skip
     crowded = len(topics) > 12 or max(map(len, topics)) > 5
-    ax.set_xticks(place, topics, rotation=90 if crowded else 0, fontsize=SMALL)
+    ax.set_xticks(ticks, topics, rotation=90 if crowded else 0, fontsize=SMALL)
     ax.set_xlim(0.3, len(topics) + 0.7)
     ax.set_xlabel("topic" if sort == "name" else "topic, highest bound first")
     ax.set_ylabel("value" if measure is None else wrap(str(measure), 34))
     return ax
 
 
-def _values_by_topic(given: object, columns: list[str], keys: list[str], what: str) -> pd.DataFrame:
+def _values_by_topic(data: object, columns: list[str], keys: list[str], name: str) -> pd.DataFrame:
     """Return the checked columns of a frame and a column ``topic``, with one row per topic and `keys`."""
-    source = {"ideal": "analysis.ideal_values", "bounds": "analysis.upper_bound"}[what]
-    frame = with_columns(given, columns, what, source)
-    result = frame[columns].assign(topic=identifiers(id_column(frame, QUERY_COLUMNS[::-1], what), what))
+    source = {"ideal": "analysis.ideal_values", "bounds": "analysis.upper_bound"}[name]
+    frame = with_columns(data, columns, name, source)
+    result = frame[columns].assign(topic=identifiers(id_column(frame, QUERY_COLUMNS[::-1], name), name))
     for column in (column for column in columns if column not in keys):
         numbers = pd.to_numeric(result[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
         wrong = np.flatnonzero(~np.isfinite(numbers))
         if len(wrong):
             raise MultiAspectError(
-                f"{what}: expected finite numbers, got the {column} {result[column].iloc[int(wrong[0])]} on topic "
+                f"{name}: expected finite numbers, got the {column} {result[column].iloc[int(wrong[0])]} on topic "
                 f"{result['topic'].iloc[int(wrong[0])]}"
             )
         result[column] = numbers
     twice = result[result.duplicated(["topic", *keys])]
     if len(twice):
         raise MultiAspectError(
-            f"{what}: expected one row per {' and '.join(['topic', *keys])}, got more for topic "
+            f"{name}: expected one row per {' and '.join(['topic', *keys])}, got more for topic "
             f"{twice['topic'].iloc[0]}" + "".join(f" and {key} {twice[key].iloc[0]}" for key in keys)
         )
     return result
