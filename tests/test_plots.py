@@ -439,6 +439,9 @@ def test_correlations_that_are_not_defined_and_intervals():
     first = long.iloc[0]
     text = f"{first['correlation']:.2f}\n[{first['low']:.2f}, {first['high']:.2f}]"
     assert ax.texts[1].get_text() == text.replace("-", "−")
+    # The colour bar has the scale of the image, not the ends of the last interval.
+    colour_bar = ax.images[0].colorbar
+    assert colour_bar.get_ticks()[[0, -1]] == pytest.approx(ax.images[0].get_clim())
 
 
 # -- curves and profiles --------------------------------------------------------------------

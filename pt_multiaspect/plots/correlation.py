@@ -81,8 +81,7 @@ def correlation_heatmap(
     for (row, column), value in np.ndenumerate(values):
         text = "–" if np.isnan(value) else fixed(value)
         if (row, column) in intervals and not np.isnan(value):
-            low, high = intervals[row, column]
-            text += f"\n[{fixed(low)}, {fixed(high)}]"
+            text += "\n[{}, {}]".format(*map(fixed, intervals[row, column]))
         ax.text(
             column, row, text, ha="center", va="center", fontsize=size * (0.85 if intervals else 1),
             color="black" if np.isnan(value) else readable_on(colours[row, column]),
