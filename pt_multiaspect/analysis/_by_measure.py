@@ -1,4 +1,4 @@
-"""The measures of a long frame one by one, where their topics differ, as with ``topics='positive'``."""
+"""Conversion of long frames measure by measure, as topics differ with ``topics='positive'``."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
     """
     if not topics_differ(perquery):
         values, names, _, measures = matrix(perquery, as_given=True, least=least)
-        return names, {measure: values[:, :, place] for place, measure in enumerate(measures)}
+        return names, {measure: values[:, :, column] for column, measure in enumerate(measures)}
     names = perquery["name"].unique().tolist()
     result: dict[Any, Floats] = {}
     for measure, rows in by_measure(perquery):
-        values, found, _, _ = matrix(rows, as_given=True, least=least)
-        lacking = [name for name in names if name not in found]
+        values, systems, _, _ = matrix(rows, as_given=True, least=least)
+        lacking = [name for name in names if name not in systems]
         if lacking:
-            raise MultiAspectError(f"system {lacking[0]} has no value of {measure}, but {found[0]} has")
-        result[measure] = values[[found.index(name) for name in names], :, 0]
+            raise MultiAspectError(f"system {lacking[0]} has no value of {measure}, but {systems[0]} has")
+        result[measure] = values[[systems.index(name) for name in names], :, 0]
     return names, result
 
 
@@ -57,7 +57,7 @@ def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
 
 
 def topics_differ(perquery: object) -> bool:
-    """Tell whether the measures of a long frame have different topics."""
+    """Return whether the measures of a long frame have different topics."""
     if not isinstance(perquery, pd.DataFrame) or not {"measure", "qid"} <= set(perquery.columns):
         return False  # `matrix` says what is wrong
     try:

@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Direction:
-    """Stands for a measure of which only the direction is known."""
+    """The direction of a measure of which nothing else is known."""
 
     lower_is_better: bool
     RANGE: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
@@ -101,7 +101,7 @@ def matrix(
 
 
 def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the rows of some measures of a long frame, and what tells which measures these are.
+    """Return the rows of some measures of a long frame, and the measures that are known by label.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
 
     Returns
     -------
-    perquery, given : DataFrame, dict
-        The rows, and the measures or directions that were given, by label.
+    perquery, by_label : DataFrame, dict
+        The rows, and the measures or directions that `measures` contains, by label.
 
     Raises
     ------
@@ -125,26 +125,26 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
         return perquery, {}
     if isinstance(measures, Mapping):
         words = words_in(measures)
-        others = {label: each for label, each in measures.items() if label not in words}
-        parsed = parse_all(others) if others or not words else {}
-        given = {str(label): words.get(label) or parsed[label] for label in measures}
-        return of_measures(perquery, list(given)), given
+        written = {label: measure for label, measure in measures.items() if label not in words}
+        parsed = parse_all(written) if written or not words else {}
+        by_label = {str(label): words.get(label) or parsed[label] for label in measures}
+        return of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
             f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got {measures!r}"
         )
     if not measures:
         raise MultiAspectError("measures: expected at least one measure of the frame, got none")
-    given = {str(measure): measure for measure in measures if not isinstance(measure, str)}
-    return of_measures(perquery, list(dict.fromkeys(map(str, measures)))), given
+    by_label = {str(measure): measure for measure in measures if not isinstance(measure, str)}
+    return of_measures(perquery, list(dict.fromkeys(map(str, measures)))), by_label
 
 
 def words_in(measures: Mapping[Any, Any]) -> dict[str, Direction]:
-    """Return the labels of a mapping for which it has no measure but the word 'higher' or 'lower'."""
+    """Return the directions of the labels for which a mapping has the word 'higher' or 'lower'."""
     return {
-        label: _DIRECTIONS[each]
-        for label, each in measures.items()
-        if isinstance(each, str) and isinstance(label, str) and each in _DIRECTIONS
+        label: _DIRECTIONS[measure]
+        for label, measure in measures.items()
+        if isinstance(measure, str) and isinstance(label, str) and measure in _DIRECTIONS
     }
 
 
@@ -176,8 +176,8 @@ def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
         raise MultiAspectError(
             f"expected measures of the frame ({choices(written.unique())}), got {choices(unknown)}"
         )
-    places = [np.flatnonzero((written == label).to_numpy()) for label in labels]
-    rows = np.concatenate([np.zeros(0, dtype=np.intp), *places])
+    by_label = [np.flatnonzero((written == label).to_numpy()) for label in labels]
+    rows = np.concatenate([np.zeros(0, dtype=np.intp), *by_label])
     return perquery.assign(measure=written).iloc[rows]
 
 
@@ -185,24 +185,24 @@ def directions(
     perquery: pd.DataFrame,
     values: Floats,
     measures: list[Any],
-    given: Mapping[str, Any],
+    by_label: Mapping[str, Any],
     function: str,
 ) -> Floats:
     """Return the sign of each measure: values multiplied by it are higher-is-better.
 
-    For functions that compare systems by any label of a long frame, which must not guess a direction silently.
-    Where the measure itself is at hand, `lower_is_better` is enough.
+    For functions that compare systems by any label of a long frame, and must not assume a direction silently.
+    Where the measure itself is known, use `lower_is_better`.
 
     Parameters
     ----------
     perquery : DataFrame
         The long frame; its record, or the measures' names, identify the measures.
     values : ndarray, systems × queries × measures
-        Its values.
+        The values of the frame.
     measures : list
         The labels of the last axis.
-    given : mapping
-        The measures or directions by label as far as they are given, used instead of the record and the names.
+    by_label : mapping
+        Measures or directions by label, which precede the record and the names.
     function : str
         The name of the caller, for the warning.
 
@@ -220,10 +220,10 @@ def directions(
     Warns
     -----
     MultiAspectWarning
-        If labels are neither given nor recorded nor names of measures, so that higher is taken as better.
+        If labels are neither in `by_label` nor recorded nor names of measures, so that higher is taken as better.
     """
     labels = list(map(str, measures))
-    known = {**({} if set(labels) <= set(given) else recorded(perquery)), **given}
+    known = {**({} if set(labels) <= set(by_label) else recorded(perquery)), **by_label}
     unknown = [
         label
         for label in labels
@@ -235,11 +235,11 @@ def directions(
             "frame has no record of the measures: taken as higher is better; pass measures={label: measure}"
         )
     signs = np.ones(len(measures))
-    for place, label in enumerate(labels):
+    for column, label in enumerate(labels):
         measure = known[label]
         if lower_is_better(measure):
-            signs[place] = -1.0
-            if getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, place] < 0).any():
+            signs[column] = -1.0
+            if getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, column] < 0).any():
                 raise MultiAspectError(
                     f"expected non-negative values for {label}, as {measure} is never negative, got negative ones. "
                     "Lower is better for this measure, which is taken into account: do not negate the values, or "
@@ -256,10 +256,10 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
         raise MultiAspectError(f"invalid label in the column {column.name}: {error}") from None
     names: dict[str, Any] = {}
     for name in level.tolist():
-        other = names.setdefault(str(name), name)
-        if other is not name:
+        first = names.setdefault(str(name), name)
+        if first is not name:
             raise MultiAspectError(
-                f"the column {column.name} has {other!r} and {name!r}, of different types but the same name; "
+                f"the column {column.name} has {first!r} and {name!r}, of different types but the same name; "
                 f"convert the column, for example with astype(str)"
             )
     return np.asarray(code, dtype=np.intp), level.tolist()
@@ -291,17 +291,17 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
     lacking = np.argwhere(~any_topic)
     if len(lacking):
         system, measure = lacking[0]
-        has = [name for name, there in zip(names, any_topic[:, measure], strict=True) if there]
+        has = [name for name, is_present in zip(names, any_topic[:, measure], strict=True) if is_present]
         raise MultiAspectError(
             f"system {names[system]} has no value of {measures[measure]}, but {choices(has[:3])} "
             f"{'has' if len(has) == 1 else 'have'} {counted(len(lacking), 'gap')}"
         )
-    of_all = np.argwhere(times.max(axis=0) == 0)
-    if len(of_all):
-        query, measure = of_all[0]
+    of_none = np.argwhere(times.max(axis=0) == 0)
+    if len(of_none):
+        query, measure = of_none[0]
         raise MultiAspectError(
             f"measures have different sets of topics: no system has {measures[measure]} on topic {qids[query]} "
-            f"{counted(len(of_all), 'gap')}; evaluate with topics='judged', or give the measures one at a time"
+            f"{counted(len(of_none), 'gap')}; evaluate with topics='judged', or give the measures one at a time"
         )
     gaps = np.argwhere(times == 0)
     if len(gaps):

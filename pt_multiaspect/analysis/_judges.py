@@ -1,4 +1,4 @@
-"""Systems under the labels of different judges."""
+"""Values of systems under the labels of different judges."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class LabelSets:
     def __init__(self, judged: LongJudgments, combine: str) -> None:
         self._judged, self._combine = judged, combine
         # Draws are made in an order that does not depend on the order of rows.
-        keys = [pd.factorize(each, sort=True)[0] for each in (judged.docnos, judged.qids)]
-        names = np.argsort(np.argsort(np.array(list(judged.aspects), dtype=object)))
-        self._order = np.lexsort((judged.judge, names[judged.criterion], *(key[judged.pair] for key in keys)))
+        keys = [pd.factorize(names, sort=True)[0] for names in (judged.docnos, judged.qids)]
+        by_name = np.argsort(np.argsort(np.array(list(judged.aspects), dtype=object)))
+        self._order = np.lexsort((judged.judge, by_name[judged.criterion], *(key[judged.pair] for key in keys)))
         unit = (judged.pair * len(judged.aspects) + judged.criterion)[self._order]
         begin = np.flatnonzero(np.diff(unit, prepend=-1))
         self._n_labels = np.repeat(np.diff(begin, append=len(unit)), np.diff(begin, append=len(unit)))
@@ -75,39 +75,38 @@ class LabelSets:
             )
 
     def own(self, judge: int) -> float:
-        """The fraction of labels that are a judge's own."""
+        """Return the fraction of labels that are a judge's own."""
         return float((self._judged.judge == judge).sum() / self._n_units)
 
     def of_judge(self, judge: int) -> Labels:
-        """The labels of one judge; those of all judges combined where there are none."""
+        """Return the labels of one judge; those of all judges combined where there are none."""
         return self._combined(np.flatnonzero(self._judged.judge == judge), self.all)
 
     def drawn(self, resample: str, times: int, rng: np.random.Generator) -> Iterator[Labels]:
-        """Samples of the labels, or of judges with their labels."""
+        """Yield samples of the labels, or of judges with their labels."""
         n_judges = len(self._judged.judges)
         for _ in range(times):
             if resample == "labels":
-                place = self._begin + (rng.random(len(self._begin)) * self._n_labels).astype(np.intp)
-                # A label counts for the document for which it is drawn, which is its own.
-                yield self._combined(self._order[place], {})
+                chosen = self._begin + (rng.random(len(self._begin)) * self._n_labels).astype(np.intp)
+                yield self._combined(self._order[chosen], {})
             else:
                 drawn = np.bincount(rng.integers(n_judges, size=n_judges), minlength=n_judges)
                 rows = np.repeat(np.arange(len(self._judged.judge)), drawn[self._judged.judge])
                 yield self._combined(rows, self.all)
 
     def _combined(self, rows: Ints, otherwise: Mapping[str, Floats]) -> Labels:
-        """Combine the labels in `rows`; documents without any have those of `otherwise`, or NaN."""
+        """Combine the labels in `rows`; documents without labels have those of `otherwise`, or NaN."""
         judged, result = self._judged, {}
         for number, (name, aspect) in enumerate(judged.aspects.items()):
-            of = rows[judged.criterion[rows] == number]
-            index = judged.combined(judged.pair[of], judged.grade[of], self._combine)
+            of_aspect = rows[judged.criterion[rows] == number]
+            index = judged.combined(judged.pair[of_aspect], judged.grade[of_aspect], self._combine)
             missing = otherwise.get(name, np.full(judged.n_pairs, np.nan))
             result[name] = np.where(index < 0, missing, aspect.scale.grades[index])
         return result
 
 
 class Systems:
-    """Runs that are joined with the judged documents once, for any labels."""
+    """Runs, joined with the judged documents once and evaluated under any labels."""
 
     def __init__(
         self, runs: object, judged: LongJudgments, labels: Labels, measures: Mapping[str, Measure]
@@ -118,7 +117,10 @@ class Systems:
         self._judgments = Judgments(judged.wide(labels))
         if self._judgments.n_queries < 2:
             raise MultiAspectError(f"expected at least two topics, got only {choices(self._judgments.qids)}")
-        self._scales = Judgments(_all_grades(judged.aspects))
+        # Qrels in which all grades occur, so that the scales inferred from them are complete.
+        columns = [pd.Series(aspect.scale.grades, name=name) for name, aspect in judged.aspects.items()]
+        grades = pd.concat(columns, axis=1)
+        self._scales = Judgments(grades.assign(qid="q", docno=[f"d{row}" for row in range(len(grades))]))
         # Some coefficients break ties by this order.
         self._rankings: Sequence[Rankings] = [join(name, named[name], self._judgments)[1] for name in sorted(named)]
         self._measures = list(measures.values())
@@ -127,13 +129,6 @@ class Systems:
     def values(self, labels: Labels) -> Floats:
         """Evaluate all runs on other labels; shape (n_measures, n_systems, n_topics), higher is better."""
         judgments = self._judgments.relabelled(labels, self._scales)
-        rankings = [each.relabelled(judgments) for each in self._rankings]
-        values = np.array([[measure.evaluate(each) for each in rankings] for measure in self._measures])
+        systems = [rankings.relabelled(judgments) for rankings in self._rankings]
+        values = np.array([[measure.evaluate(rankings) for rankings in systems] for measure in self._measures])
         return np.asarray(values * self._signs[:, None, None], dtype=np.float64)
-
-
-def _all_grades(aspects: Aspects) -> pd.DataFrame:
-    """Qrels in which all grades occur, so that scales inferred from them are the whole ones."""
-    columns = [pd.Series(aspect.scale.grades, name=name) for name, aspect in aspects.items()]
-    grades = pd.concat(columns, axis=1)
-    return grades.assign(qid="q", docno=[f"d{number}" for number in range(len(grades))])

@@ -126,7 +126,7 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
 
 
 def _holm(levels: Floats) -> Floats:
-    """Holm's correction: the k-th lowest of n levels times n − k + 1, and at least the corrected lower ones."""
+    """Apply Holm's correction: the k-th lowest of n levels times n − k + 1, at least the corrected lower levels."""
     order = np.argsort(levels, kind="stable")
     corrected = np.empty(len(levels))
     corrected[order] = np.maximum.accumulate(levels[order] * np.arange(len(levels), 0, -1))
@@ -211,7 +211,7 @@ def _bootstrap(
     shifted = differences - differences.mean(axis=1, keepdims=True)
     shifted[np.abs(shifted) <= zero] = 0.0
     observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference everywhere
-    place = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
+    position = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
     level, needed = np.empty(n_rows), np.empty(n_rows)
     parts = _slices(n_rows, n_resamples)
     width = parts[0].stop
@@ -223,7 +223,7 @@ def _bootstrap(
         _product(shifted[part] ** 2, drawn, u)
         _squared_cosine(x, u, n_topics, out=u)
         level[part] = (u >= observed[part, None] - _TOLERANCE).sum(axis=1) / n_resamples
-        critical = np.argpartition(u, place, axis=1)[:, place]
+        critical = np.argpartition(u, position, axis=1)[:, position]
         needed[part] = np.abs(x[np.arange(size), critical]) / n_topics
     return level, float(needed.max())
 
@@ -238,7 +238,7 @@ def _squared_cosine(sums: Floats, squares: Floats, n: int, out: Floats | None = 
     return result
 
 
-def _place(n_resamples: int, alpha: float) -> int:
+def _critical_position(n_resamples: int, alpha: float) -> int:
     """Return the index, in ascending order, of the critical sample if the observed value counts as a sample."""
     return min(n_resamples - math.ceil((n_resamples + 1) * alpha - 1e-9) + 1, n_resamples - 1)
 
@@ -246,7 +246,7 @@ def _place(n_resamples: int, alpha: float) -> int:
 def _permutation(differences: Floats, drawn: npt.NDArray[np.int8], alpha: float) -> tuple[Floats, float]:
     (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
     observed = np.abs(differences.sum(axis=1)) - _TOLERANCE * np.abs(differences).sum(axis=1)
-    place = _place(n_resamples, alpha)
+    position = _critical_position(n_resamples, alpha)
     level, needed = np.empty(n_rows), np.empty(n_rows)
     parts = _slices(n_rows, n_resamples)
     sums = np.empty((parts[0].stop, n_resamples))
@@ -255,8 +255,8 @@ def _permutation(differences: Floats, drawn: npt.NDArray[np.int8], alpha: float)
         _product(differences[part], drawn, x)
         np.abs(x, out=x)
         level[part] = (1 + (x >= observed[part, None]).sum(axis=1)) / (1 + n_resamples)
-        x.partition(place, axis=1)
-        needed[part] = x[:, place] / n_topics
+        x.partition(position, axis=1)
+        needed[part] = x[:, position] / n_topics
     return level, float(needed.max())
 
 
@@ -279,4 +279,4 @@ def _tukey(differences: Floats, zero: float, ranges: Floats, alpha: float) -> tu
     ordered = np.sort(ranges)
     observed = np.abs(differences.mean(axis=1)) - zero
     level = (1 + n_resamples - np.searchsorted(ordered, observed, side="left")) / (1 + n_resamples)
-    return level, float(ordered[_place(n_resamples, alpha)])
+    return level, float(ordered[_critical_position(n_resamples, alpha)])

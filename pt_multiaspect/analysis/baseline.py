@@ -29,7 +29,7 @@ def compare_with_baseline(
     n_resamples: int = 10_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Test which systems differ significantly from one or several baselines.
+    """Test the differences between systems and one or several baselines for significance.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def compare_with_baseline(
         parts = []
         for measure, of_measure in by_measure(perquery):
             try:
-                found = compare_with_baseline(
+                part = compare_with_baseline(
                     of_measure,
                     baseline,
                     test,
@@ -110,18 +110,16 @@ def compare_with_baseline(
                 )
             except MultiAspectError as error:
                 raise MultiAspectError(f"{measure}: {error}") from None
-            parts.append(found)
+            parts.append(part)
         return pd.concat(parts, ignore_index=True)
     values, names, _, measures = matrix(perquery)
     baselines = _baselines(baseline, names)
     levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
     pairs = [
-        (one, other)
-        for one, other in combinations(range(len(names)), 2)
-        if names[one] in baselines or names[other] in baselines
+        (a, b) for a, b in combinations(range(len(names)), 2) if names[a] in baselines or names[b] in baselines
     ]
     first, second = np.array(pairs, dtype=np.intp).T
-    place = {pair: row for row, pair in enumerate(pairs)}
+    row_of = {pair: row for row, pair in enumerate(pairs)}
     index = {name: row for row, name in enumerate(names)}
     rows = []
     for number, measure in enumerate(measures):
@@ -131,9 +129,9 @@ def compare_with_baseline(
             for name in perquery["name"].unique():
                 if name == against:
                     continue
-                one, other = sorted((index[name], index[against]))
-                row = place[one, other]
-                sign = 1.0 if one == index[name] else -1.0
+                a, b = sorted((index[name], index[against]))
+                row = row_of[a, b]
+                sign = 1.0 if a == index[name] else -1.0
                 rows.append((measure, against, name, sign * means[row] + 0.0, asl[row], p[row], p[row] < alpha))
     return pd.DataFrame(rows, columns=["measure", "baseline", "name", "difference", "asl", "p", "significant"])
 
@@ -141,10 +139,10 @@ def compare_with_baseline(
 def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
     """Return the baselines as a list, after checking that they are systems."""
     several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
-    given: list[Any] = list(baseline) if several else [baseline]
-    unknown = [name for name in given if name not in names]
-    if unknown or not given:
+    baselines: list[Any] = list(baseline) if several else [baseline]
+    unknown = [name for name in baselines if name not in names]
+    if unknown or not baselines:
         raise MultiAspectError(f"baseline: expected names of systems ({choices(names)}), got {choices(unknown)}")
-    if len(set(given)) < len(given):
-        raise MultiAspectError(f"baseline: expected each baseline once, got {choices(given)}")
-    return given
+    if len(set(baselines)) < len(baselines):
+        raise MultiAspectError(f"baseline: expected each baseline once, got {choices(baselines)}")
+    return baselines

@@ -138,9 +138,9 @@ def correlation(
     choice("by", "mean", "query")(by)
     level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    rows, given = selected(as_pandas(perquery), measures)
+    rows, by_label = selected(as_pandas(perquery), measures)
     values, _, qids, labels = matrix(rows)
-    values = values * directions(rows, values, labels, given, "correlation")
+    values = values * directions(rows, values, labels, by_label, "correlation")
     statistic = _over_queries(values, kernel) if by == "query" else _over_means(values, kernel)
     whole = statistic(np.ones(len(qids)))
     _warn_of_constants(values, labels, method, by)
@@ -151,7 +151,7 @@ def correlation(
     replicates = np.stack(
         [statistic(np.bincount(topics, minlength=len(qids)).astype(np.float64)) for topics in drawn]
     )
-    found = []
+    intervals = []
     for row, reference in enumerate(labels):
         for column, measure in enumerate(labels):
             if row != column:
@@ -160,8 +160,8 @@ def correlation(
                 low, high = (
                     np.quantile(sample, [(1 - level) / 2, (1 + level) / 2]) if sample.size else (np.nan, np.nan)
                 )
-                found.append((reference, measure, whole[row, column], low, high))
-    return pd.DataFrame(found, columns=["reference", "measure", "correlation", "low", "high"])
+                intervals.append((reference, measure, whole[row, column], low, high))
+    return pd.DataFrame(intervals, columns=["reference", "measure", "correlation", "low", "high"])
 
 
 def rank_correlation(
@@ -172,8 +172,8 @@ def rank_correlation(
     Parameters
     ----------
     reference, other : iterable of float
-        Scores of the systems, in the same order. Higher is better. Series are matched by position as well; if their
-        indexes show that the systems are others or in another order, that is an error.
+        Scores of the systems, in the same order. Higher is better. Series also match by position; different
+        systems or orders in their indexes are an error.
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
         The correlation coefficient; see Notes.
     p : float in (0, 1), default 0.9
@@ -284,20 +284,20 @@ def rounded(scores: Floats) -> Floats:
 
 
 def _check_same_systems(reference: object, other: object) -> None:
-    """Raise an error for series of other systems, or of the same in another order: scores match by position."""
+    """Refuse series with different systems or a different order of systems, as scores match by position."""
     indexes = [getattr(scores, "index", None) for scores in (reference, other)]
-    one, two = (index if isinstance(index, pd.Index) else pd.Index([]) for index in indexes)
-    if len(one) != len(two) or one.equals(two):
+    first, second = (index if isinstance(index, pd.Index) else pd.Index([]) for index in indexes)
+    if len(first) != len(second) or first.equals(second):
         return
-    if one.isin(two).all() and two.isin(one).all():
+    if first.isin(second).all() and second.isin(first).all():
         raise MultiAspectError(
             "the indexes of the two series have the same elements in different orders, but scores match by "
             "position: align them with other.reindex(reference.index)"
         )
-    if pd.api.types.infer_dtype(one) == pd.api.types.infer_dtype(two) == "string":
+    if pd.api.types.infer_dtype(first) == pd.api.types.infer_dtype(second) == "string":
         raise MultiAspectError(
             "expected scores of the same systems, got series with different indexes: only one of them has "
-            f"{choices(one.symmetric_difference(two)[:5])}; pass to_numpy() if the systems are the same"
+            f"{choices(first.symmetric_difference(second)[:5])}; pass to_numpy() if the systems are the same"
         )
 
 
@@ -328,14 +328,14 @@ def _over_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
 
 
 def _over_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
-    each = np.stack([kernel(rounded(values[:, query].T)) for query in range(values.shape[1])])
-    defined = ~np.isnan(each)
-    each = np.where(defined, each, 0.0)
+    by_query = np.stack([kernel(rounded(values[:, query].T)) for query in range(values.shape[1])])
+    defined = ~np.isnan(by_query)
+    by_query = np.where(defined, by_query, 0.0)
 
     def statistic(weights: Floats) -> Floats:
         total = np.tensordot(weights, defined, axes=1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.tensordot(weights, each, axes=1) / total)
+            return np.asarray(np.tensordot(weights, by_query, axes=1) / total)
 
     return statistic
 
@@ -408,8 +408,8 @@ def _rbo(scores: Floats, p: float) -> Floats:
     for row in range(n_measures):
         deeper = np.maximum(ranks, ranks[row])
         offset = np.arange(n_measures)[:, None] * n_systems
-        found = np.bincount((deeper - 1 + offset).ravel(), minlength=n_measures * n_systems)
-        overlap = found.reshape(n_measures, n_systems).cumsum(axis=1)
+        entering = np.bincount((deeper - 1 + offset).ravel(), minlength=n_measures * n_systems)
+        overlap = entering.reshape(n_measures, n_systems).cumsum(axis=1)
         agreement = 2 * overlap / (sizes + sizes[row])
         result[row] = (1 - p) / p * (agreement @ p ** depths.astype(np.float64)) + agreement[:, -1] * p**n_systems
     return result.clip(0, 1)

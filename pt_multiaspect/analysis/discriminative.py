@@ -186,9 +186,9 @@ def discriminative_power(
         part = pd.DataFrame({"measure": measure, "a": system[first], "b": system[second]})
         part["difference"], part["asl"], part["p"] = differences.mean(axis=1), level, p
         part["discriminated"] = p < alpha
-        found = int(part["discriminated"].sum())
+        n_discriminated = int(part["discriminated"].sum())
         parts.append(part)
-        table.append((measure, found / len(first), found, len(first), needed))
+        table.append((measure, n_discriminated / len(first), n_discriminated, len(first), needed))
     summary = pd.DataFrame(table, columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"])
     return DiscriminativePower(
         table=summary.sort_values("power", ascending=False, kind="stable", ignore_index=True),

@@ -1,4 +1,4 @@
-"""Agreement of judges, and how the order of systems depends on them."""
+"""Agreement of judges, and the dependence of the order of systems on them."""
 
 from __future__ import annotations
 
@@ -44,18 +44,17 @@ def judge_agreement(
     criterion, value, judge : str
         The columns of criteria, labels and judges.
     aspects : Aspects, mapping or str, optional
-        The scales; only needed for scales on which lower is better, and for ``unjudged`` codes, which are left
-        out.
+        The scales; only required for scales on which lower is better, and for ``unjudged`` codes, which are
+        omitted.
     level : {'ordinal', 'nominal', 'interval'}, default 'ordinal'
-        The level of measurement: whether the distance of two labels is their distance in ranks, 1, or their
-        difference.
+        The level of measurement: the distance of two labels is their distance in ranks, 1, or their difference.
 
     Returns
     -------
     DataFrame
         One row per criterion: ``aspect``; ``alpha``, at most 1, 0 for agreement as by chance, NaN if all labels are
         equal or no document has two; ``n_documents``, ``n_judges`` and ``n_labels``, the numbers of (query,
-        document) pairs with at least two labels, of judges and labels on these, and ``n_single``, the number of
+        document) pairs with at least two labels, and of their judges and labels, and ``n_single``, the number of
         pairs with one label, on which α does not depend.
 
     Raises
@@ -98,9 +97,9 @@ def judge_agreement(
     judged = _read(frame, criterion, value, judge, aspects, warn=False)
     rows = []
     for number, (name, aspect) in enumerate(judged.aspects.items()):
-        of = judged.of(number)
-        n_labels = np.bincount(judged.pair[of], minlength=judged.n_pairs)
-        kept = np.flatnonzero(of)[n_labels[judged.pair[of]] > 1]
+        of_aspect = judged.of(number)
+        n_labels = np.bincount(judged.pair[of_aspect], minlength=judged.n_pairs)
+        kept = np.flatnonzero(of_aspect)[n_labels[judged.pair[of_aspect]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]
         alpha = _alpha(name, pair, grade, aspect.scale.grades, level)
         rows.append(
@@ -197,7 +196,7 @@ def judge_sensitivity(
     ci: float = 0.95,
     seed: int = 0,
 ) -> JudgeSensitivity:
-    """Compute how the order of systems changes from judge to judge and under resampled labels.
+    """Correlate the orders of systems by different judges and under resampled labels.
 
     Parameters
     ----------
@@ -210,15 +209,15 @@ def judge_sensitivity(
     criterion, value, judge : str
         The columns of criteria, labels and judges.
     combine : {'median', 'majority'}, default 'median'
-        How the labels of several judges become one, see `pt_multiaspect.from_long`. 'mean' is not supported, as
+        The combination of the labels of several judges, see `pt_multiaspect.from_long`. 'mean' is not supported, as
         means are not grades of the scale.
     aspects : Aspects, mapping or str, optional
         The scales of the judges; by default, inferred from the labels of all judges.
     method : {'kendall', 'tau_ap', 'spearman', 'rbo'}, default 'kendall'
         The correlation coefficient, see `correlation`; rank-biased overlap with p = 0.9.
     resample : {'labels', 'judges'}, default 'labels'
-        What is drawn with replacement: the labels of each document and criterion independently, or judges with
-        all of their labels. See Notes.
+        The units drawn with replacement: the labels of each document and criterion independently, or judges
+        with all of their labels. See Notes.
     n_resamples : int, default 200
         Number of bootstrap samples, of labels and of topics.
     ci : float in (0, 1), default 0.95
@@ -242,8 +241,8 @@ def judge_sensitivity(
     -----
     MultiAspectWarning
         If a judge labelled less than half of the documents, if labels are resampled but most documents have only
-        one, or if a correlation is undefined because all systems have
-        the same mean; undefined correlations are left out of means and intervals.
+        one, or if a correlation is undefined because all systems have the same mean; undefined correlations are
+        omitted from means and intervals.
 
     Notes
     -----
@@ -255,7 +254,7 @@ def judge_sensitivity(
     Errors of labels that are independent between documents average out over documents; errors of a judge who is
     biased do not. Resampling labels shows the former, resampling judges the latter, for which at least five
     judges should be available. A bootstrap sample has more repeated labels than the original. Its correlations are
-    therefore lower on average than those of a second set of judgments by other judges like these.
+    therefore lower on average than those of a second set of judgments by similar judges.
 
     Intervals of `pairs` and `judges` are over topics, with fixed labels. As resampling topics adds noise to the
     orders, these intervals are biased downwards and may not contain the estimate, as in `correlation`.
@@ -281,8 +280,8 @@ def judge_sensitivity(
     ...     name: {qid: {f"d{d}": -rank for rank, d in enumerate(order)} for qid in ("q0", "q1")}
     ...     for name, order in orders.items()
     ... }
-    >>> found = analysis.judge_sensitivity(runs, judged, ["nDCG"], n_resamples=20)
-    >>> found.pairs[["measure", "a", "b", "correlation"]].round(3)
+    >>> sensitivity = analysis.judge_sensitivity(runs, judged, ["nDCG"], n_resamples=20)
+    >>> sensitivity.pairs[["measure", "a", "b", "correlation"]].round(3)
       measure  a  b  correlation
     0    nDCG  a  b          1.0
     1    nDCG  a  c         -1.0
@@ -303,10 +302,11 @@ def judge_sensitivity(
     labelled = with_scales(parse_all(measures), judged.aspects)
     systems = Systems(runs, judged, labels.all, labelled)
     kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))
-    each = [labels.all, *map(labels.of_judge, range(len(judged.judges)))]
-    values = np.stack([systems.values(one) for one in each])  # label sets × measures × systems × topics
+    label_sets = [labels.all, *map(labels.of_judge, range(len(judged.judges)))]
+    # label sets × measures × systems × topics
+    values = np.stack([systems.values(label_set) for label_set in label_sets])
     drawn = labels.drawn(resample, n_resamples, rng)
-    resampled = np.stack([values[0].mean(axis=-1), *(systems.values(one).mean(axis=-1) for one in drawn)])
+    resampled = np.stack([values[0].mean(axis=-1), *(systems.values(sample).mean(axis=-1) for sample in drawn)])
     n_topics = values.shape[-1]
     weights = topics_rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples) / n_topics
     table, pairs, judges = [], [], []
@@ -314,12 +314,13 @@ def judge_sensitivity(
         whole = _correlations(values[:, number].mean(axis=-1), kernel)
         of_topics = np.stack([_correlations(values[:, number] @ weight, kernel) for weight in weights])
         low, high = _interval(of_topics, level)
-        for a, one in enumerate(judged.judges, 1):
-            judges.append((name, one, labels.own(a - 1), whole[0, a], low[0, a], high[0, a]))
-            for b in range(a + 1, len(each)):
-                pairs.append((name, one, judged.judges[b - 1], whole[a, b], low[a, b], high[a, b]))
-        to_all = _to_first(resampled[:, number], kernel)
-        _warn_of_undefined(name, method, np.append(to_all, whole[np.triu_indices(len(each), 1)]))
+        for a, judge_a in enumerate(judged.judges, 1):
+            judges.append((name, judge_a, labels.own(a - 1), whole[0, a], low[0, a], high[0, a]))
+            for b in range(a + 1, len(label_sets)):
+                pairs.append((name, judge_a, judged.judges[b - 1], whole[a, b], low[a, b], high[a, b]))
+        means = resampled[:, number]
+        to_all = np.array([_correlations(means[[0, row]], kernel)[0, 1] for row in range(1, len(means))])
+        _warn_of_undefined(name, method, np.append(to_all, whole[np.triu_indices(len(label_sets), 1)]))
         between = np.array([row[3] for row in pairs if row[0] == name])
         table.append(
             (name, *_mean_and_minimum(between), _mean_and_minimum(to_all)[0], *map(float, _interval(to_all, level)))
@@ -354,13 +355,8 @@ def _correlations(means: Floats, kernel: Kernel) -> Floats:
     return kernel(rounded(means))
 
 
-def _to_first(means: Floats, kernel: Kernel) -> Floats:
-    """Correlate each row but the first with the first."""
-    return np.array([kernel(rounded(means[[0, row]]))[0, 1] for row in range(1, len(means))])
-
-
 def _interval(values: Floats, level: float) -> tuple[Floats, Floats]:
-    """Percentile interval over the first axis, without undefined values; NaN if there are no others."""
+    """Return the percentile interval over the first axis, without undefined values; NaN if all are undefined."""
     defined = ~np.isnan(values).all(axis=0)
     filled = np.where(defined, values, 0.0)
     low, high = np.nanquantile(filled, [(1 - level) / 2, (1 + level) / 2], axis=0)

@@ -1,4 +1,4 @@
-"""Which of several systems no other system dominates."""
+"""The Pareto front of systems on several measures."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def pareto(
     n_resamples: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Tell which systems are on the Pareto front of several measures, and how certain that is.
+    """Compute which systems are on the Pareto front of several measures, and with what probability.
 
-    A system is dominated if another has at least the same mean on all measures, and a better one on one. Means that
-    differ by rounding errors are equal.
+    A system is dominated if another has a mean at least as good on all measures, and a better one on at least one.
+    Means that differ by rounding errors are equal.
 
     Parameters
     ----------
@@ -98,43 +98,43 @@ def pareto(
     1    b  0.50  0.70      True        1.000           ()
     2    c  0.65  0.15     False        0.239         (a,)
     """
-    number, seed = count("n_resamples")(n_resamples), random_seed(seed)
+    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     perquery = as_pandas(perquery)
-    rows, given = selected(perquery, measures)
+    rows, by_label = selected(perquery, measures)
     values, names, _, labels = matrix(rows)
     if len(labels) < 2:
         raise MultiAspectError(f"expected at least two measures, got only {choices(labels)}")
     taken = [label for label in map(str, labels) if label in _COLUMNS]
     if taken:
         raise MultiAspectError(f"the label {taken[0]!r} is the name of a column of the result; use another label")
-    signs = directions(rows, values, labels, given, "pareto")
+    signs = directions(rows, values, labels, by_label, "pareto")
     means = values.mean(axis=1)
     table = pd.DataFrame({"name": names})
     for column, label in enumerate(labels):
         table[str(label)] = means[:, column]
     scores = means * signs
     table["on_front"] = on_front(scores)
-    table["probability"] = _probability(values * signs, number, seed)
+    table["probability"] = _probability(values * signs, n_resamples, seed)
     near = TOLERANCE * np.abs(scores).max(axis=0)
     dominating = [
-        tuple(names[other] for other in np.flatnonzero(column).tolist())
+        tuple(names[system] for system in np.flatnonzero(column).tolist())
         for column in dominates(scores, scores, near).T
     ]
     table["dominated_by"] = pd.Series(dominating, dtype=object)
-    place = {name: index for index, name in enumerate(names)}
-    return table.iloc[[place[name] for name in perquery["name"].unique()]].reset_index(drop=True)
+    row = {name: index for index, name in enumerate(names)}
+    return table.iloc[[row[name] for name in perquery["name"].unique()]].reset_index(drop=True)
 
 
-def _probability(values: Floats, number: int, seed: int) -> Floats:
+def _probability(values: Floats, n_resamples: int, seed: int) -> Floats:
     """Return the fraction of samples of topics in which each system is on the front."""
     n_systems, n_topics, n_measures = values.shape
     rng = np.random.default_rng(seed)
     by_topic = values.transpose(1, 0, 2).reshape(n_topics, -1)
     times = np.zeros(n_systems)
     at_once = max(1, _MOST_MEANS // by_topic.shape[1])
-    for start in range(0, number, at_once):
-        some = min(at_once, number - start)
+    for start in range(0, n_resamples, at_once):
+        some = min(at_once, n_resamples - start)
         drawn = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=some)
         means = (drawn @ by_topic / n_topics).reshape(some, n_systems, n_measures)
         times += on_front(means).sum(axis=0)
-    return times / number
+    return times / n_resamples

@@ -46,7 +46,7 @@ def zero_aspect_documents(
     """Count documents with the lowest grade on every aspect at the top of each measure's best run.
 
     For each topic, a measure selects the run with the best value: the ranking that users would see if the
-    measure chose between the runs. Fewer documents without any merit are better.
+    measure chose between the runs. Fewer such documents are better.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def zero_aspect_documents(
     labels = [str(rank) for rank in range(1, last + 1)]
     if last > 1:
         labels.append(f"1-{last}")
-        documents, zero = (np.vstack([each, each.sum(axis=0)]) for each in (documents, zero))
+        documents, zero = (np.vstack([counts, counts.sum(axis=0)]) for counts in (documents, zero))
     return pd.DataFrame(
         {
             "measure": np.repeat(np.array(best.measures, dtype=object), len(labels)),
@@ -178,8 +178,8 @@ def document_quality(
     aspects : Aspects, mapping, str or sequence of str, optional
         The aspects and their scales, as for measures. By default, all numeric columns.
     labels : {'gains', 'probabilities'}, default 'gains'
-        What is summed over the aspects of a document: the gains of the aspects (by default their labels, as
-        in the paper), or their probabilities in [0, 1], for which long scales do not outweigh short ones.
+        The quantity that is summed over the aspects of a document: gains (by default the labels, as in the
+        paper), or probabilities in [0, 1], with which long scales do not outweigh short ones.
     ties : {'average', 'first'}, default 'average'
         How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
         numbers of documents may be fractions and do not depend on the order of `perquery`. ``'first'``: the
@@ -271,13 +271,13 @@ class _Best:
         self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object
     ) -> None:
         choice("ties", *TIES)(ties)
-        perquery, given = selected(as_pandas(perquery), measures)
+        perquery, by_label = selected(as_pandas(perquery), measures)
         values, names, qids, self.measures = matrix(perquery, as_given=True)  # for ties='first'
         self.n_topics = len(qids)
         self._runs = _check_runs(runs, names)
         self.judgments = Judgments.of(qrels)
         queries = _queries(self.judgments, qids)
-        parts = _parts(values, directions(perquery, values, self.measures, given, function), ties)
+        parts = _parts(values, directions(perquery, values, self.measures, by_label, function), ties)
         #: The runs that are best for some topic, sorted by name so that sums do not depend on the order of
         #: `perquery`, with their weights, n_queries × measures (0 for queries that are not topics).
         self._part: dict[str, Floats] = {}
@@ -306,10 +306,10 @@ class _Best:
         for name, part in self._part.items():
             _, rankings = join(name, self._runs[name], self.judgments)
             hits = rankings.top(deepest).dense()
-            place = _place(hits.rank, ranges)
-            kept = place >= 0
+            group = _group(hits.rank, ranges)
+            kept = group >= 0
             shape = (self.judgments.n_queries, len(ranges))
-            cells = np.ravel_multi_index((hits.query[kept], place[kept]), shape)
+            cells = np.ravel_multi_index((hits.query[kept], group[kept]), shape)
             size = self.judgments.n_queries * len(ranges)
             counts = np.bincount(cells, minlength=size).reshape(shape)
             sums = np.bincount(cells, weights=worth[hits.row[kept]], minlength=size).reshape(shape)
@@ -319,19 +319,19 @@ class _Best:
 
 
 def _parts(values: Floats, signs: Floats, ties: str) -> Floats:
-    """The weight of each run among the best runs, systems × topics × measures."""
-    upwards = signs * values
-    greatest = np.abs(values).max(axis=0)
+    """Return the weight of each run among the best runs, systems × topics × measures."""
+    oriented = signs * values
+    highest = np.abs(values).max(axis=0)
     # Values that differ by rounding errors only are equal.
-    is_best: Bools = np.asarray(upwards >= upwards.max(axis=0) - _TOLERANCE * greatest)
+    is_best: Bools = np.asarray(oriented >= oriented.max(axis=0) - _TOLERANCE * highest)
     if ties == "average":
         return np.asarray(is_best / is_best.sum(axis=0), dtype=np.float64)
     first = is_best.argmax(axis=0)
     return np.asarray(np.arange(len(values))[:, None, None] == first, dtype=np.float64)
 
 
-def _place(rank: Ints, ranges: list[tuple[int, int]]) -> Ints:
-    """The index of the range of each rank, -1 if it is in none."""
+def _group(rank: Ints, ranges: list[tuple[int, int]]) -> Ints:
+    """Return the index of the range of each rank, -1 if it is in none."""
     order = np.argsort([low for low, _ in ranges])
     lows, highs = np.array(ranges, dtype=np.intp)[order].T
     index = np.searchsorted(lows, rank, side="right") - 1
@@ -340,7 +340,7 @@ def _place(rank: Ints, ranges: list[tuple[int, int]]) -> Ints:
 
 
 def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
-    """The runs by name, which must include all names of the frame."""
+    """Return the runs by name, which must include all names of the frame."""
     named = named_runs(runs)
     missing = [str(name) for name in names if str(name) not in named]
     if missing:
@@ -352,7 +352,7 @@ def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
 
 
 def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
-    """The positions of the topics among the judged queries."""
+    """Return the positions of the topics among the judged queries."""
     queries = judgments.queries_of(np.array([str(qid) for qid in qids], dtype=object))
     missing = [qids[position] for position in np.flatnonzero(queries < 0)]
     if missing:
@@ -364,7 +364,7 @@ def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
 
 
 def _listed(value: object) -> list[Any]:
-    """The elements of a sequence, or none if the value is not a sequence."""
+    """Return the elements of a sequence, or none if the value is not a sequence."""
     if isinstance(value, np.ndarray):
         return list(value) if value.ndim else []
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
@@ -372,13 +372,12 @@ def _listed(value: object) -> list[Any]:
 
 def _check_ranges(ranges: object) -> list[tuple[int, int]]:
     expected = "ranges: expected pairs of a first and a last rank from 1, without overlap, as [(1, 10), (11, 20)]"
-    given = _listed(ranges)
     pairs: list[tuple[int, int]] = []
-    for one in given:
-        pair = _listed(one)
+    for element in _listed(ranges):
+        pair = _listed(element)
         whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in pair)
         if len(pair) != 2 or not whole or not 1 <= pair[0] <= pair[1]:
-            raise MultiAspectError(f"{expected}, got {one!r}")
+            raise MultiAspectError(f"{expected}, got {element!r}")
         pairs.append((int(pair[0]), int(pair[1])))
     if not pairs:
         raise MultiAspectError(f"{expected}, got {ranges!r}")

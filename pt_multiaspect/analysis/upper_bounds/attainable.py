@@ -22,7 +22,7 @@ def attainable(
     width: int = 1000,
     rounds: int = 20,
 ) -> pd.DataFrame:
-    """Fraction of topics with a ranking of value 1.
+    """Compute the fraction of topics with a ranking of value 1.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def attainable(
     ...     "q2": {"d1": {"relevance": 1, "credibility": 1}},
     ... }
     >>> aspects = {"relevance": 1, "credibility": 1}
-    >>> shares = ma.analysis.attainable(qrels, [ma.CAM(aspects=aspects), "nDCG"])
-    >>> shares[["n_queries", "attainable", "unattainable", "undecided", "minimum"]].round(3)
+    >>> table = ma.analysis.attainable(qrels, [ma.CAM(aspects=aspects), "nDCG"])
+    >>> table[["n_queries", "attainable", "unattainable", "undecided", "minimum"]].round(3)
        n_queries  attainable  unattainable  undecided  minimum
     0          2         0.5           0.5        0.0    0.815
     1          2         1.0           0.0        0.0    1.000

@@ -1,4 +1,4 @@
-"""Maximisation of a weighted sum of measures that are not all linear: a beam search with an upper bound."""
+"""Beam search with an upper bound, for weighted sums of measures that are not all linear."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...bases import Term
 from ...errors import MultiAspectError
 from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
 
-__all__ = ["Found", "Mean", "search"]
+__all__ = ["Mean", "SearchResult", "search"]
 
 #: Tolerance for equal values, which differ by the rounding of sums in different orders.
 _TOLERANCE = 1e-12
@@ -33,7 +33,7 @@ _NEIGHBOURS = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """The best ranking found by a search, and an upper bound."""
 
     #: The rank of each judged document, from 1.
@@ -54,14 +54,6 @@ class Mean:
     bound: Floats
 
 
-def _progression(term: Term) -> Progression:
-    """Return the progression of a term."""
-    progression = term.base.progression(term.target)
-    if progression is None:
-        raise MultiAspectError(f"the base {term.base.text} must define `progression` to be searched")
-    return progression
-
-
 def search(
     terms: list[Term],
     query: Ints,
@@ -69,7 +61,7 @@ def search(
     width: int,
     *,
     mean: Mean | None = None,
-) -> Found:
+) -> SearchResult:
     """Maximise Σ weight · measure, or another mean, over the rankings of the judged documents, query by query.
 
     Rankings are built from rank 1 down. Among partial rankings of the same documents, dominated ones are
@@ -91,7 +83,12 @@ def search(
     mean : Mean, optional
         The mean to maximise, if it is not a weighted sum. Queries with many types of documents are skipped.
     """
-    progressions = [_progression(term) for term in terms]
+    progressions: list[Progression] = []
+    for term in terms:
+        progression = term.base.progression(term.target)
+        if progression is None:
+            raise MultiAspectError(f"the base {term.base.text} must define `progression` to be searched")
+        progressions.append(progression)
     worths = np.stack([progression.gain for progression in progressions])
     weights = np.stack([term.weight for term in terms])
     # Sorted by usefulness, so that the result does not depend on the order of the qrels.
@@ -111,7 +108,7 @@ def search(
             -worths[np.ix_(active, useful)], axis=1, return_inverse=True, return_counts=True
         )
         pool = _Pool(-types, totals.astype(np.int32))
-        parts = [progressions[place].begin(pool.types[row], pool.totals, index) for row, place in enumerate(active)]
+        parts = [progressions[term].begin(pool.types[row], pool.totals, index) for row, term in enumerate(active)]
         aim: _Aim
         if mean is None:
             aim = _WeightedSum(parts, weights[active, index], pool)
@@ -125,7 +122,7 @@ def search(
         if sequence is not None:
             rank[useful[np.argsort(of_document.ravel(), kind="stable")]] = np.argsort(sequence, kind="stable") + 1
             rank[others] = np.arange(len(useful) + 1, len(documents) + 1)
-    return Found(rank, bound)
+    return SearchResult(rank, bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,14 +244,14 @@ def _beam(aim: _Aim, pool: _Pool, floor: float, width: int) -> tuple[Ints | None
     bound = max(float(final[best]), floor, dropped)
     sequence = np.empty(length, dtype=np.intp)
     sequence[len(back) :] = np.repeat(np.arange(n_types), pool.totals - counts[best])
-    for place in range(len(back) - 1, -1, -1):
-        states, choices = back[place]
-        sequence[place], best = choices[best], int(states[best])
+    for position in range(len(back) - 1, -1, -1):
+        states, choices = back[position]
+        sequence[position], best = choices[best], int(states[best])
     return sequence, bound
 
 
 class _Outlook:
-    """Upper bounds of what the remaining documents can add to a weighted sum."""
+    """Upper bounds of the contribution of the remaining documents to a weighted sum."""
 
     def __init__(self, parts: list[Progress], weights: Floats, pool: _Pool) -> None:
         weighted = list(zip(weights.tolist(), parts, strict=True))
@@ -266,8 +263,8 @@ class _Outlook:
         """Return the bound for partial rankings of `rank` documents, shape (n_states,)."""
         rest = _sum(((weight, part.rest(rank, counts)) for weight, part in self._convex), len(counts))
         if self._later is not None:
-            had = ((weight * part.factor[rank], part.level(counts)) for weight, part in self._convex)
-            rest = np.minimum(rest, self._later[rank] - _sum(had, len(counts)))
+            placed = ((weight * part.factor[rank], part.level(counts)) for weight, part in self._convex)
+            rest = np.minimum(rest, self._later[rank] - _sum(placed, len(counts)))
         return rest + _sum(((weight, part.rest(rank, counts)) for weight, part in self._others), len(counts))
 
 
@@ -300,12 +297,12 @@ def _later(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats 
     order = np.argsort(size, kind="stable")
     starts = np.searchsorted(size[order], np.arange(1, length + 1))
     worth = np.sum([level[order] * -np.diff(factor)[size[order] - 1] for level, factor in levels], axis=0)
-    greatest = np.maximum.reduceat(worth, starts)
-    return np.append(np.cumsum(greatest[::-1])[::-1], 0.0)
+    maxima = np.maximum.reduceat(worth, starts)
+    return np.append(np.cumsum(maxima[::-1])[::-1], 0.0)
 
 
 def _dominates(types: Floats) -> Floats:
-    """1 where a type (row) dominates another (column): no lower gain for any measure, a higher one for some."""
+    """Return 1 where a type (row) dominates another (column): no gain is lower, and at least one is higher."""
     at_least = (types[:, :, None] >= types[:, None, :]).all(axis=0)
     return np.asarray(at_least & ~at_least.T, dtype=np.float64)
 

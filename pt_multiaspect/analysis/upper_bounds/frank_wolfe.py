@@ -88,9 +88,9 @@ def best_of_mean(
         point = _towards(measure, point, values, weights)
     if (bound - candidates.value >= tolerance).any():
         mean = Mean(measure.combine, slope(), bound)
-        found = search(terms, judgments.pool_query, candidates.value, width, mean=mean)
-        candidates.add(found.rank)
-        bound = np.minimum(bound, found.bound)
+        result = search(terms, judgments.pool_query, candidates.value, width, mean=mean)
+        candidates.add(result.rank)
+        bound = np.minimum(bound, result.bound)
     return bound
 
 
@@ -107,15 +107,15 @@ def _best_weighted(
         limit = np.sum([weight * form.values(best) for form, weight in zip(forms, slope, strict=True)], axis=0)
         return candidates.best_by(slope)[0], limit
     weighted = [replace(term, weight=weight) for term, weight in zip(terms, slope, strict=True)]
-    found = search(weighted, query, candidates.best_by(slope)[1], width)
-    candidates.add(found.rank)
-    return candidates.best_by(slope)[0], found.bound
+    result = search(weighted, query, candidates.best_by(slope)[1], width)
+    candidates.add(result.rank)
+    return candidates.best_by(slope)[0], result.bound
 
 
 def _towards(measure: Measure, point: Floats, values: Floats, weights: Floats) -> Floats:
     """Return the best point on the line segment between two points."""
     steps = np.linspace(0.0, 1.0, 65)
-    ways = [(1 - step) * point + step * values for step in steps]
-    best = np.argmax([measure.combine(way, weights) for way in ways], axis=0)
+    points = [(1 - step) * point + step * values for step in steps]
+    best = np.argmax([measure.combine(at_step, weights) for at_step in points], axis=0)
     step = steps[best]
     return np.asarray((1 - step) * point + step * values, dtype=np.float64)

@@ -51,13 +51,13 @@ def ideal_values(qrels: object, measure: Measure | str) -> pd.DataFrame:
     3       q1                  squares  0.8801
     4       q1                      max  0.8801
     """
-    judgments, one = judgments_of(qrels), measure_of(measure)
-    paper = ideal_rankings(one, judgments)
-    values = np.stack([evaluate_at(one, judgments, rank) for _, rank in paper])
+    judgments, checked = judgments_of(qrels), measure_of(measure)
+    rankings = ideal_rankings(checked, judgments)
+    values = np.stack([evaluate_at(checked, judgments, rank) for _, rank in rankings])
     return pd.DataFrame(
         {
-            "qid": np.repeat(judgments.qids, len(paper)),
-            "strategy": [name for name, _ in paper] * judgments.n_queries,
+            "qid": np.repeat(judgments.qids, len(rankings)),
+            "strategy": [name for name, _ in rankings] * judgments.n_queries,
             "value": values.T.ravel(),
         }
     )

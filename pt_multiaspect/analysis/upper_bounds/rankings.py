@@ -42,11 +42,11 @@ def measure_of(measure: ir_measures.Measure | str) -> Measure:
         raise MultiAspectError(
             f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
         )
-    one = parsing.as_measure(members[0])
-    one.validate_params()
-    if one.lower_is_better:
-        raise MultiAspectError(f"upper_bound is undefined for lower-is-better measures such as {one}")
-    return one
+    checked = parsing.as_measure(members[0])
+    checked.validate_params()
+    if checked.lower_is_better:
+        raise MultiAspectError(f"upper_bound is undefined for lower-is-better measures such as {checked}")
+    return checked
 
 
 def rankings_at(judgments: Judgments, rank: Ints) -> Rankings:
@@ -70,7 +70,7 @@ def ideal_rankings(measure: Measure, judgments: Judgments) -> list[tuple[str, In
         )
     values = np.stack([view.scale.gains[view.grade] for view in views])
     rankings = [
-        (" > ".join(views[place].name for place in order), sorted_by(judgments, values[list(order)]))
+        (" > ".join(views[aspect].name for aspect in order), sorted_by(judgments, values[list(order)]))
         for order in permutations(range(len(views)))
     ]
     for name, score in SCORES.items():

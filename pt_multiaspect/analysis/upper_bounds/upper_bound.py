@@ -56,7 +56,7 @@ def upper_bound(
         cutoffs; On or TOMA over one of these; uRBP, uRBPgr, unDCG or uERR. ir-measures measures evaluate
         relevance.
     strategy : {'auto', 'exact', 'search', 'recursive', 'sum', 'squares', 'max'}, default 'auto'
-        How rankings are chosen (see Notes). 'auto' is 'exact' if possible, else 'search'.
+        The choice of rankings (see Notes). 'auto' is 'exact' if possible, else 'search'.
     width : int, default 1000
         Beam width of the search: number of partial rankings kept per rank (fewer for topics with many
         distinct label tuples). Larger values take longer and tighten the bound.
@@ -79,8 +79,8 @@ def upper_bound(
     Notes
     -----
     Rankings contain all judged documents: these measures never decrease if documents are appended. If the lowest
-    grades have probabilities above 0, unjudged documents add to uRBPgr: what any number of them below the judged
-    ones can add is part of the bound.
+    grades have probabilities above 0, unjudged documents contribute to uRBPgr: the contribution of any number of
+    them below the judged ones is part of the bound.
 
     - 'exact': measures with one gain per document (On, TOMA, uRBP, uRBPgr, unDCG, uERR) are maximised by
       sorting documents by that gain. CAM over linear bases (nDCG, RBP, P, R, SetR, Rprec), which are
@@ -118,20 +118,20 @@ def upper_bound(
     """
     choice("strategy", *STRATEGIES)(strategy)
     width, rounds = count("width")(width), count("rounds")(rounds)
-    judgments, one = judgments_of(qrels), measure_of(measure)
+    judgments, checked = judgments_of(qrels), measure_of(measure)
     if strategy == "auto":
-        is_searched = one.terms(judgments) and best_rank(one, judgments) is None
+        is_searched = checked.terms(judgments) and best_rank(checked, judgments) is None
         strategy = "search" if is_searched else "exact"
     if strategy == "exact":
-        value = bound = _exact(one, judgments)
+        value = bound = _exact(checked, judgments)
     elif strategy == "search":
-        value, bound = _search(one, judgments, width, rounds)
+        value, bound = _search(checked, judgments, width, rounds)
     else:
-        paper = ideal_rankings(one, judgments)
-        ranks = [rank for name, rank in paper if (name if name in SCORES else "recursive") == strategy]
-        value = np.max([evaluate_at(one, judgments, rank) for rank in ranks], axis=0)
-        bound = _separate_bound(one, judgments)
-    bound = bound + _beyond(one, judgments)
+        rankings = ideal_rankings(checked, judgments)
+        ranks = [rank for name, rank in rankings if (name if name in SCORES else "recursive") == strategy]
+        value = np.max([evaluate_at(checked, judgments, rank) for rank in ranks], axis=0)
+        bound = _separate_bound(checked, judgments)
+    bound = bound + _beyond(checked, judgments)
     bound = np.where(bound - value < TOLERANCE, value, bound)
     return pd.DataFrame(
         {
@@ -157,7 +157,7 @@ def _exact(measure: Measure, judgments: Judgments) -> Floats:
 
 
 def _beyond(measure: Measure, judgments: Judgments) -> Floats:
-    """Return the most that unjudged documents below all judged ones add to the value."""
+    """Return the maximum contribution of unjudged documents below all judged ones to the value."""
     total = np.zeros(judgments.n_queries)
     for term in measure.terms(judgments):
         form = term.base.additive(term.target)
@@ -177,9 +177,9 @@ def _check_known(measure: Measure, terms: list[Term]) -> None:
 
 def _unknown(measures: str) -> MultiAspectError:
     return MultiAspectError(
-        f"no upper bound is known for {measures}; expected CAM, MM, WHAM or GAM over nDCG, DCG, CG, RBP, P, R, "
+        f"no upper bound is known for {measures}: expected CAM, MM, WHAM or GAM over nDCG, DCG, CG, RBP, P, R, "
         "SetR, Rprec, AP, RR, ERR or Success, CAM over CRP, or a measure with one gain per document (On, TOMA, "
-        "uRBP, uRBPgr, unDCG, uERR) over these"
+        "uRBP, uRBPgr, unDCG, uERR) over these. A base of your own must define `additive` or `progression`"
     )
 
 
@@ -197,8 +197,8 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
     if len(terms) <= 1 or not measure.IS_INCREASING:
         return _exact(measure, judgments)
     rankings = [rankings_at(judgments, _best_alone(term, judgments)) for term in terms]
-    best = np.stack([term.base.values(each, term.target) for term, each in zip(terms, rankings, strict=True)])
-    bound = measure.combine(best, np.stack([term.weight for term in terms]))
+    values = np.stack([term.base.values(best, term.target) for term, best in zip(terms, rankings, strict=True)])
+    bound = measure.combine(values, np.stack([term.weight for term in terms]))
     return np.where(bound > 0, 1.0, 0.0) if measure.params.get("normalized") else bound
 
 
@@ -215,24 +215,24 @@ def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> 
     candidates = Candidates(measure, judgments, terms)
     for term in terms:
         candidates.add(_best_alone(term, judgments))
-    each = list(candidates.values)
+    alone = list(candidates.values)
     if len(measure.views(judgments)) < MOST_ASPECTS:
         for _, rank in ideal_rankings(measure, judgments):
             candidates.add(rank)
     weights = np.stack([term.weight for term in terms])
-    best_alone = np.stack([values[place] for place, values in enumerate(each)])
+    best_alone = np.stack([values[index] for index, values in enumerate(alone)])
     bound = measure.combine(best_alone, weights)
     if measure.IS_WEIGHTED_SUM:
-        found = search(terms, judgments.pool_query, candidates.value, width)
-        candidates.add(found.rank)
-        return candidates.value, np.minimum(bound, found.bound)
+        result = search(terms, judgments.pool_query, candidates.value, width)
+        candidates.add(result.rank)
+        return candidates.value, np.minimum(bound, result.bound)
     if measure.slope(np.ones_like(best_alone), weights) is not None:
         bound = best_of_mean(
             measure,
             judgments,
             candidates,
             bound=bound,
-            point=np.mean(each, axis=0),
+            point=np.mean(alone, axis=0),
             width=width,
             rounds=rounds,
             tolerance=TOLERANCE,
