@@ -1,4 +1,4 @@
-"""Measures with the aspects they are checked on, and their scores of many rankings at once."""
+"""Measures bound to aspects, and their scores of many rankings at once."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _MOST_TUPLES = 100_000
 
 
 class Bound:
-    """A measure with the aspects it is checked on."""
+    """A measure bound to the aspects it is checked on."""
 
-    def __init__(self, name: str, given: Measure, declared: Aspects) -> None:
+    def __init__(self, name: str, measure: Measure, declared: Aspects) -> None:
         self.name = name
         #: The explicit order that defines the weights of label tuples, if the measure has one.
-        self.order: Order | None = given["order"] if "order" in given.SUPPORTED_PARAMS else None
-        takes_aspects = "aspects" in given.SUPPORTED_PARAMS
-        spec = given.spec
+        self.order: Order | None = measure["order"] if "order" in measure.SUPPORTED_PARAMS else None
+        takes_aspects = "aspects" in measure.SUPPORTED_PARAMS
+        spec = measure.spec
         if isinstance(spec, Aspects):
-            self.aspects, self.measure = spec, given
+            self.aspects, self.measure = spec, measure
         else:
-            missing = [each for each in spec or () if each not in declared]
+            missing = [aspect for aspect in spec or () if aspect not in declared]
             if missing:
                 raise MultiAspectError(
-                    f"aspects: expected grades of {choices(missing)}, which {given} selects, "
+                    f"aspects: expected grades of {choices(missing)}, which {measure} selects, "
                     f"got {choices(declared)}"
                 )
-            chosen = declared if spec is None else Aspects({each: declared[each] for each in spec})
-            self.aspects, self.measure = chosen, given(aspects=chosen) if takes_aspects else given
+            chosen = declared if spec is None else Aspects({aspect: declared[aspect] for aspect in spec})
+            self.aspects, self.measure = chosen, measure(aspects=chosen) if takes_aspects else measure
         check_grades(self.aspects)
         self.space = Space(self.aspects)
         self.has_scales = takes_aspects or self.order is not None
@@ -68,7 +68,7 @@ class Bound:
         return "weights" in params or {"mu", "nu"} <= set(params)
 
     def variant(self, variant: Variant) -> Measure:
-        """The measure with scaled labels or raised importance, as the variant says."""
+        """Return the measure with the scaled labels or raised importance of the variant."""
         if variant not in self._variants:
             measure = self.measure
             if variant.raised >= 0:
@@ -79,15 +79,15 @@ class Bound:
         return self._variants[variant]
 
     def _raised(self, aspect: int) -> Measure:
-        measure, of = self.measure, self.space.names[aspect]
+        measure, name = self.measure, self.space.names[aspect]
         if "weights" in measure.SUPPORTED_PARAMS:
             weights = dict(measure["weights"] or dict.fromkeys(self.space.names, 1))
-            return measure(weights={**weights, of: 2 * weights[of] or 1})
+            return measure(weights={**weights, name: 2 * weights[name] or 1})
         default = measure.SUPPORTED_PARAMS["mu"].default
         mu, nu = measure["mu"], measure["nu"]
         constants: dict[str, Any] = dict.fromkeys(self.space.names, default)
         constants.update(mu if isinstance(mu, dict) else zip(self.space.names, (mu, nu), strict=False))
-        return measure(mu={**constants, of: 2 * constants[of] or 1}, nu=measure.SUPPORTED_PARAMS["nu"].default)
+        return measure(mu={**constants, name: 2 * constants[name] or 1}, nu=measure.SUPPORTED_PARAMS["nu"].default)
 
     def _scaled(self, constants: tuple[float, ...]) -> Measure:
         if self.order is None:
@@ -95,7 +95,7 @@ class Bound:
         return self.measure(order=self.order.rescaled(constants))
 
     def weighed_tuples(self, rng: np.random.Generator) -> tuple[Worlds, npt.NDArray[np.intp], Floats] | None:
-        """Label tuples, their places in the order of tuples and their weights, or None without such an order."""
+        """Return label tuples, their classes in the order of tuples and their weights; None without an order."""
         space, order = self.space, self.measure.order(self.aspects)
         if order is None:
             return None
@@ -115,6 +115,7 @@ class Bound:
 
 
 def check_grades(aspects: Aspects) -> None:
+    """Refuse aspects without declared grades."""
     unknown = [name for name, aspect in aspects.items() if aspect.grades is None]
     if unknown:
         raise MultiAspectError(
@@ -154,14 +155,14 @@ class Questions:
         n_queries = 0
         for codes in by_size.values():
             unique, rows = _unique(np.concatenate(list(codes.values())), 2 * self._space.n_tuples)
-            ends = np.cumsum([len(each) for each in codes.values()])
+            ends = np.cumsum([len(part) for part in codes.values()])
             self._rows.update(zip(codes, np.split(rows + n_queries, ends[:-1]), strict=True))
             distinct.append(unique)
             n_queries += len(unique)
         return self._evaluable(distinct, n_queries, scaled)
 
     def _codes(self, asked: Asked) -> npt.NDArray[np.intp]:
-        """The label tuples by rank, followed by those of documents not retrieved, marked by an offset."""
+        """Return the label tuples by rank, followed by those of documents not retrieved, marked by an offset."""
         codes = self._space.encode(asked.worlds)
         rest = [document for document in range(codes.shape[1]) if document not in asked.order]
         retrieved = codes[:, list(asked.order)]
@@ -173,22 +174,25 @@ class Questions:
         space = self._space
         sizes = np.concatenate([np.full(len(codes), codes.shape[1]) for codes in distinct])
         code = np.concatenate([codes.ravel() for codes in distinct])
-        place = np.concatenate([np.tile(np.arange(codes.shape[1]), len(codes)) for codes in distinct])
-        # Names of equal length sort like numbers, so values are in this order.
+        position = np.concatenate([np.tile(np.arange(codes.shape[1]), len(codes)) for codes in distinct])
+        # Names of equal length sort like numbers, so values are in the order of the rankings.
         qids = np.array([f"{query:08d}" for query in range(n_queries)], dtype=object)
         docnos = np.array([f"d{document}" for document in range(int(sizes.max()))], dtype=object)
-        frame = pd.DataFrame({"query_id": np.repeat(qids, sizes), "doc_id": docnos[place]})
+        frame = pd.DataFrame({"query_id": np.repeat(qids, sizes), "doc_id": docnos[position]})
         retrieved = code < space.n_tuples
         grades = space.decode(code % space.n_tuples)
         aspects = scaled_aspects(space.aspects, scaled) if scaled else space.aspects
         judged = frame.assign(
-            **{name: aspect.scale.grades[grades[:, at]] for at, (name, aspect) in enumerate(aspects.items())}
+            **{
+                name: aspect.scale.grades[grades[:, column]]
+                for column, (name, aspect) in enumerate(aspects.items())
+            }
         )
-        run = frame.assign(score=-place.astype(np.float64))[retrieved]  # distinct, so there are no ties
+        run = frame.assign(score=-position.astype(np.float64))[retrieved]  # distinct, so there are no ties
         return Rankings(run, Judgments(judged))
 
     def scores(self, bound: Bound) -> list[Floats]:
-        """The oriented values of a measure: one array per block, trials × rankings."""
+        """Return the oriented values of a measure: one array per block, trials × rankings."""
         values: dict[Variant, Floats] = {}
         for variant in dict.fromkeys(asked.variant for block in self._blocks for asked in block.asked):
             raw = bound.variant(variant).evaluate(self._rankings[variant.scaled])
@@ -203,7 +207,7 @@ class Questions:
 
 
 def _unique(codes: npt.NDArray[np.intp], base: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The distinct rows of codes below `base`, and the index of each row among them."""
+    """Return the distinct rows of codes below `base`, and the index of each row among them."""
     n = codes.shape[1]
     if base**n < 2**62:
         keys = codes @ (base ** np.arange(n, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""The check of measures for properties, with a table of verdicts as its result."""
+"""A check of measures for properties, with a table of verdicts as its result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ALL: tuple[Property, ...] = (
 )  # fmt: skip
 
 #: The statement of each property, as `check` tests it.
-PROPERTIES: Mapping[str, str] = MappingProxyType({each.name: each.statement for each in _ALL})
+PROPERTIES: Mapping[str, str] = MappingProxyType({rule.name: rule.statement for rule in _ALL})
 
 #: The limit of `documents`, as all permutations of a world are evaluated.
 MOST_DOCUMENTS = 6
@@ -155,13 +155,13 @@ def check(
             if key not in searches:
                 searches[key] = Search(rule, bound.space, trials=trials, seed=seed, documents=documents)
             search = searches[key]
-            found = search.finding(bound)
-            complete = search.complete if found.trials else 0
-            rows.append((name, rule.name, *found[:4], complete, found.reason))
-            if found.failed:
-                refused.setdefault(name, found.reason)
-            if found.example is not None:
-                examples[name, rule.name] = found.example
+            finding = search.finding(bound)
+            complete = search.complete if finding.trials else 0
+            rows.append((name, rule.name, *finding[:4], complete, finding.reason))
+            if finding.failed:
+                refused.setdefault(name, finding.reason)
+            if finding.example is not None:
+                examples[name, rule.name] = finding.example
     columns = ["measure", "property", "verdict", "trials", "violations", "ties", "complete", "reason"]
     results = pd.DataFrame(rows, columns=columns)
     order = [rule.name for rule in rules]
@@ -175,11 +175,11 @@ def check(
 def _rules(properties: object, declared: Aspects) -> list[Property]:
     if properties is None:
         return list(_ALL)
-    given = [properties] if isinstance(properties, str) else properties
-    if not isinstance(given, Iterable):
+    names = [properties] if isinstance(properties, str) else properties
+    if not isinstance(names, Iterable):
         raise MultiAspectError(f"properties: expected names from {'; '.join(PROPERTIES)}, got {properties!r}")
-    wanted = list(given)
-    unknown = [each for each in wanted if not isinstance(each, str) or each not in PROPERTIES]
+    wanted = list(names)
+    unknown = [name for name in wanted if not isinstance(name, str) or name not in PROPERTIES]
     if unknown or not wanted:
         raise MultiAspectError(f"properties: expected names from {'; '.join(PROPERTIES)}, got {choices(unknown)}")
     rules = [rule for rule in _ALL if rule.name in wanted]
@@ -192,7 +192,7 @@ def _rules(properties: object, declared: Aspects) -> list[Property]:
 
 
 def _measures(measures: object) -> dict[str, Measure]:
-    """Measures by name; strings keep the user's spelling."""
+    """Return measures by name; strings keep the user's spelling."""
     result: dict[str, Measure] = {}
     for label, measure in parsing.parse_all(measures).items():
         if getattr(measure, "SINGLE_ASPECT", True):  # as all measures of ir-measures are

@@ -17,6 +17,7 @@ from ...measures import Measure
 
 
 def written(score: float) -> str:
+    """Format a score with four decimals."""
     return f"{score:.4f}"
 
 
@@ -78,7 +79,7 @@ class CounterExample:
     sentence: str
 
     def _grid(self) -> list[list[str]]:
-        """Ranks and labels as cells. Documents that are not ranked are last."""
+        """Return ranks and labels as cells. Documents that are not ranked are last."""
         sides = [self.rankings[index] for index in self.shown]
         rows = []
         for rank in range(max(len(side.tuples) for side in sides)):
@@ -87,8 +88,8 @@ class CounterExample:
                 labels = side.tuples[rank] if rank < len(side.tuples) else None
                 cells += [""] * len(self.aspects) if labels is None else map(spell, labels)
             rows.append(cells)
-        for place in range(max(len(side.unranked) for side in sides)):
-            rows.append(["not ranked", *(spell(label) for side in sides for label in side.unranked[place])])
+        for index in range(max(len(side.unranked) for side in sides)):
+            rows.append(["not ranked", *(spell(label) for side in sides for label in side.unranked[index])])
         return rows
 
     def __repr__(self) -> str:
@@ -114,10 +115,10 @@ class CounterExample:
         first = " side"  # separates the rankings
 
         def row(name: str, cells: list[str], tag: str, width: int = 1) -> str:
-            """A row that starts with a name or rank. Each cell spans `width` columns."""
+            """Return a row that starts with a name or rank. Each cell spans `width` columns."""
             parts = [
-                f'<{tag} class="n{"" if place * width % n_aspects else first}" colspan={width}>{cell}</{tag}>'
-                for place, cell in enumerate(cells)
+                f'<{tag} class="n{"" if index * width % n_aspects else first}" colspan={width}>{cell}</{tag}>'
+                for index, cell in enumerate(cells)
             ]
             return f"<tr><th class=n>{escape(name)}</th>{''.join(parts)}</tr>"
 
@@ -143,9 +144,9 @@ class AxiomCheck:
         The verdicts, with one row per measure and one column per property.
     results : DataFrame
         One row per measure and property, with columns ``measure property verdict``; ``trials``, the number
-        of trials; ``violations``, how many of them violate the property; ``ties``, how many have equal scores
+        of trials; ``violations``, the number that violate the property; ``ties``, the number with equal scores
         where the property requires a difference; ``complete``, the number of documents up to which all
-        worlds were tried; ``reason``, why the property does not apply.
+        worlds were tried; ``reason``, of a property that does not apply.
     aspects : Aspects
         The declared scales.
     trials, seed, documents : int
@@ -200,15 +201,15 @@ class AxiomCheck:
         return self._examples.get((name, property))
 
     def reasons(self) -> list[str]:
-        """Return why properties do not apply, and other explanations of verdicts.
+        """Return the reasons of properties that do not apply, and other explanations of verdicts.
 
         Returns
         -------
         list of str
             One sentence per reason, with the verdict, the properties and the measures.
         """
-        given = self.results[self.results["reason"] != ""]
-        rows = given[["measure", "property", "verdict", "reason"]].itertuples(index=False, name=None)
+        explained = self.results[self.results["reason"] != ""]
+        rows = explained[["measure", "property", "verdict", "reason"]].itertuples(index=False, name=None)
         rules_of: dict[tuple[str, str, str], list[str]] = {}
         for measure, rule, verdict, reason in rows:
             rules_of.setdefault((measure, verdict, reason), []).append(rule)
@@ -222,7 +223,7 @@ class AxiomCheck:
         ]
 
     def title(self) -> str:
-        """Return what was searched, in one line.
+        """Return the extent of the search in one line.
 
         Returns
         -------

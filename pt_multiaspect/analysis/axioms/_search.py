@@ -1,4 +1,4 @@
-"""The search for trials that violate a property, and for the smallest of them."""
+"""Search for the smallest trial that violates a property."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Hit(NamedTuple):
     position: Position
 
     def key(self) -> tuple[int, int, list[int], Position]:
-        """Sort key: fewest documents first, then lowest labels."""
+        """Return a sort key: fewest documents first, then lowest labels."""
         return len(self.world), int(self.world.sum()), self.world.ravel().tolist(), self.position
 
 
@@ -59,16 +59,16 @@ class Search:
         left, unbroken = trials, True
         sizes = range(rule.least_documents, documents - rule.surplus + 1)
         for n in sizes:
-            found, all_there = self._of_size(n, left, sizes.stop - n)
-            unbroken &= all_there
+            blocks, is_complete = self._of_size(n, left, sizes.stop - n)
+            unbroken &= is_complete
             if unbroken:
                 self.complete = n + rule.surplus
-            self.blocks += found
-            left -= sum(len(block.worlds) for block in found)
+            self.blocks += blocks
+            left -= sum(len(block.worlds) for block in blocks)
         self.questions = Questions(space, self.blocks) if self.blocks else None
 
     def _of_size(self, n: int, left: int, sizes_left: int) -> tuple[list[Block], bool]:
-        """Trials with worlds of n documents, and whether these are all possible trials."""
+        """Return trials with worlds of n documents, and whether these are all possible trials."""
         rule, space, source = self.rule, self.space, self.rule.source
         positions = rule.positions(space, n)
         if not positions or not left:
@@ -81,34 +81,34 @@ class Search:
             affordable = max(_RANKINGS_PER_TRIAL * self._trials // math.factorial(n), 1)
             most, share = min(most, affordable), min(share, affordable)
         candidates = _CANDIDATES_PER_TRIAL * self._trials
-        every = source.count(space.sizes, n) * len(positions) <= candidates
-        worlds = source.every(space.sizes, n) if every else self._drawn(n, positions, share, rng)
+        is_enumerated = source.count(space.sizes, n) * len(positions) <= candidates
+        worlds = source.every(space.sizes, n) if is_enumerated else self._drawn(n, positions, share, rng)
         valid = np.stack([rule.ask(space, worlds, position)[0] for position in positions])
-        place, row = np.nonzero(valid)
-        whole = every and len(row) <= most
-        if not whole and len(row) > share:
+        column, row = np.nonzero(valid)
+        is_complete = is_enumerated and len(row) <= most
+        if not is_complete and len(row) > share:
             chosen = np.sort(rng.choice(len(row), size=share, replace=False))
-            place, row = place[chosen], row[chosen]
+            column, row = column[chosen], row[chosen]
         return [
             Block(part, position, rule.ask(space, part, position)[1])
-            for at, position in enumerate(positions)
-            if len(part := worlds[row[place == at]])
-        ], whole
+            for index, position in enumerate(positions)
+            if len(part := worlds[row[column == index]])
+        ], is_complete
 
     def _drawn(self, n: int, positions: list[Position], share: int, rng: np.random.Generator) -> Worlds:
         """Draw random worlds until enough of them satisfy the conditions, or ten times."""
         parts: list[Worlds] = []
-        found = 0
+        n_valid = 0
         for _ in range(10):
             part = self.rule.source.draw(self.space.sizes, n, 2 * share, rng)
             parts.append(part)
-            found += sum(int(self.rule.ask(self.space, part, position)[0].sum()) for position in positions)
-            if found >= 2 * share:
+            n_valid += sum(int(self.rule.ask(self.space, part, position)[0].sum()) for position in positions)
+            if n_valid >= 2 * share:
                 break
         return np.concatenate(parts)
 
     def finding(self, bound: Bound) -> _Finding:
-        """Check a measure."""
+        """Return the verdict on a measure, with an example."""
         rule = self.rule
         refused = rule.refusal(bound)
         if refused is not None:
@@ -134,7 +134,7 @@ class Search:
         return _Finding(verdict, trials, violations, ties, "", example)
 
     def _judge(self, bound: Bound, scores: Sequence[Floats]) -> tuple[list[Bools], list[Bools], int]:
-        """Return per block which trials violate the property and which tie, and how many trials count."""
+        """Return masks of the trials that violate the property and that tie, per block, and how many count."""
         violated, tied, trials = [], [], 0
         for block_scores in scores:
             margin, counted = self.rule.margin(block_scores, bound.limits)
@@ -171,7 +171,7 @@ class Search:
             hit = smaller
 
     def _reductions(self, world: Worlds) -> list[Worlds]:
-        """All worlds with one document less, or with a label, or that of all documents, one grade lower."""
+        """Return all worlds with one document less, or with one aspect of one or all documents a grade lower."""
         n = len(world)
         shorter = [np.delete(world, document, axis=0) for document in range(n)]
         lower = []
@@ -199,23 +199,23 @@ class Search:
         raw = bound.oriented(table[0])
         rankings = []
         for column in rule.to_show(table[0]):
-            each = asked[column]
-            aspects = scaled_aspects(bound.aspects, each.variant.scaled) if each.variant.scaled else bound.aspects
-            labels = [Space(aspects).labels(document) for document in each.worlds[0]]
-            rest = [labels[document] for document in range(len(labels)) if document not in each.order]
+            worlds, order, variant = asked[column]
+            aspects = scaled_aspects(bound.aspects, variant.scaled) if variant.scaled else bound.aspects
+            labels = [Space(aspects).labels(document) for document in worlds[0]]
+            rest = [labels[document] for document in range(len(labels)) if document not in order]
             rankings.append(
                 RankedWorld(
-                    tuple(labels[document] for document in each.order),
+                    tuple(labels[document] for document in order),
                     tuple(rest),
                     float(raw[column]),
-                    bound.variant(each.variant),
+                    bound.variant(variant),
                 )
             )
         scores = [ranking.score for ranking in rankings]
-        expected, found = rule.expected(space, hit.position, rankings), rule.found(scores, verdict == "ties")
+        expected, observed = rule.expected(space, hit.position, rankings), rule.found(scores, verdict == "ties")
         if bound.turned:
             expected = _turned(expected)
-        sentence = f"{expected[0].upper()}{expected[1:]}, but {found}."
+        sentence = f"{expected[0].upper()}{expected[1:]}, but {observed}."
         figures = rule.figures(scores, -1 if bound.turned else 1)
         return CounterExample(
             bound.name, rule.name, verdict, space.names, tuple(rankings), rule.shown, figures, sentence
@@ -231,16 +231,13 @@ class Search:
             for grades in pair
         )
         figures = [("weight", tuple(ranking.score for ranking in rankings))]
-        names_ = self.space.names
-        return CounterExample(
-            bound.name, self.rule.name, "fails", names_, rankings, (0, 1), figures, f"{of_order.sentence}."
-        )
+        aspects, sentence = self.space.names, f"{of_order.sentence}."
+        return CounterExample(bound.name, self.rule.name, "fails", aspects, rankings, (0, 1), figures, sentence)
 
 
 def _turned(sentence: str) -> str:
     """Adapt the expectation to a measure for which lower is better."""
     pairs = (("score lower", "score higher"), ("score 1", "score 0"))
-    for one, other in pairs:
-        first, *rest = sentence.split(one)
-        sentence = other.join(part.replace(other, one) for part in (first, *rest))
+    for word, opposite in pairs:
+        sentence = opposite.join(part.replace(opposite, word) for part in sentence.split(word))
     return sentence

@@ -36,15 +36,16 @@ class Space:
         return len(self.sizes)
 
     def decode(self, codes: npt.NDArray[np.intp]) -> Worlds:
-        """The label tuples with codes 0 … n_tuples - 1."""
+        """Return the label tuples with the codes 0 … n_tuples - 1."""
         return np.stack(np.unravel_index(codes, self.sizes), axis=-1).astype(np.intp)
 
     def encode(self, grades: Worlds) -> npt.NDArray[np.intp]:
+        """Return the codes of label tuples."""
         columns = tuple(grades[..., aspect] for aspect in range(len(self)))
         return np.asarray(np.ravel_multi_index(columns, self.sizes), dtype=np.intp)
 
     def labels(self, grades: npt.NDArray[np.intp]) -> tuple[float, ...]:
-        """The labels of a tuple of grade indices."""
+        """Return the labels of a tuple of grade indices."""
         return tuple(
             number(scale.grades[grade].item(), "a label")
             for scale, grade in zip(self.scales, grades.tolist(), strict=True)
@@ -52,15 +53,15 @@ class Space:
 
 
 class Source(ABC):
-    """Worlds of one kind: all of them, or a random sample."""
+    """A kind of worlds, to be enumerated or sampled."""
 
     @abstractmethod
     def count(self, sizes: Sequence[int], n: int) -> int:
-        """An upper bound on the number of worlds of n documents."""
+        """Return an upper bound on the number of worlds of n documents."""
 
     @abstractmethod
     def every(self, sizes: Sequence[int], n: int) -> Worlds:
-        """All worlds of n documents."""
+        """Return all worlds of n documents."""
 
     @abstractmethod
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
@@ -75,13 +76,16 @@ class Sequences(Source):
     """Any documents in any order."""
 
     def count(self, sizes: Sequence[int], n: int) -> int:
+        """Return the number of sequences of n label tuples."""
         return int(math.prod(sizes) ** n)
 
     def every(self, sizes: Sequence[int], n: int) -> Worlds:
+        """Return all sequences of n label tuples."""
         codes = np.indices((math.prod(sizes),) * n).reshape(n, -1).T
         return np.stack(np.unravel_index(codes, tuple(sizes)), axis=-1).astype(np.intp)
 
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
+        """Draw m sequences of n label tuples."""
         return _integers(sizes, (m, n), rng)
 
 
@@ -89,13 +93,16 @@ class Multisets(Source):
     """Any documents, without regard to order."""
 
     def count(self, sizes: Sequence[int], n: int) -> int:
+        """Return the number of multisets of n label tuples."""
         return math.comb(math.prod(sizes) + n - 1, n)
 
     def every(self, sizes: Sequence[int], n: int) -> Worlds:
+        """Return all multisets of n label tuples."""
         codes = np.array(list(combinations_with_replacement(range(math.prod(sizes)), n)), dtype=np.intp)
         return np.stack(np.unravel_index(codes, tuple(sizes)), axis=-1).astype(np.intp)
 
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
+        """Draw m sequences of n label tuples."""
         return _integers(sizes, (m, n), rng)
 
 
@@ -103,15 +110,18 @@ class Chains(Source):
     """Documents that are sorted on all aspects at once."""
 
     def count(self, sizes: Sequence[int], n: int) -> int:
+        """Return the number of chains of n label tuples."""
         return math.prod(math.comb(size + n - 1, n) for size in sizes)
 
     def every(self, sizes: Sequence[int], n: int) -> Worlds:
+        """Return all chains of n label tuples."""
         falling = [np.array(list(combinations_with_replacement(range(size)[::-1], n))) for size in sizes]
         picks = np.indices(tuple(map(len, falling))).reshape(len(sizes), -1)
         columns = [column[pick] for column, pick in zip(falling, picks, strict=True)]
         return np.stack(columns, axis=-1).astype(np.intp)
 
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
+        """Draw m chains: grades of each aspect, sorted."""
         return np.sort(_integers(sizes, (m, n), rng), axis=1)[:, ::-1]
 
 
@@ -119,12 +129,15 @@ class Alike(Source):
     """Documents with the same labels."""
 
     def count(self, sizes: Sequence[int], n: int) -> int:
+        """Return the number of label tuples."""
         return math.prod(sizes)
 
     def every(self, sizes: Sequence[int], n: int) -> Worlds:
+        """Return n copies of each label tuple."""
         return Sequences().every(sizes, 1).repeat(n, axis=1)
 
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
+        """Draw m label tuples, n copies of each."""
         return _integers(sizes, (m, 1), rng).repeat(n, axis=1)
 
 
@@ -133,13 +146,15 @@ class OneAlike(Source):
 
     @staticmethod
     def _without(sizes: Sequence[int], aspect: int) -> list[int]:
-        return [1 if other == aspect else size for other, size in enumerate(sizes)]
+        return [1 if index == aspect else size for index, size in enumerate(sizes)]
 
     def count(self, sizes: Sequence[int], n: int) -> int:
-        each = enumerate(sizes)
-        return sum(size * Sequences().count(self._without(sizes, aspect), n) for aspect, size in each)
+        """Return an upper bound: worlds that are alike on several aspects are counted several times."""
+        parts = enumerate(sizes)
+        return sum(size * Sequences().count(self._without(sizes, aspect), n) for aspect, size in parts)
 
     def every(self, sizes: Sequence[int], n: int) -> Worlds:
+        """Return all sequences of n label tuples with the same grade on some aspect."""
         parts = []
         for aspect, size in enumerate(sizes):
             others = Sequences().every(self._without(sizes, aspect), n)
@@ -150,6 +165,7 @@ class OneAlike(Source):
         return np.unique(np.concatenate(parts), axis=0)
 
     def draw(self, sizes: Sequence[int], n: int, m: int, rng: np.random.Generator) -> Worlds:
+        """Draw m sequences with the same grade on an aspect drawn at random."""
         worlds = _integers(sizes, (m, n), rng)
         rows, aspect = np.arange(m), rng.integers(len(sizes), size=m)
         worlds[rows, :, aspect] = worlds[rows, 0, aspect][:, None]
@@ -175,7 +191,7 @@ class Asked(NamedTuple):
 
 
 def exchanged(n: int, *pair: int) -> tuple[int, ...]:
-    """The order of n documents with two of them swapped."""
+    """Return the order of n documents with two of them swapped; unchanged without a pair."""
     order = list(range(n))
     if pair:
         i, j = pair
@@ -184,17 +200,18 @@ def exchanged(n: int, *pair: int) -> tuple[int, ...]:
 
 
 def is_better(worlds: Worlds, i: int, j: int) -> Bools:
-    """Whether document i is better than j on one aspect and worse on none, for each world."""
+    """Return whether document i is better than j on one aspect and worse on none, for each world."""
     first, second = worlds[:, i], worlds[:, j]
     return np.asarray((first >= second).all(axis=1) & (first > second).any(axis=1))
 
 
 def is_chain(worlds: Worlds) -> Bools:
+    """Return whether the documents are sorted on all aspects at once, for each world."""
     return np.asarray((worlds[:, :-1] >= worlds[:, 1:]).all(axis=(1, 2)))
 
 
 def relabelled(worlds: Worlds, documents: Sequence[int], aspect: int, change: int, *, to: bool = False) -> Worlds:
-    """The worlds with a number added to the labels of some documents, or with the labels set to it."""
+    """Return the worlds with `change` added to the grades of some documents, or with these grades set to it."""
     changed = worlds.copy()
     for document in documents:
         changed[:, document, aspect] = change if to else changed[:, document, aspect] + change

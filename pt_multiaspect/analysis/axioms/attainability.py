@@ -26,25 +26,29 @@ class Attainable(Property):
     """A property for which all permutations of a world are evaluated."""
 
     source = Multisets()
-    #: Which end of the range is meant: +1 for the best order, -1 for the worst.
+    #: +1 for the best order, -1 for the worst.
     end: ClassVar[int]
     shown = (0,)
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return a single comparison, of all orders."""
         return [()]
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Return the worlds that the statement applies to, and all permutations of their documents."""
         n = worlds.shape[1]
-        return self._meant(worlds), [Asked(worlds, order) for order in permutations(range(n))]
+        return self._applies(worlds), [Asked(worlds, order) for order in permutations(range(n))]
 
     @staticmethod
-    def _meant(worlds: Worlds) -> Bools:
+    def _applies(worlds: Worlds) -> Bools:
         return np.ones(len(worlds), dtype=np.bool_)
 
     def to_show(self, scores: Floats) -> list[int]:
+        """Return the best or the worst order."""
         return [int(np.argmax(self.end * scores))]
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
+        """Refuse measures with values outside [0, 1]."""
         low, high = bound.range
         return (
             None
@@ -54,23 +58,30 @@ class Attainable(Property):
 
 
 class OneAttainable(Attainable):
+    """The best order scores 1."""
+
     name = "1 attainable"
     statement = "In every world in which some order of all documents scores above 0, the best order scores 1."
     end = 1
     least_documents = 1
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return the highest score minus 1, for worlds with a positive score."""
         best = scores.max(axis=1)
         return best - 1.0, ~(best <= TOLERANCE)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected score."""
         return "this is the best order of these documents. It should score 1"
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
+        """Return that the score differs."""
         return "does not"
 
 
 class ZeroAttainable(Attainable):
+    """The worst order scores 0."""
+
     name = "0 attainable"
     statement = (
         "In every world whose documents do not all have the same labels, the worst order of all documents scores 0."
@@ -78,14 +89,17 @@ class ZeroAttainable(Attainable):
     end = -1
 
     @staticmethod
-    def _meant(worlds: Worlds) -> Bools:
+    def _applies(worlds: Worlds) -> Bools:
         return np.asarray((worlds != worlds[:, :1]).any(axis=(1, 2)))
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return minus the lowest score."""
         return -scores.min(axis=1), np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected score."""
         return "this is the worst order of these documents. It should score 0"
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
+        """Return that the score differs."""
         return "does not"

@@ -31,6 +31,8 @@ from .properties import TOLERANCE, Property
 
 
 class LargerErrors(Property):
+    """D1: larger errors cost more."""
+
     name = "D1"
     statement = (
         "Larger errors cost more. In the ideal ranking of a chain (documents sorted on all aspects at once), "
@@ -42,19 +44,24 @@ class LargerErrors(Property):
     source = Chains()
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all triples of ranks."""
         return list(combinations(range(n), 3))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the swap of ranks i and j with that of i and k."""
         (i, j, k), n = position, worlds.shape[1]
         valid = is_chain(worlds) & is_better(worlds, i, j) & is_better(worlds, j, k)
         return valid, [Asked(worlds, exchanged(n, i, j)), Asked(worlds, exchanged(n, i, k))]
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         i, j, k = (rank + 1 for rank in position)
         return f"B swaps ranks {i} and {k} of the ideal ranking, A only ranks {i} and {j}. B should score lower"
 
 
 class HighErrors(Property):
+    """D2: errors at higher ranks cost more."""
+
     name = "D2"
     statement = (
         "Errors at higher ranks cost more. In the ideal ranking of a chain, swapping ranks i and i + 1 scores "
@@ -66,22 +73,27 @@ class HighErrors(Property):
     source = Chains()
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all pairs of ranks that have a rank below them."""
         return list(combinations(range(n - 1), 2))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare swaps of adjacent documents with equal differences at two ranks."""
         (i, j), n = position, worlds.shape[1]
         valid = is_chain(worlds) & is_better(worlds, i, i + 1)
         for aspect, scale in enumerate(space.scales):
             probabilities = scale.grades if scale.identity else scale.probabilities
             for numbers in (np.arange(len(scale), dtype=np.float64), scale.gains, probabilities):
-                of = numbers[worlds[:, :, aspect]]
-                valid &= np.isclose(of[:, i] - of[:, i + 1], of[:, j] - of[:, j + 1], rtol=0, atol=1e-12)
+                label = numbers[worlds[:, :, aspect]]
+                upper, lower = label[:, i] - label[:, i + 1], label[:, j] - label[:, j + 1]
+                valid &= np.isclose(upper, lower, rtol=0, atol=1e-12)
         return valid, [Asked(worlds, exchanged(n, i, i + 1)), Asked(worlds, exchanged(n, j, j + 1))]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return the second score minus the first."""
         return scores[:, 1] - scores[:, 0], np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         i, j = (rank + 1 for rank in position)
         return (
             f"A swaps ranks {i} and {i + 1} of the ideal ranking, B ranks {j} and {j + 1}, which differ by as "
@@ -90,6 +102,8 @@ class HighErrors(Property):
 
 
 class LargerDifferences(Property):
+    """D3: larger differences between labels are larger errors."""
+
     name = "D3"
     statement = (
         "Larger differences between labels are larger errors. In the ideal ranking of a chain, two adjacent "
@@ -100,9 +114,11 @@ class LargerDifferences(Property):
     source = Chains()
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return rank, aspect and direction of the change."""
         return [(i, aspect, step) for i in range(n - 1) for aspect in range(len(space)) for step in (1, -1)]
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the swap of two documents with that after one of them changed by a grade."""
         (i, aspect, step), n = position, worlds.shape[1]
         changed = relabelled(worlds, [i if step > 0 else i + 1], aspect, step)
         valid = is_chain(worlds) & (worlds[:, i, aspect] > worlds[:, i + 1, aspect])
@@ -112,6 +128,7 @@ class LargerDifferences(Property):
         return valid, [Asked(worlds, order), Asked(changed, order)]
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         i, aspect, step = position
         which = f"better one, at rank {i + 2}, is better" if step > 0 else f"worse one, at rank {i + 1}, is worse"
         return (
@@ -121,11 +138,13 @@ class LargerDifferences(Property):
 
 
 def _losses(scores: Floats, wrong: int) -> Floats:
-    """The score lost by the ranking in column `wrong`, compared to the correct one in the next column."""
+    """Return the score lost by the ranking in column `wrong`, compared to the correct one in the next column."""
     return np.asarray(scores[:, wrong + 1] - scores[:, wrong])
 
 
 class HighRelevance(Property):
+    """D4: errors in credibility cost more for documents of higher relevance."""
+
     name = "D4"
     statement = (
         "All else being equal, an error in credibility (the second aspect) costs more for documents of higher "
@@ -139,9 +158,11 @@ class HighRelevance(Property):
     shown = (0, 2)
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return the upper rank and the lower relevance."""
         return [(i, low) for i in range(n - 1) for low in range(space.sizes[0] - 1)]
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the swap at a higher with that at a lower relevance, and both with the ideal ranking."""
         (i, low), n = position, worlds.shape[1]
         changed = relabelled(worlds, [i, i + 1], 0, low, to=True)
         upper, lower = worlds[:, i], worlds[:, i + 1]
@@ -149,12 +170,14 @@ class HighRelevance(Property):
         for aspect in {*range(len(space))} - {1}:
             valid &= upper[:, aspect] == lower[:, aspect]
         wrong, right = exchanged(n, i, i + 1), exchanged(n)
-        return valid, [Asked(of, order) for of in (worlds, changed) for order in (wrong, right)]
+        return valid, [Asked(labels, order) for labels in (worlds, changed) for order in (wrong, right)]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return the difference of the losses."""
         return _losses(scores, 0) - _losses(scores, 2), np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         i = position[0]
         relevance, credibility = space.names[:2]
         return (
@@ -163,9 +186,11 @@ class HighRelevance(Property):
         )
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
+        """Return the relation of the losses."""
         return "both lose the same" if tied else "A loses less"
 
     def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
+        """Return the scores in both orders, and the losses."""
         right = (scores[1], scores[3])
         wrong = (scores[0], scores[2])
         lost = tuple(sign * (a - b) for a, b in zip(right, wrong, strict=True))
@@ -173,6 +198,8 @@ class HighRelevance(Property):
 
 
 class WellDefined(Property):
+    """D5: the measure is defined if all documents have the same labels."""
+
     name = "D5"
     statement = (
         "The measure is defined if all documents have the same labels: its value is a finite number in its "
@@ -183,26 +210,33 @@ class WellDefined(Property):
     shown = (0,)
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return a single comparison."""
         return [()]
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Score rankings of documents with the same labels."""
         alike = (worlds == worlds[:, :1]).all(axis=(1, 2))
         return np.asarray(alike), [Asked(worlds, exchanged(worlds.shape[1]))]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return 0 for finite scores in the range, else -1."""
         low, high = limits
         with np.errstate(invalid="ignore"):
             defined = np.isfinite(scores) & (scores >= low - TOLERANCE) & (scores <= high + TOLERANCE)
         return np.where(defined[:, 0], 0.0, -1.0), np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         return "a ranking of documents with the same labels should have a score in the range of the measure"
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
+        """Return the score."""
         return f"the score is {scores[0]:g}"
 
 
 class Scaling(Property):
+    """D6: scores do not depend on the unit of the labels."""
+
     name = "D6"
     statement = (
         "Multiplying the labels of all aspects (grades, gains and thresholds) by the same positive constant does "
@@ -216,36 +250,44 @@ class Scaling(Property):
         return (0.5,) if any(scale.identity for scale in space.scales) else (2, 3)
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all aspects (-1) and the index of the constant."""
         return [(-1, index) for index in range(len(self._constants(space)))]
 
     def _scaled(self, space: Space, position: Position) -> tuple[float, ...]:
-        aspect, index = position
-        constant = self._constants(space)[index]
-        return tuple(constant if aspect in (-1, other) else 1.0 for other in range(len(space)))
+        aspect, number = position
+        constant = self._constants(space)[number]
+        return tuple(constant if aspect in (-1, index) else 1.0 for index in range(len(space)))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the ranking with that of scaled labels."""
         order = exchanged(worlds.shape[1])
         scaled = Variant(scaled=self._scaled(space, position))
         return np.ones(len(worlds), dtype=np.bool_), [Asked(worlds, order), Asked(worlds, order, scaled)]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return minus the absolute difference."""
         return -np.abs(scores[:, 0] - scores[:, 1]), np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         constants = dict(zip(space.names, self._scaled(space, position), strict=True))
         which = " and ".join(f"{name} times {spell(c)}" for name, c in constants.items() if c != 1)
         return f"B is A with the labels of {which}. Both should score the same"
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
+        """Return that the scores differ."""
         return "their scores differ"
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
+        """Refuse measures without scales."""
         if not bound.has_scales:
             return "n/a", "the measure has no parameter aspects, so its scales cannot be changed"
         return None
 
 
 class ScalingOne(Scaling):
+    """D6 for the labels of a single aspect."""
+
     name = "D6, one aspect"
     statement = (
         "Multiplying the labels of a single aspect (grades, gains and threshold) by a positive constant does "
@@ -254,10 +296,13 @@ class ScalingOne(Scaling):
     least_aspects = 2
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return the aspect and the index of the constant."""
         return [(a, index) for a in range(len(space)) for index in range(len(self._constants(space)))]
 
 
 class OneAspectAlike(Property):
+    """D7: if one aspect is the same for all documents, the measure evaluates the others."""
+
     name = "D7"
     statement = (
         "If all documents have the same grade on one aspect, whichever it is, the measure evaluates the other "
@@ -269,9 +314,11 @@ class OneAspectAlike(Property):
     source = OneAlike()
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return the aspect that is the same and two ranks."""
         return [(aspect, i, j) for aspect in range(len(space)) for i, j in combinations(range(n), 2)]
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the ranking with that in which a better document moves up."""
         (aspect, i, j), n = position, worlds.shape[1]
         alike = (worlds[:, :, aspect] == worlds[:, :1, aspect]).all(axis=1)
         return alike & is_better(worlds, j, i), [
@@ -280,9 +327,11 @@ class OneAspectAlike(Property):
         ]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return the second score minus the first."""
         return scores[:, 1] - scores[:, 0], np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         aspect, i, j = position
         return (
             f"all documents have the same {space.names[aspect]}. B swaps ranks {i + 1} and {j + 1} of A and moves "
@@ -291,6 +340,8 @@ class OneAspectAlike(Property):
 
 
 class Adjustable(Property):
+    """D8: the importance of an aspect can be adjusted."""
+
     name = "D8"
     statement = (
         "The importance of an aspect can be adjusted by a parameter (weights; mu and nu of NLRE and NGRE): "
@@ -307,6 +358,7 @@ class Adjustable(Property):
     shown = (0, 2)
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return the rank, two aspects and the difference in grades."""
         return [
             (i, a, b, step)
             for i in range(n)
@@ -317,6 +369,7 @@ class Adjustable(Property):
         ]
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the losses on two aspects, with and without doubled importance of the first."""
         i, a, b, step = position
         n = worlds.shape[1]
         # Document i is duplicated, and the upper copy is made better on one aspect.
@@ -330,11 +383,13 @@ class Adjustable(Property):
         return valid, [Asked(*case, variant) for variant in (Variant(), Variant(raised=a)) for case in cases]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return the cross product of the losses, positive if their ratio increases."""
         on_a, on_b, on_a_raised, on_b_raised = (np.maximum(_losses(scores, column), 0.0) for column in (0, 2, 4, 6))
         # Normalisation changes with the weights, so only the ratio of the losses is compared.
         return on_a_raised * on_b - on_a * on_b_raised, np.ones(len(scores), dtype=np.bool_)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         i, a, b, _ = position
         return (
             f"ranks {i + 1} and {i + 2} are in the wrong order of {space.names[a]} in A and of {space.names[b]} in "
@@ -342,15 +397,19 @@ class Adjustable(Property):
         )
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
+        """Return the change of the ratio of the losses."""
         return "their ratio does not change" if tied else "it decreases"
 
     def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
+        """Return the scores, and the losses with and without doubled importance."""
+
         def losses(first: int) -> tuple[float, ...]:
             return tuple(sign * (scores[column + 1] - scores[column]) for column in (first, first + 2))
 
         return [*super().figures(scores, sign), ("loss", losses(0)), ("loss, doubled", losses(4))]
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
+        """Refuse explicit orders; measures without a parameter fail."""
         if bound.order is not None:
             return "n/a", "the measure uses an explicit order, which takes no weights of aspects"
         if not bound.is_adjustable:

@@ -1,4 +1,4 @@
-"""Monotonicity: a better document, or a better document further up, does not lower the score."""
+"""Monotonicity: scores do not decrease if documents are better, or better documents are moved up."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from .properties import TOLERANCE, OfOrder, Property
 
 
 class PartialOrder(Property):
+    """Equation 1 of Maistro et al.: a better document does not score lower."""
+
     name = "Eq. 1"
     statement = (
         "A ranking of one document scores at least as high as a ranking of another document that is not better on "
@@ -34,38 +36,44 @@ class PartialOrder(Property):
     source = Multisets()
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all ordered pairs of documents."""
         return list(permutations(range(n), 2))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare rankings of one document each, of which one is better than the other."""
         better, worse = position
         return is_better(worlds, better, worse), [Asked(worlds, (better,)), Asked(worlds, (worse,))]
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         return (
             "the document of A is better than that of B on one aspect and worse on none. A should not score lower"
         )
 
     def of_order(self, bound: Bound, rng: np.random.Generator) -> OfOrder | None:
+        """Check that label tuples do not weigh less than tuples that are worse on one aspect."""
         tuples = bound.weighed_tuples(rng)
         if tuples is None:
             return None
         grades, _, weights = tuples
         space = bound.space
         # Steps of one grade on one aspect are sufficient: all other pairs follow by transitivity.
-        at = np.full(space.n_tuples, np.nan)
-        at[space.encode(grades)] = weights
+        weight_of = np.full(space.n_tuples, np.nan)
+        weight_of[space.encode(grades)] = weights
         trials, wrong = 0, []
         for aspect, size in enumerate(space.sizes):
             lower = grades[grades[:, aspect] < size - 1]
             upper = lower.copy()
             upper[:, aspect] += 1
-            difference = at[space.encode(upper)] - at[space.encode(lower)]
+            difference = weight_of[space.encode(upper)] - weight_of[space.encode(lower)]
             trials += int(np.isfinite(difference).sum())
             wrong += [(upper[row], lower[row]) for row in np.flatnonzero(difference < -TOLERANCE).tolist()]
         return OfOrder(trials, wrong, "A weighs less than B, although it is better on one aspect and worse on none")
 
 
 class InPlace(Property):
+    """Equation 4 of Maistro et al.: a document that is better alone is better at any rank."""
+
     name = "Eq. 4"
     statement = (
         "A document that is better alone is better in any ranking: if the ranking of one document scores at least "
@@ -77,45 +85,54 @@ class InPlace(Property):
     shown = (2, 3)
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all pairs of ranks."""
         return list(combinations(range(n), 2))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the documents alone, and both orders of them in the ranking."""
         (i, j), n = position, worlds.shape[1]
         differ = np.asarray((worlds[:, i] != worlds[:, j]).any(axis=1))
         return differ, [Asked(worlds, order) for order in ((j,), (i,), exchanged(n), exchanged(n, i, j))]
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
+        """Return the gain of the swap, for trials in which the document that moves up is not worse alone."""
         with np.errstate(invalid="ignore"):
             at_least = ~(scores[:, 0] < scores[:, 1] - TOLERANCE)
         return scores[:, 3] - scores[:, 2], np.asarray(at_least)
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
-        (one, other), (i, j) = asked[:2], position
+        """Return the expected relation."""
+        (better, worse), (i, j) = asked[:2], position
         return (
-            f"alone, {one.tuples[0]} scores {written(one.score)} and {other.tuples[0]} {written(other.score)}. B "
-            f"swaps ranks {i + 1} and {j + 1} of A and moves {one.tuples[0]} up. B should not score lower"
+            f"alone, {better.tuples[0]} scores {written(better.score)} and {worse.tuples[0]} "
+            f"{written(worse.score)}. B swaps ranks {i + 1} and {j + 1} of A and moves {better.tuples[0]} up. "
+            "B should not score lower"
         )
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
+        """Return the observed relation."""
         return "does"
 
     def of_order(self, bound: Bound, rng: np.random.Generator) -> OfOrder | None:
+        """Check that weights do not decrease along the order of label tuples."""
         tuples = bound.weighed_tuples(rng)
         if tuples is None:
             return None
-        grades, place, weights = tuples
-        # The maximum weight at each place or below. Tuples at the same place must have the same weight.
-        greatest = np.full(int(place.max()) + 1, -np.inf)
-        np.maximum.at(greatest, place, weights)
-        greatest = np.maximum.accumulate(greatest)
+        grades, tuple_class, weights = tuples
+        # The maximum weight of each class or below. Tuples of the same class must have the same weight.
+        maxima = np.full(int(tuple_class.max()) + 1, -np.inf)
+        np.maximum.at(maxima, tuple_class, weights)
+        maxima = np.maximum.accumulate(maxima)
         pairs = []
-        for row in np.flatnonzero(weights < greatest[place] - TOLERANCE).tolist():
-            heavier = np.flatnonzero((weights == greatest[place[row]]) & (place <= place[row]))
+        for row in np.flatnonzero(weights < maxima[tuple_class] - TOLERANCE).tolist():
+            heavier = np.flatnonzero((weights == maxima[tuple_class[row]]) & (tuple_class <= tuple_class[row]))
             pairs.append((grades[row], grades[heavier[0]]))
         return OfOrder(len(grades), pairs, "A weighs less than B, although it is not below B in the order")
 
 
 class Swap(Property):
+    """Moving a worse document up does not raise the score."""
+
     name = "swap"
     statement = (
         "In any ranking, ideal or not, swapping two documents so that the worse one (worse on one aspect, better "
@@ -124,15 +141,19 @@ class Swap(Property):
     source = Sequences()
 
     def positions(self, space: Space, n: int) -> list[Position]:
+        """Return all pairs of ranks."""
         return list(combinations(range(n), 2))
 
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
+        """Compare the ranking with that in which a worse document moves up."""
         (i, j), n = position, worlds.shape[1]
         return is_better(worlds, i, j), [Asked(worlds, exchanged(n)), Asked(worlds, exchanged(n, i, j))]
 
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+        """Return the expected relation."""
         i, j = (rank + 1 for rank in position)
         return f"B swaps ranks {i} and {j} of A and moves the worse document up. B should not score higher"
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
+        """Return the observed relation."""
         return "does"

@@ -1,4 +1,4 @@
-"""What a property of measures is: the rankings it compares, and what must be true of their scores."""
+"""Properties of measures: the rankings they compare, and conditions on their scores."""
 
 from __future__ import annotations
 
@@ -46,43 +46,43 @@ class Property(ABC):
     #: Number of documents in a ranking beyond those of its world.
     surplus: ClassVar[int] = 0
     source: ClassVar[Source]
-    #: Which of the rankings are shown in an example.
+    #: Indices of the rankings that are shown in an example.
     shown: ClassVar[tuple[int, ...]] = (0, 1)
 
     @abstractmethod
     def positions(self, space: Space, n: int) -> list[Position]:
-        """The possible comparisons in worlds of n documents."""
+        """Return the possible comparisons in worlds of n documents."""
 
     @abstractmethod
     def ask(self, space: Space, worlds: Worlds, position: Position) -> tuple[Bools, list[Asked]]:
-        """Return which worlds satisfy the conditions, and the rankings to score in each world."""
+        """Return a mask of the worlds that satisfy the conditions, and the rankings to score in each world."""
 
     def margin(self, scores: Floats, limits: tuple[float, float]) -> tuple[Floats, Bools]:
-        """Return by how much each trial satisfies the property (negative: violates it), and which trials count.
+        """Return the margin by which each trial satisfies the property, and a mask of the trials that count.
 
-        `scores` has one row per trial and one column per ranking; higher is better. By default, the
-        first ranking should score higher than the second.
+        A negative margin violates the property. `scores` has one row per trial and one column per ranking; higher
+        is better. By default, the first ranking should score higher than the second.
         """
         return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
 
     @abstractmethod
     def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
-        """The expected relation between the rankings A, B, … shown."""
+        """Return the expected relation between the rankings A, B, … shown."""
 
     def found(self, scores: Sequence[float], tied: bool) -> str:
-        """The relation found instead."""
+        """Return the observed relation."""
         return "both score the same" if tied else "the opposite holds"
 
     def figures(self, scores: Sequence[float], sign: int) -> list[tuple[str, tuple[float, ...]]]:
-        """The lines of numbers below the rankings shown. The sign is -1 if lower scores are better."""
+        """Return lines of numbers below the rankings shown. The sign is -1 if lower scores are better."""
         return [("score", tuple(scores[column] for column in self.shown))]
 
     def to_show(self, scores: Floats) -> list[int]:
-        """The rankings that belong to an example."""
+        """Return the indices of the rankings that belong to an example."""
         return list(range(len(scores)))
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
-        """A verdict and its reason, if there is nothing to search."""
+        """Return a verdict and its reason if no search is needed, else None."""
         return None
 
     def of_order(self, bound: Bound, rng: np.random.Generator) -> OfOrder | None:
