@@ -571,7 +571,7 @@ def test_lower_is_better() -> None:
         MultiAspectError, match=r"worst value of effort is infinite; give finite ones, as in worst="
     ):
         front.systems(bad)
-    with pytest.raises(MultiAspectError, match="expected values that nothing is worse than"):
+    with pytest.raises(MultiAspectError, match=r"worst: expected values .*, got .*effort"):
         front.systems(bad, worst={"effort": 1, "b": 0})
 
 
@@ -644,7 +644,7 @@ def test_three_measures_have_no_path() -> None:
     run = {"mine": {"q1": {"d0": 1.0}}}
     assert "dpfr" not in front.systems(run)
     for ask in (lambda: front.reference(0.5), lambda: front.systems(run, alpha=0.5)):
-        with pytest.raises(MultiAspectError, match=r"alpha is a place along the frontier of two measures, got 3"):
+        with pytest.raises(MultiAspectError, match=r"alpha: expected .* two measures, got 3"):
             ask()
     with pytest.raises(MultiAspectError, match="alpha: expected a number from 0 to 1, got 2"):
         frontier(CONFLICT, nDCG, aspects=SPEC).reference(2)

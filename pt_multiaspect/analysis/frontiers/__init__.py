@@ -1,4 +1,4 @@
-"""What rankings attain on several measures at once: the Pareto frontier, and how far systems are from it."""
+"""Pareto frontiers of the values that rankings attain on several measures, and distances of systems to them."""
 
 from .frontier import frontier
 from .result import Frontier

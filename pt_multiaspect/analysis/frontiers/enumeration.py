@@ -1,4 +1,4 @@
-"""All points that rankings of a topic attain and no other ranking dominates."""
+"""Enumeration of the non-dominated points that rankings of a topic attain."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def all_points(measures: Sequence[Measure], signs: Floats, judgments: Judgments,
     MultiAspectError
         If a topic has more (partial) rankings than `limit`.
     """
-    given = rankings_at(judgments, positions(judgments.pool_query) + 1)
+    rankings = rankings_at(judgments, positions(judgments.pool_query) + 1)
     for measure in measures:
-        measure.evaluate(given)  # for the warnings about all topics
+        measure.evaluate(rankings)  # for the warnings about all topics
     search = RankedSearch.of(measures, judgments)
     types = np.zeros(0, dtype=np.intp) if search is not None else _types(measures, judgments)
     depth = max((_depth(measure, judgments) for measure in measures), default=0)
@@ -70,7 +70,7 @@ def all_points(measures: Sequence[Measure], signs: Floats, judgments: Judgments,
 
 
 def _types(measures: Sequence[Measure], judgments: Judgments) -> Ints:
-    """Return a number per judged document, the same for documents that no measure can tell apart."""
+    """Return a number per judged document, the same for documents that no measure distinguishes."""
     read = [column for measure in measures for column in measure.distinctions(judgments)]
     codes = np.column_stack([pd.factorize(np.asarray(column))[0] for column in read])
     return np.asarray(np.unique(codes, axis=0, return_inverse=True)[1], dtype=np.intp).ravel()
@@ -114,7 +114,7 @@ def _evaluated(
     for start in range(0, len(sequences), at_once):
         rank = _ranks(of_document, sequences[start : start + at_once])[:, by_name]
         rankings = rankings_at(judgments.repeated(query, len(rank)), rank.ravel())
-        with silenced():  # what is odd about a single topic need not be about all
+        with silenced():  # warnings about a single topic need not apply to all topics
             parts.append(np.column_stack([measure.evaluate(rankings) for measure in measures]))
     return np.concatenate(parts)
 
@@ -123,7 +123,7 @@ def _ranks(of_document: Ints, sequences: _Types) -> Ints:
     """Return the rank of each document, shape (n_sequences, n_documents); the others follow, sorted by type."""
     totals = np.bincount(of_document)
     n_types = len(totals)
-    used = np.stack([(sequences == each).sum(axis=1) for each in range(n_types)], axis=1)
+    used = np.stack([(sequences == code).sum(axis=1) for code in range(n_types)], axis=1)
     others = np.repeat(np.tile(np.arange(n_types), len(sequences)), (totals - used).ravel())
     complete = np.column_stack([sequences, others.reshape(len(sequences), -1)])
     rank = np.empty(complete.shape, dtype=np.intp)

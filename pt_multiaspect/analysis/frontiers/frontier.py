@@ -1,4 +1,4 @@
-"""The Pareto frontier of what rankings of the judged documents attain."""
+"""The Pareto frontier of the values that rankings of the judged documents attain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def frontier(
     kind: str = "supported",
     limit: int | None = None,
 ) -> Frontier:
-    """Compute which combinations of values of two or three measures rankings attain at best.
+    """Compute the best combinations of values of two or three measures that rankings attain.
 
     Parameters
     ----------
@@ -46,11 +46,12 @@ def frontier(
     aspects : Aspects, mapping, str or sequence of str, optional
         Two or three aspects for a single measure. With several measures, the scales of those that declare none.
     kind : {'supported', 'all'}, default 'supported'
-        ``'supported'``: the corners of the hull, which are best for some weighted mean of the measures; what
-        mixtures of rankings attain. ``'all'``: all values that no other ranking dominates, for small topics.
+        ``'supported'``: the corners of the hull of the values that mixtures of rankings attain, which are best
+        for some weighted mean of the measures. ``'all'``: all values that no other ranking dominates, for small
+        topics.
     limit : int, optional
         For ``'supported'``, except for two measures with equal discounts: the number of points per topic, 300 by
-        default, from which on the hull is not refined; `gap` states what may be missing. For ``'all'``: the
+        default, from which on the hull is not refined; `gap` bounds the error. For ``'all'``: the
         maximum number of (partial) rankings per topic, 50 000 by default.
 
     Returns
@@ -134,6 +135,6 @@ def frontier(
             lines.append(Line(Hull.of(points), gap))
     else:
         signs = np.array([-1.0 if measure.lower_is_better else 1.0 for measure in labelled.values()])
-        each = all_points(list(labelled.values()), signs, judgments, most)
-        lines = [Line(Points(points), 0.0) for points in each]
+        topics = all_points(list(labelled.values()), signs, judgments, most)
+        lines = [Line(Points(points), 0.0) for points in topics]
     return Frontier(kind, labelled, judgments, lines, most)

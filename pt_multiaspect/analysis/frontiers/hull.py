@@ -1,4 +1,4 @@
-"""The upper hull of points: what mixtures of rankings attain. Higher is better in every column."""
+"""The upper hull of points: the values that mixtures of rankings attain. Higher is better in every column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ZERO = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Hull:
-    """The points that are at most as high, in every column, as a mixture of the given points."""
+    """The set of points that are at most as high, in every column, as a mixture of some corners."""
 
     #: The corners, shape (n_points, n_columns); none dominates another.
     points: Floats
@@ -32,7 +32,7 @@ class Hull:
     #: all points of the hull, normal · point ≤ offset.
     normals: Floats
     offsets: Floats
-    #: The parts that no point of the hull dominates: the places of the ends of a segment or a triangle, or of a
+    #: The parts that no point of the hull dominates: the indices of the ends of a segment or a triangle, or of a
     #: single point.
     pieces: list[Ints]
 
@@ -55,15 +55,15 @@ class Hull:
 
     @property
     def extreme(self) -> Ints:
-        """The places of the points that are ends of pieces, in their order."""
+        """The indices of the points that are ends of pieces, in their order."""
         return np.unique(np.concatenate(self.pieces))
 
     def excess(self, points: Floats) -> Floats:
-        """Return how far points are above the hull: the largest excess of a weighted mean, weights summing to 1."""
+        """Return the excess of points over the hull: the maximum over weighted means, with weights summing to 1."""
         return np.asarray((points @ self.normals.T - self.offsets).max(axis=1), dtype=np.float64)
 
     def room(self, points: Floats) -> Floats:
-        """Return how much higher each column could be with the others as they are, shape (n, n_columns).
+        """Return the maximum increase of each column that leaves the others unchanged, shape (n, n_columns).
 
         Parameters
         ----------
@@ -77,8 +77,8 @@ class Hull:
 
     def distance(self, points: Floats) -> Floats:
         """Return the Euclidean distance of points to the nearest piece."""
-        each = [_distance(points, self.points[piece]) for piece in self.pieces]
-        return np.asarray(np.min(each, axis=0), dtype=np.float64)
+        distances = [_distance(points, self.points[piece]) for piece in self.pieces]
+        return np.asarray(np.min(distances, axis=0), dtype=np.float64)
 
     def volume(self, reference: Floats) -> float:
         """Return the volume of the hull above a reference point."""
@@ -124,11 +124,11 @@ def _varying(points: Floats) -> Ints:
 
 
 def _chain(points: Floats) -> Ints:
-    """Return the places of the corners of points that are sorted by the first column, highest first."""
+    """Return the indices of the corners of points that are sorted by the first column, highest first."""
     flat = _FLAT * float(np.abs(points).max(initial=0.0))
     kept: list[int] = []
     xs, ys = points.T.tolist()
-    for place, (x, y) in enumerate(zip(xs, ys, strict=True)):
+    for index, (x, y) in enumerate(zip(xs, ys, strict=True)):
         while len(kept) > 1:
             first, last = kept[-2], kept[-1]
             dx, dy = x - xs[first], y - ys[first]
@@ -137,7 +137,7 @@ def _chain(points: Floats) -> Ints:
             if above > flat * (dx * dx + dy * dy) ** 0.5:
                 break
             kept.pop()
-        kept.append(place)
+        kept.append(index)
     return np.array(kept, dtype=np.intp)
 
 
@@ -149,37 +149,37 @@ def _point(points: Floats) -> _Facets:
 
 
 def _segments(points: Floats) -> _Facets:
-    """Facets of two columns, of corners that are sorted by the first column, highest first."""
+    """Return the facets of corners with two columns, sorted by the first column, highest first."""
     steps = np.diff(points, axis=0)
     normals = np.vstack([[1.0, 0.0], np.column_stack([steps[:, 1], -steps[:, 0]]), [0.0, 1.0]])
     normals /= normals.sum(axis=1, keepdims=True)
     first = np.append(0, np.arange(len(points)))
     offsets = (normals * points[first]).sum(axis=1)
-    return normals, offsets, [np.array([place, place + 1]) for place in range(len(points) - 1)]
+    return normals, offsets, [np.array([index, index + 1]) for index in range(len(points) - 1)]
 
 
 def _triangles(points: Floats) -> _Facets:
-    """Facets of three columns."""
+    """Return the facets of points with three columns."""
     from scipy.spatial import ConvexHull
 
     low, span = points.min(axis=0), np.ptp(points, axis=0)
     scaled = (points - low) / span
-    found = ConvexHull(_with_shadows(scaled, -1.0))
-    normals_found = found.equations[:, :3]
-    is_upwards = normals_found.min(axis=1) > _DOWN
+    hull = ConvexHull(_with_shadows(scaled, -1.0))
+    directions = hull.equations[:, :3]
+    is_upwards = directions.min(axis=1) > _DOWN
     upwards = np.flatnonzero(is_upwards)
-    facing = np.where(normals_found > _ZERO, normals_found, 0.0)
-    ends = found.simplices[upwards]
+    facing = np.where(directions > _ZERO, directions, 0.0)
+    ends = hull.simplices[upwards]
     pieces = list(ends[(facing[upwards] > 0).all(axis=1) & (ends < len(points)).all(axis=1)])
     for opposite in range(3):
         # An edge is efficient if weights between the normals of its facets are all positive.
-        other, edge = found.neighbors[upwards, opposite], np.delete(ends, opposite, axis=1)
-        between = ((facing[upwards] + facing[other]) > 0).all(axis=1)
-        is_efficient = is_upwards[other] & (upwards < other) & between & (edge < len(points)).all(axis=1)
+        neighbour, edge = hull.neighbors[upwards, opposite], np.delete(ends, opposite, axis=1)
+        between = ((facing[upwards] + facing[neighbour]) > 0).all(axis=1)
+        is_efficient = is_upwards[neighbour] & (upwards < neighbour) & between & (edge < len(points)).all(axis=1)
         pieces += list(edge[is_efficient])
     covered = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.intp)
     alone = np.setdiff1d(ends[ends < len(points)], covered)
-    pieces += [np.array([place]) for place in alone]
+    pieces += [np.array([index]) for index in alone]
     normals = facing[upwards] / span
     # Offsets of the points themselves, so that rounding errors of Qhull do not matter.
     offsets = (points @ normals.T).max(axis=0)
@@ -190,7 +190,7 @@ _BY_COLUMNS = {0: _point, 2: _segments, 3: _triangles}
 
 
 def _with_shadows(points: Floats, low: float) -> Floats:
-    """Return the points, and the same with some columns lowered: their hull is all that they dominate."""
+    """Return points and copies with some columns lowered, so that their hull is the dominated set."""
     n_columns = points.shape[1]
     masks = (np.arange(1, 2**n_columns)[:, None] >> np.arange(n_columns)) & 1
     return np.vstack([points, *(np.where(mask, low, points) for mask in masks)])
@@ -202,11 +202,11 @@ def _distance(points: Floats, ends: Floats) -> Floats:
         return np.asarray(np.linalg.norm(points - ends[0], axis=1), dtype=np.float64)
     if len(ends) == 2:
         along = ends[1] - ends[0]
-        share = np.clip((points - ends[0]) @ along / (along @ along), 0.0, 1.0)
-        return np.asarray(np.linalg.norm(points - ends[0] - share[:, None] * along, axis=1), dtype=np.float64)
-    sides = [_distance(points, np.delete(ends, place, axis=0)) for place in range(3)]
+        fraction = np.clip((points - ends[0]) @ along / (along @ along), 0.0, 1.0)
+        return np.asarray(np.linalg.norm(points - ends[0] - fraction[:, None] * along, axis=1), dtype=np.float64)
+    sides = [_distance(points, np.delete(ends, corner, axis=0)) for corner in range(3)]
     edges = (ends[1:] - ends[0]).T
-    shares = np.linalg.lstsq(edges, (points - ends[0]).T, rcond=None)[0]
-    inside = (shares >= 0).all(axis=0) & (shares.sum(axis=0) <= 1)
-    to_plane = np.linalg.norm((points - ends[0]).T - edges @ shares, axis=0)
+    fractions = np.linalg.lstsq(edges, (points - ends[0]).T, rcond=None)[0]
+    inside = (fractions >= 0).all(axis=0) & (fractions.sum(axis=0) <= 1)
+    to_plane = np.linalg.norm((points - ends[0]).T - edges @ fractions, axis=0)
     return np.asarray(np.where(inside, to_plane, np.min(sides, axis=0)), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The best rankings of a topic for weighted means of measures that are sums over ranks."""
+"""Best rankings of a topic for weighted means of measures that are sums over ranks."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ class LinearTopic:
 
         assert self.worth is not None
         values = np.empty(weights.shape)
-        for place, weight in enumerate(weights):
+        for row, weight in enumerate(weights):
             rows, ranks = linear_sum_assignment(np.tensordot(weight, self.worth, axes=1), maximize=True)
             by_rank = np.argsort(ranks)
-            values[place] = self.worth[:, rows[by_rank], ranks[by_rank]].sum(axis=1)
+            values[row] = self.worth[:, rows[by_rank], ranks[by_rank]].sum(axis=1)
         return np.minimum(values, self.ceiling)
 
 
@@ -114,18 +114,18 @@ class _Sum:
         return [form for form in self.forms if isinstance(form, Linear)]
 
     def gains(self, rows: Ints, query: int) -> tuple[Floats, float]:
-        """The gains of documents, and their norm."""
+        """Return the gains of documents, and their norm."""
         if len(self.forms) == 1:
             (form,) = self.linear
             norm = 1.0 if form.norm is None else float(form.norm[query])
             return np.asarray(form.gain, dtype=np.float64)[rows], norm
-        each = zip(self.terms, self.linear, strict=True)
-        return np.sum([term.weight[query] * form.normalised_gain[rows] for term, form in each], axis=0), 1.0
+        pairs = zip(self.terms, self.linear, strict=True)
+        return np.sum([term.weight[query] * form.normalised_gain[rows] for term, form in pairs], axis=0), 1.0
 
     def worth(self, rows: Ints, ranks: Ints, query: int) -> Floats:
-        """The worth of each document at each rank."""
-        each = zip(self.terms, self.forms, strict=True)
-        total = np.sum([term.weight[query] * form.worth(query, rows, ranks) for term, form in each], axis=0)
+        """Return the worth of each document at each rank."""
+        pairs = zip(self.terms, self.forms, strict=True)
+        total = np.sum([term.weight[query] * form.worth(query, rows, ranks) for term, form in pairs], axis=0)
         return np.asarray(total * self.factor[query], dtype=np.float64)
 
 
@@ -150,20 +150,20 @@ def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iter
         If a measure is no sum over ranks, or lower is better for it.
     """
     sums = [_as_sum(label, measure, judgments) for label, measure in measures.items()]
-    by_sorting = is_by_sorting([form for each in sums for form in each.forms])
+    by_sorting = is_by_sorting([form for measure in sums for form in measure.forms])
     bounds = np.searchsorted(judgments.pool_query, np.arange(judgments.n_queries + 1))
     for query in range(judgments.n_queries):
         rows = np.arange(bounds[query], bounds[query + 1])
         ranks = np.arange(1, len(rows) + 1)
-        factor = np.array([each.factor[query] for each in sums])
-        ceiling = np.array([each.ceiling[query] for each in sums])
+        factor = np.array([measure.factor[query] for measure in sums])
+        ceiling = np.array([measure.ceiling[query] for measure in sums])
         if by_sorting:
-            gains, norms = zip(*(each.gains(rows, query) for each in sums), strict=True)
+            gains, norms = zip(*(measure.gains(rows, query) for measure in sums), strict=True)
             form = sums[0].linear[0]
             discount = form.discounts(ranks, np.full(len(ranks), query))
             yield LinearTopic(factor, ceiling, np.stack(gains), np.array(norms), discount)
         else:
-            worth = np.stack([each.worth(rows, ranks, query) for each in sums])
+            worth = np.stack([measure.worth(rows, ranks, query) for measure in sums])
             yield LinearTopic(factor, ceiling, worth=worth)
 
 
@@ -178,11 +178,11 @@ def _as_sum(label: str, measure: Measure, judgments: Judgments) -> _Sum:
         )
     weighted = [(form, term.weight) for form, term in zip(forms, terms, strict=True)]
     best = best_ranking(weighted, judgments.pool_query, judgments.n_queries)
-    highest, total = _both(measure, terms, judgments, best)
+    highest, total = _value_and_sum(measure, terms, judgments, best)
     factor = np.where(total != 0, ratio(highest, total), 1.0)
     factor = np.where(np.abs(factor - 1.0) < _ROUNDING, 1.0, factor)
     reversed_rank = np.bincount(judgments.pool_query)[judgments.pool_query] + 1 - best
-    lowest, total = _both(measure, terms, judgments, reversed_rank)
+    lowest, total = _value_and_sum(measure, terms, judgments, reversed_rank)
     if (np.abs(lowest - total * factor) > _ROUNDING * np.maximum(np.abs(lowest), 1.0)).any():
         raise MultiAspectError(
             f"kind='supported' requires weighted sums, but {label} is not the weighted sum of its terms; use "
@@ -191,8 +191,10 @@ def _as_sum(label: str, measure: Measure, judgments: Judgments) -> _Sum:
     return _Sum(terms, forms, factor, highest)
 
 
-def _both(measure: Measure, terms: Sequence[Term], judgments: Judgments, rank: Ints) -> tuple[Floats, Floats]:
-    """The values of a measure, and the weighted sum of its terms, for the given ranks of the judged documents."""
+def _value_and_sum(
+    measure: Measure, terms: Sequence[Term], judgments: Judgments, rank: Ints
+) -> tuple[Floats, Floats]:
+    """Return the values of a measure and the weighted sum of its terms, given ranks of the judged documents."""
     rankings = rankings_at(judgments, rank)
     values = [term.weight * term.base.values(rankings, term.target) for term in terms]
     return measure.evaluate(rankings), np.asarray(np.sum(values, axis=0), dtype=np.float64)

@@ -14,7 +14,7 @@ from .hull import corners
 
 __all__ = ["Points", "mean_points"]
 
-#: Points whose place along a path differs by at most this fraction of it are equally near to a place on it.
+#: Distances along a path that differ by at most this fraction of its length are equal.
 _SAME = 1e-12
 
 #: Tolerance for columns in which a point is as high as another.
@@ -37,30 +37,30 @@ class Points:
     @property
     def is_supported(self) -> Bools:
         """Whether each point is a corner of the hull."""
-        found = {tuple(corner) for corner in corners(self.points).tolist()}
-        return np.array([tuple(point) in found for point in self.points.tolist()], dtype=np.bool_)
+        supported = {tuple(corner) for corner in corners(self.points).tolist()}
+        return np.array([tuple(point) in supported for point in self.points.tolist()], dtype=np.bool_)
 
     def excess(self, points: Floats) -> Floats:
-        """Return by how much each point of a set exceeds, in some column, the point that comes nearest to it."""
-        parts = [(each[None] - self.points).max(axis=1).min() for each in points]
+        """Return the excess of each point, in some column, over the point of the frontier that it exceeds least."""
+        parts = [(point[None] - self.points).max(axis=1).min() for point in points]
         return np.array(parts, dtype=np.float64)
 
     def room(self, points: Floats) -> Floats:
-        """Return how much higher each column could be with the others at least as high, shape (n, n_columns)."""
+        """Return the maximum increase of each column with the others at least as high, shape (n, n_columns)."""
         room = np.zeros(points.shape)
         for column in range(points.shape[1]):
             rest = np.delete(np.arange(points.shape[1]), column)
-            for place, each in enumerate(points):
-                enough = (self.points[:, rest] >= each[rest] - _ROUNDING).all(axis=1)
-                room[place, column] = self.points[enough, column].max(initial=each[column]) - each[column]
+            for row, point in enumerate(points):
+                enough = (self.points[:, rest] >= point[rest] - _ROUNDING).all(axis=1)
+                room[row, column] = self.points[enough, column].max(initial=point[column]) - point[column]
         return room
 
     def distance(self, points: Floats) -> Floats:
         """Return the Euclidean distance of points to the nearest point."""
-        return np.array([np.linalg.norm(self.points - each, axis=1).min() for each in points])
+        return np.array([np.linalg.norm(self.points - point, axis=1).min() for point in points])
 
     def volume(self, reference: Floats) -> float:
-        """Return the volume of what the points dominate above a reference point."""
+        """Return the volume that the points dominate above a reference point."""
         return _volume(np.maximum(self.points - reference, 0.0))
 
     @cached_property
@@ -76,7 +76,7 @@ class Points:
 
 
 def _volume(points: Floats) -> float:
-    """The volume that non-negative points dominate, by slices of the last column."""
+    """Return the volume that non-negative points dominate, by slices of the last column."""
     if points.shape[1] == 1:
         return float(points.max(initial=0.0))
     if points.shape[1] == 2:
@@ -85,8 +85,8 @@ def _volume(points: Floats) -> float:
     order = np.argsort(-points[:, -1], kind="stable")
     heights = points[order, -1] - np.append(points[order[1:], -1], 0.0)
     slices = (
-        height * _volume(points[order[: place + 1], :-1])
-        for place, height in enumerate(heights.tolist())
+        height * _volume(points[order[: index + 1], :-1])
+        for index, height in enumerate(heights.tolist())
         if height > 0
     )
     return float(sum(slices))
@@ -122,7 +122,7 @@ def mean_points(topics: Sequence[Floats]) -> tuple[Floats, float]:
 
 
 def _thinned(points: Floats) -> tuple[Ints, float]:
-    """Return the places of some points, and by how much the others exceed one of these in a column at most.
+    """Return the indices of some points, and the maximum excess of the others over one of these in a column.
 
     In each cell of a grid over all columns but the last, the point with the highest last column is kept: the others
     are higher in the other columns only, by less than the size of the cell.

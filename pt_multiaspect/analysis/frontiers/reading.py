@@ -1,4 +1,4 @@
-"""What `frontier` is given: measures, and the values of systems."""
+"""Input of `frontier`: measures, and the values of systems."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def _declared(measure: Any, spec: AspectSpec) -> Any:
     return measure if measure["aspects"] is not None else measure(aspects=spec)
 
 
-def systems_of(given: Any, measures: Mapping[str, Measure], judgments: Judgments) -> tuple[list[Any], Floats]:
+def systems_of(runs: Any, measures: Mapping[str, Measure], judgments: Judgments) -> tuple[list[Any], Floats]:
     """Return the names of systems, and their values, shape (n_systems, n_queries, n_measures).
 
     Parameters
     ----------
-    given : mapping of str to run, sequence of runs, run, or DataFrame
+    runs : mapping of str to run, sequence of runs, run, or DataFrame
         Runs as for `pt_multiaspect.evaluate`, or a long frame ``name qid measure value`` with these measures.
     measures : mapping of str to Measure
         The measures by label.
@@ -97,11 +97,11 @@ def systems_of(given: Any, measures: Mapping[str, Measure], judgments: Judgments
     MultiAspectError
         If a run is invalid, or the frame lacks a measure or a topic, or has a record of other measures.
     """
-    given = as_pandas(given)
-    if isinstance(given, pd.DataFrame) and set(COLUMNS) <= set(given.columns):
-        return _of_frame(given, measures, judgments)
+    runs = as_pandas(runs)
+    if isinstance(runs, pd.DataFrame) and set(COLUMNS) <= set(runs.columns):
+        return _of_frame(runs, measures, judgments)
     names, values = [], []
-    for name, run in named_runs(given).items():
+    for name, run in named_runs(runs).items():
         _, rankings = join(name, run, judgments)
         names.append(name)
         values.append(np.column_stack([measure.evaluate(rankings) for measure in measures.values()]))
@@ -114,29 +114,29 @@ def _of_frame(
     selected = of_measures(perquery, list(measures))
     values, names, qids, _ = matrix(selected, as_given=True, least=1)
     _check_recorded(selected, measures)
-    place = {str(qid): index for index, qid in enumerate(qids)}
-    if set(place) != set(judgments.qids.tolist()):
-        apart = sorted(set(place) ^ set(judgments.qids.tolist()))
+    row_of = {str(qid): index for index, qid in enumerate(qids)}
+    if set(row_of) != set(judgments.qids.tolist()):
+        apart = sorted(set(row_of) ^ set(judgments.qids.tolist()))
         raise MultiAspectError(
-            f"expected the topics of the frontier ({judgments.n_queries}), got {len(place)}; only one of them has "
+            f"expected the topics of the frontier ({judgments.n_queries}), got {len(row_of)}; only one of them has "
             f"{choices(apart[:5])}. Evaluate on the same qrels"
         )
-    topics = [place[qid] for qid in judgments.qids.tolist()]
+    topics = [row_of[qid] for qid in judgments.qids.tolist()]
     return names, values[:, topics]
 
 
 def _check_recorded(perquery: pd.DataFrame, measures: Mapping[str, Measure]) -> None:
     """Check that the labels of a frame refer to the measures of the frontier, where the frame has a record."""
-    for label, found in recorded(perquery).items():
-        if found is None or not is_recorded(perquery, label):
+    for label, measure in recorded(perquery).items():
+        if measure is None or not is_recorded(perquery, label):
             continue
         try:
-            same = parsing.as_measure(found) == measures[label]
+            same = parsing.as_measure(measure) == measures[label]
         except MultiAspectError:  # no measure of a frontier
             same = False
         if not same:
             raise MultiAspectError(
-                f"expected values of {label} = {measures[label]}, as in the frontier, got {label} = {found}. "
+                f"expected values of {label} = {measures[label]}, as in the frontier, got {label} = {measure}. "
                 "Evaluate with the measures of the frontier, as in pt_multiaspect.evaluate(runs, qrels, "
                 "front.measures)"
             )

@@ -22,7 +22,7 @@ from .supported import chain_of_means, refined
 
 __all__ = ["RESERVED", "Frontier", "Line"]
 
-#: By how much systems can exceed the frontier because of rounding errors.
+#: Maximum excess of systems over the frontier that is a rounding error.
 _ROUNDING = 1e-9
 
 #: Columns that are no measures.
@@ -39,12 +39,12 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """What rankings attain on two or three measures, as `frontier` returns it.
+    """Result of `frontier`: the values that rankings attain on two or three measures.
 
     Attributes
     ----------
     kind : {'supported', 'all'}
-        Whether the frontier is that of mixtures of rankings, or of rankings.
+        The frontier of mixtures of rankings, or of rankings.
     measures : dict of str to Measure
         The measures by label, as `pt_multiaspect.evaluate` takes them.
     judgments : Judgments
@@ -118,8 +118,8 @@ class Frontier:
             values = [points[(points @ weights.T).argmax(axis=0)] for points in topics]
             return np.asarray(np.sum(values, axis=0) / len(topics), dtype=np.float64)
 
-        points, more = refined(best, len(self.measures), self._limit)
-        return Line(Hull.of(points), gap + more)
+        points, remaining = refined(best, len(self.measures), self._limit)
+        return Line(Hull.of(points), gap + remaining)
 
     def _frame(self, line: Line) -> pd.DataFrame:
         table = pd.DataFrame(line.shape.points * self._signs + 0.0, columns=list(self.measures))
@@ -159,7 +159,7 @@ class Frontier:
     def _alpha(self, alpha: object) -> float:
         if len(self.measures) != 2:
             raise MultiAspectError(
-                f"alpha is a place along the frontier of two measures, got {len(self.measures)}: "
+                f"alpha: expected a frontier of two measures, got {len(self.measures)}: "
                 f"{choices(self.measures)}; use the column `nearest` of `systems`"
             )
         if isinstance(alpha, int | float | np.number) and not isinstance(alpha, bool) and 0 <= alpha <= 1:
@@ -185,10 +185,10 @@ class Frontier:
         perquery : bool, default False
             Whether to compare on each topic. By default, means over topics are compared with the frontier of means.
         alpha : float in [0, 1], optional
-            The place of the reference point along the frontier, 0.5 by default; only for two measures.
+            The position of the reference point along the frontier, 0.5 by default; only for two measures.
         worst : mapping of str to float, optional
-            The corner of the hypervolume: a value of each measure that none of the points and systems is worse
-            than. By default, the end of the measure's range.
+            The corner of the hypervolume: for each measure, a value at most as good as those of all points and
+            systems. By default, the end of the measure's range.
 
         Returns
         -------
@@ -198,10 +198,10 @@ class Frontier:
             - one per measure: the values of the system,
             - ``dpfr``: the Euclidean distance to the `reference` point (two measures only),
             - ``nearest``: the Euclidean distance to the nearest point of the frontier,
-            - ``<measure> room``: how much better, on this measure, attainable rankings are that are at least as
-              good on the others; never negative, also where lower is better,
+            - ``<measure> room``: the maximum improvement on this measure by rankings that are at least as good on
+              the others; never negative, also where lower is better,
             - ``hypervolume``: the product of the differences to the worst values, and ``attainable``: the volume
-              of everything that the frontier dominates,
+              that the frontier dominates,
             - ``dominated_by``: the names of the systems that are at least as good on all measures and better on
               one.
 
@@ -214,13 +214,13 @@ class Frontier:
         Warns
         -----
         MultiAspectWarning
-            If a system exceeds the frontier because a measure rewards unjudged documents, or leaving out documents;
+            If a system exceeds the frontier because a measure rewards unjudged documents, or missing documents;
             or if Euclidean distances mix measures without a common range.
         """
         names, values = systems_of(runs, self.measures, self.judgments)
         corner = self._worst(worst)
         self._warn_of_units()
-        place = (0.5 if alpha is None else alpha) if len(self.measures) == 2 else alpha
+        position = (0.5 if alpha is None else alpha) if len(self.measures) == 2 else alpha
         lines, topics = (self._topics, self.judgments.qids) if perquery else ([self._mean], [None])
         oriented = (values if perquery else values.mean(axis=1, keepdims=True)) * self._signs
         parts = []
@@ -230,8 +230,8 @@ class Frontier:
             table = pd.DataFrame({"name": names} if qid is None else {"name": names, "qid": qid})
             for column, label in enumerate(self.measures):
                 table[label] = points[:, column] * self._signs[column] + 0.0
-            if place is not None:
-                table["dpfr"] = np.linalg.norm(points - line.shape.along(self._alpha(place)), axis=1)
+            if position is not None:
+                table["dpfr"] = np.linalg.norm(points - line.shape.along(self._alpha(position)), axis=1)
             table["nearest"] = line.shape.distance(points)
             room = line.shape.room(points)
             for column, label in enumerate(self.measures):
@@ -239,8 +239,8 @@ class Frontier:
             low = np.minimum(points.min(axis=0), line.shape.points.min(axis=0))
             if (low < corner - _ROUNDING).any():
                 raise MultiAspectError(
-                    f"worst: expected values that nothing is worse than, got {worst}, but there is "
-                    f"{dict(zip(self.measures, (low * self._signs).tolist(), strict=True))}"
+                    f"worst: expected values at most as good as those of all points and systems, got {worst}, but "
+                    f"there is {dict(zip(self.measures, (low * self._signs).tolist(), strict=True))}"
                 )
             table["hypervolume"] = np.prod(np.maximum(points - corner, 0.0), axis=1)
             table["attainable"] = line.shape.volume(corner)
@@ -252,23 +252,23 @@ class Frontier:
         order = np.arange(len(table)).reshape(len(self._topics), len(names)).T.ravel()
         return table.iloc[order].reset_index(drop=True)
 
-    def _worst(self, given: Mapping[str, float] | None) -> Floats:
-        """The corner of the hypervolume, with higher values better."""
-        if given is not None and (not isinstance(given, Mapping) or set(given) != set(self.measures)):
+    def _worst(self, worst: Mapping[str, float] | None) -> Floats:
+        """Return the corner of the hypervolume, with higher values better."""
+        if worst is not None and (not isinstance(worst, Mapping) or set(worst) != set(self.measures)):
             raise MultiAspectError(
-                f"worst: expected a value of each measure ({choices(self.measures)}), got {given}"
+                f"worst: expected a value of each measure ({choices(self.measures)}), got {worst}"
             )
         corner = np.empty(len(self.measures))
-        for place, (label, measure) in enumerate(self.measures.items()):
+        for column, (label, measure) in enumerate(self.measures.items()):
             low, high = measure.range
-            value = (high if measure.lower_is_better else low) if given is None else given[label]
-            if given is not None:
+            value = (high if measure.lower_is_better else low) if worst is None else worst[label]
+            if worst is not None:
                 value = real(f"worst of {label}", low=-np.inf, open_low=True)(value)
             if not np.isfinite(value):
                 raise MultiAspectError(
                     f"the worst value of {label} is infinite; give finite ones, as in worst={{{label!r}: 100, …}}"
                 )
-            corner[place] = value * self._signs[place]
+            corner[column] = value * self._signs[column]
         return corner
 
     def _warn_of_units(self) -> None:
@@ -289,7 +289,7 @@ class Frontier:
             return
         system = int(beyond[np.argmax(excess[beyond])])
         values = dict(zip(self.measures, (points[system] * self._signs).tolist(), strict=True))
-        what = (
+        unattained = (
             f"{names[system]} has {choices(f'{label} = {value:.4f}' for label, value in values.items())} "
             f"{'in the mean' if qid is None else f'on topic {qid}'}, which no ranking of all judged documents "
             "attains"
@@ -297,18 +297,18 @@ class Frontier:
         open_ones = [label for label, measure in self.measures.items() if not _is_closed(measure, self.judgments)]
         if not open_ones:
             raise MultiAspectError(
-                f"{what}: expected values of the measures {choices(self.measures)} on the same qrels; evaluate the "
-                "runs with the attribute `measures` of the frontier, or give the runs"
+                f"{unattained}: expected values of the measures {choices(self.measures)} on the same qrels; "
+                "evaluate the runs with the attribute `measures` of the frontier, or give the runs"
             )
         warn_once(
-            f"{what}: {choices(open_ones)} can be better if unjudged documents are retrieved, or judged ones are "
-            "not. The frontier is that of rankings of all judged documents; distances are to that",
+            f"{unattained}: {choices(open_ones)} can be better if unjudged documents are retrieved, or judged ones "
+            "are not. The frontier is that of rankings of all judged documents; distances are to that",
             key=f"beyond the frontier: {choices(open_ones)}",
         )
 
 
 def _is_closed(measure: Measure, judgments: Judgments) -> bool:
-    """Tell whether no run exceeds the rankings of the judged documents."""
+    """Return whether no run exceeds the rankings of the judged documents."""
     terms = measure.terms(judgments)
     return bool(terms) and measure.IS_INCREASING and not measure.lower_is_better and all(
         term.base.progression(term.target) is not None and not term.target.unjudged for term in terms
@@ -319,4 +319,4 @@ def _dominating(points: Floats, names: Sequence[object]) -> list[tuple[object, .
     """Return the names of the systems that dominate each system."""
     near = TOLERANCE * np.abs(points).max(axis=0)
     matrix = dominates(points, points, near)
-    return [tuple(names[other] for other in np.flatnonzero(column).tolist()) for column in matrix.T]
+    return [tuple(names[system] for system in np.flatnonzero(column).tolist()) for column in matrix.T]

@@ -32,7 +32,7 @@ def supported_points(topic: LinearTopic, limit: int) -> tuple[Floats, float]:
     -------
     points : ndarray of float, shape (n_points, n_measures)
     gap : float
-        By how much a weighted mean, weights summing to 1, can exceed that of the points.
+        The maximum by which a weighted mean, with weights summing to 1, can exceed that of the points.
     """
     if topic.gain is not None and topic.n_measures == 2:
         types = np.unique(topic.gain, axis=1)
@@ -51,8 +51,8 @@ def _critical_weights(types: Floats) -> Floats:
     # A power of two changes no digit: equal ratios of gains remain equal.
     exponent = np.where(largest > 0, np.frexp(largest)[1], 0)
     first, second = np.ldexp(types, -exponent[:, None])
-    one, other = np.triu_indices(len(first), 1)
-    up, down = first[other] - first[one], second[one] - second[other]
+    a, b = np.triu_indices(len(first), 1)
+    up, down = first[b] - first[a], second[a] - second[b]
     crossing = (up > 0) & (down > 0)
     critical = np.unique(down[crossing] / (up[crossing] + down[crossing]))
     ends = np.concatenate([[0.0], critical, [1.0]])
@@ -64,8 +64,8 @@ def refined(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tu
     """Return the corners of the hull of a set of points that is known by its best points for weighted sums.
 
     The hull of the points found so far is refined: each facet is moved outwards until it touches the set. As
-    weights between the normals of facets that meet in a corner are sums of these, the largest move bounds what
-    any weighted mean can gain.
+    weights between the normals of facets that meet in a corner are sums of these, the largest move bounds the
+    gain of any weighted mean.
 
     Parameters
     ----------
@@ -80,7 +80,8 @@ def refined(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tu
     -------
     points : ndarray of float, shape (n_points, n_measures)
     gap : float
-        By how much a weighted mean, weights summing to 1, can exceed that of the points; 0 if the hull is exact.
+        The maximum by which a weighted mean, with weights summing to 1, can exceed that of the points; 0 if the
+        hull is exact.
     """
     points = corners(best(np.vstack([np.eye(n_measures), np.ones((1, n_measures))])))
     while True:
@@ -92,16 +93,16 @@ def refined(best: Callable[[Floats], Floats], n_measures: int, limit: int) -> tu
         gap = float(np.where(outside, moves, 0.0).max())
         if not outside.any() or len(points) >= limit:
             return points, gap
-        more = corners(np.vstack([points, touching[outside]]))
-        if more.shape == points.shape and np.array_equal(more, points):
+        extended = corners(np.vstack([points, touching[outside]]))
+        if extended.shape == points.shape and np.array_equal(extended, points):
             return points, gap
-        points = more
+        points = extended
 
 
 def chain_of_means(topics: Sequence[Floats]) -> Floats:
     """Return the corners of the mean of hulls of two columns.
 
-    The mean of the topics' points at equal weights: the hulls' segments, sorted by slope, one after the other.
+    This is the mean of the topics' points at equal weights: the hulls' segments, concatenated by slope.
 
     Parameters
     ----------
