@@ -225,7 +225,7 @@ def index_table(docs: pd.DataFrame, index: str, html: bool, n_jobs: int, progres
 
 
 def _scores(docnos: Sequence[str], texts: Sequence[str], index: str, html: bool) -> list[float]:
-    """Return the index of some documents (the work of one task)."""
+    """Return the index of the documents of one task."""
     score = INDEXES[index]()
     plain = map(text_of, docnos, texts) if html else texts
     return [float(score(text)) for text in plain]

@@ -1,4 +1,4 @@
-"""Checks of the arguments that the functions of this package have in common."""
+"""Checks of arguments shared by the functions of this package."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def checked_documents(docs: object) -> pd.DataFrame:
     docnos = id_strings(id_column(docs, DOCUMENT_COLUMNS, "docs"), "docs")
     if "text" not in docs.columns:
         raise MultiAspectError(f"docs: expected a column text, got the columns {choices(docs.columns)}")
-    found = pd.DataFrame({"docno": docnos, "text": docs["text"].to_numpy(dtype=object)}, dtype=object)
-    if (twice := found["docno"].duplicated()).any():
-        repeated = found["docno"][twice].unique()
+    documents = pd.DataFrame({"docno": docnos, "text": docs["text"].to_numpy(dtype=object)}, dtype=object)
+    if (twice := documents["docno"].duplicated()).any():
+        repeated = documents["docno"][twice].unique()
         raise MultiAspectError(
             f"docs: expected one row per document, got several for {first_few(repeated, 'document')}"
         )
-    return found
+    return documents
 
 
 def check_texts(docs: pd.DataFrame) -> None:
@@ -45,11 +45,11 @@ def check_texts(docs: pd.DataFrame) -> None:
         )
 
 
-def check_option(name: str, given: object, options: Iterable[str]) -> None:
+def check_option(name: str, value: object, options: Iterable[str]) -> None:
     """Refuse an argument that is not one of the options."""
     options = list(options)
-    if not isinstance(given, str) or given not in options:
-        raise MultiAspectError(f"{name}: expected one of {choices(map(repr, options))}, got {given!r}")
+    if not isinstance(value, str) or value not in options:
+        raise MultiAspectError(f"{name}: expected one of {choices(map(repr, options))}, got {value!r}")
 
 
 def first_few(names: Sequence[object] | npt.NDArray[Any] | pd.Index[Any], noun: str, shown: int = 5) -> str:

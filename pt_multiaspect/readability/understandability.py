@@ -78,6 +78,7 @@ def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold:
 
 
 def checked_threshold(threshold: object) -> float:
+    """Return a threshold as a float, after checking that it is above 0."""
     limit = number(threshold, "threshold")
     if limit <= 0:
         raise MultiAspectError(f"threshold: expected a number above 0, got {threshold!r}")
