@@ -18,7 +18,7 @@ from .recommended import multi_aspect
 
 __all__ = ["NOT_OFFERED", "SUITES", "list_suites", "settings_of", "suite"]
 
-#: The factory of each suite, and what it is for.
+#: The factory and the title of each suite.
 SUITES: dict[str, tuple[Callable[..., Suite], str]] = {
     "multi-aspect": (multi_aspect, "our recommendation for a paper"),
     "trec-misinfo-2020": (misinfo_2020, "TREC Health Misinformation 2020, ad hoc task"),
@@ -31,7 +31,7 @@ SUITES: dict[str, tuple[Callable[..., Suite], str]] = {
     "ntcir-17-fairweb-1": (fairweb_1, "NTCIR-17 FairWeb-1"),
 }
 
-#: Why there is no suite for other tracks with several judged aspects.
+#: Tracks with several judged aspects that have no suite, and the reason.
 NOT_OFFERED: dict[str, str] = {
     "trec-decision-2019": "the options of its extended trec_eval (NLRE, nWCS and CAM of two and three aspects) and "
     "the numeric codes of effectiveness and credibility are unknown",
@@ -64,7 +64,7 @@ def suite(
     groups: Groups | str | None = None,
     divergence: str | Mapping[str, str] | None = None,
 ) -> Suite:
-    """Return the measures of a published track, as its organisers ran them, or those recommended for a paper.
+    """Return the measures of a published track, with its organisers' settings, or those recommended for a paper.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def suite(
     0.8155
     """
     known = settings_of(name)
-    given = {"aspects": aspects, "groups": groups, "divergence": divergence}
-    settings = {key: value for key, value in given.items() if value is not None}
+    arguments = {"aspects": aspects, "groups": groups, "divergence": divergence}
+    settings = {key: value for key, value in arguments.items() if value is not None}
     unknown = [key for key in settings if key not in known]
     if unknown:
         raise MultiAspectError(f"suite({name!r}) takes no {choices(unknown)}; omit it")
@@ -150,7 +150,7 @@ def list_suites() -> pd.DataFrame:
     -------
     DataFrame
         Columns ``name``, ``title``, ``requires``, the settings of `suite` that are required, and
-        ``unknown``: empty for a suite, else why there is none.
+        ``unknown``: empty for a suite, else the reason why there is none.
 
     Examples
     --------

@@ -43,7 +43,7 @@ _SOURCES_2020 = ("https://trec.nist.gov/data/misinfo2020.html (README.md, script
 
 
 def _derived(label: str, base: str) -> ir_measures.Measure:
-    """A measure of a derived binary label."""
+    """Return a measure of a derived binary label."""
     return TOMA(order=trec_misinfo_label(label), base=base)
 
 
@@ -52,13 +52,13 @@ def _of_usefulness(top: int) -> ir_measures.Measure:
 
 
 def _cam(gate: str | None, aspects: list[str], top: int) -> ir_measures.Measure:
-    """CAM over AP; documents that do not pass the gate are not in the derived qrels."""
+    """Return CAM over AP; documents that do not pass the gate are not in the derived qrels."""
     order = trec_misinfo_2020() if top == 1 else trec_misinfo_2021()
     return CAM(base="AP", gate=gate, aspects={name: order.aspects[name] for name in aspects}) @ _DEPTH
 
 
 def misinfo_2020() -> Suite:
-    """The ad hoc task of 2020."""
+    """Return the suite of the ad hoc task of 2020."""
     order = trec_misinfo_2020()
     return Suite(
         "trec-misinfo-2020",
@@ -95,7 +95,7 @@ def misinfo_2020() -> Suite:
 
 
 def misinfo_2020_recall() -> Suite:
-    """The total recall task of 2020."""
+    """Return the suite of the total recall task of 2020."""
     return Suite(
         "trec-misinfo-2020-recall",
         "TREC 2020 Health Misinformation Track, total recall task: systems find misinformation",
@@ -108,7 +108,7 @@ def misinfo_2020_recall() -> Suite:
 
 
 def misinfo_2021() -> Suite:
-    """The task of 2021."""
+    """Return the suite of the task of 2021."""
     order = trec_misinfo_2021()
     return Suite(
         "trec-misinfo-2021",
@@ -139,7 +139,7 @@ def misinfo_2021() -> Suite:
 
 
 def misinfo_2022() -> Suite:
-    """The web retrieval task of 2022."""
+    """Return the suite of the web retrieval task of 2022."""
     order = trec_misinfo_2022()
     return Suite(
         "trec-misinfo-2022",

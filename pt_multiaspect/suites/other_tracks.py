@@ -1,4 +1,4 @@
-"""CLEF eHealth, Touché, TREC Fair Ranking and NTCIR FairWeb."""
+"""The CLEF eHealth, Touché, TREC Fair Ranking and NTCIR FairWeb tracks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 
 
 def clef_ehealth_2015() -> Suite:
-    """Task 2 of 2015."""
+    """Return the suite of CLEF eHealth 2015, task 2."""
     aspects = Aspects(
         {
             "relevance": Aspect(2, probabilities=[0, 1, 1]),
@@ -63,7 +63,7 @@ def clef_ehealth_2015() -> Suite:
 
 
 def touche_2021() -> Suite:
-    """Tasks 1 and 2 of 2021."""
+    """Return the suite of Touché 2021, tasks 1 and 2."""
     return Suite(
         "touche-2021",
         "Touché 2021, tasks 1 and 2 (argument retrieval)",
@@ -84,7 +84,7 @@ def touche_2021() -> Suite:
 
 
 def fair_2022(groups: Groups | str | None = None) -> Suite:
-    """The coordinator task of TREC Fair Ranking 2022."""
+    """Return the suite of TREC Fair Ranking 2022, coordinator task."""
     fairness = AWRF(groups=_required(groups, "trec-fair-2022")) @ 500
     if not fairness["groups"].has_target:
         raise MultiAspectError(
@@ -113,7 +113,7 @@ def fair_2022(groups: Groups | str | None = None) -> Suite:
 
 
 def fairweb_1(groups: Groups | str | None = None, divergence: str | Mapping[str, str] | None = None) -> Suite:
-    """The NTCIR-17 FairWeb-1 task."""
+    """Return the suite of NTCIR-17 FairWeb-1."""
     declared = _required(groups, "ntcir-17-fairweb-1")
     if divergence is None:
         raise MultiAspectError(

@@ -17,7 +17,7 @@ _CUTOFF = 10
 
 
 def multi_aspect(aspects: Aspects | Mapping[str, Any] | str | None = None) -> Suite:
-    """Each aspect alone, three measures of all aspects, and how much is judged."""
+    """Return the suite of each aspect alone, three measures of all aspects, and the judged fraction."""
     if aspects is None:
         raise MultiAspectError(
             "suite('multi-aspect') requires aspects=, the label scales, as in aspects={'relevance': 2, "
@@ -43,9 +43,9 @@ def multi_aspect(aspects: Aspects | Mapping[str, Any] | str | None = None) -> Su
         {name: f"as declared: {aspect!r}" for name, aspect in declared.items()},
         notes=(
             (
-                "CAM divided by its maximum shows how well the aspects are served on average, MM whether the "
-                "weakest is, and TOMA whether documents are found that are good on all aspects. TOMA counts other "
-                "aspects for relevant documents only; evaluate TOMA(aspects=...) where that is not intended."
+                "CAM divided by its maximum averages over aspects, MM emphasises the weakest aspect, and TOMA "
+                "rewards documents that are good on all aspects. TOMA counts other aspects for relevant "
+                "documents only; evaluate TOMA(aspects=...) where that is not intended."
             ),
             "Compare judged@10 between runs first: where it differs, so do the measures, whatever the rankings.",
             "Report the declared scales with the values.",
