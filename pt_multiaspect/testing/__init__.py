@@ -1,4 +1,4 @@
-"""Checks for authors of measures and distances: what a class states, held against brute force."""
+"""Checks for authors of measures and distances: statements of classes, compared with brute force."""
 
 from .distances import check_distance
 from .measures import FailedCheckError, check_measure

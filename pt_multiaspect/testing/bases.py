@@ -1,4 +1,4 @@
-"""Checks of what a single-aspect measure states of itself."""
+"""Checks of the statements of single-aspect measures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _target(rankings: Rankings) -> Target:
 
 
 def base_failures(base: Base, world: World) -> Iterator[Failure]:
-    """What a base states and does not keep in a world."""
+    """Yield the statements of a base that do not hold in a world."""
     rankings = world.rankings()
     target = _target(rankings)
     values = base.values(rankings, target)
@@ -81,53 +81,49 @@ def _invariances(base: Base, world: World, ranking: Ranking, target: Target, val
         return np.asarray(base.score(ranking, target.with_gain(gain, top)), dtype=np.float64)
 
     if base.BINARY:
-        found = score(3 * target.gain + 2 * (target.gain > 0), target.top)
-        yield from differences("BINARY: gains make no difference", world, found, values)
+        changed = score(3 * target.gain + 2 * (target.gain > 0), target.top)
+        yield from differences("BINARY: gains make no difference", world, changed, values)
     if base.ORDINAL and target.top**2 <= base.MAX_GAIN:
-        found = score(target.gain**2, target.top**2)
-        yield from differences("ORDINAL: only the order of gains makes a difference", world, found, values)
+        changed = score(target.gain**2, target.top**2)
+        yield from differences("ORDINAL: only the order of gains makes a difference", world, changed, values)
     if not base.NEEDS_TOP:
-        found = score(target.gain, target.top + 1)
-        yield from differences("NEEDS_TOP is False: the top of the scale makes no difference", world, found, values)
+        changed = score(target.gain, target.top + 1)
+        statement = "NEEDS_TOP is False: the top of the scale makes no difference"
+        yield from differences(statement, world, changed, values)
     if not base.EXPONENTIATES and np.exp2(target.top) - 1.0 <= base.MAX_GAIN:
         power = target.with_gain(np.exp2(target.gain) - 1.0, float(np.exp2(target.top)) - 1.0)
-        wanted = np.asarray(base.score(ranking, power), dtype=np.float64)
-        found = np.asarray(exponentiated(base).score(ranking, target), dtype=np.float64)
-        yield from differences("`exponential` is the measure of 2^gain - 1", world, found, wanted)
-
-
-def _gains(world: World, rankings: Rankings, gain: Floats) -> Floats:
-    """The gain at each rank of the complete rankings, shape (n_rankings, n_documents)."""
-    hits = rankings.hits
-    rows = [hits.row[hits.query == index] for index in world.complete]
-    return gain[np.array(rows, dtype=np.intp)]
+        expected = np.asarray(base.score(ranking, power), dtype=np.float64)
+        computed = np.asarray(exponentiated(base).score(ranking, target), dtype=np.float64)
+        yield from differences("`exponential` is the measure of 2^gain - 1", world, computed, expected)
 
 
 def _sorting(base: Base, world: World, rankings: Rankings, gain: Floats, values: Floats) -> Iterator[Failure]:
     if not base.SORTING_IS_OPTIMAL:
         return
-    of = values[world.complete]
-    best = of.min() if base.LOWER_IS_BETTER else of.max()
-    is_sorted = (np.diff(_gains(world, rankings, gain), axis=1) <= 0).all(axis=1)
-    wrong = np.flatnonzero(is_sorted & ~equal(of, np.full(len(of), best)))
+    complete = values[world.complete]
+    best = complete.min() if base.LOWER_IS_BETTER else complete.max()
+    hits = rankings.hits
+    rows = np.array([hits.row[hits.query == index] for index in world.complete], dtype=np.intp)
+    is_sorted = (np.diff(gain[rows], axis=1) <= 0).all(axis=1)
+    wrong = np.flatnonzero(is_sorted & ~equal(complete, np.full(len(complete), best)))
     if len(wrong):
-        at, better = int(world.complete[wrong[0]]), int(world.complete[np.argmax(of == best)])
+        index, better = int(world.complete[wrong[0]]), int(world.complete[np.argmax(complete == best)])
         yield (
             "SORTING_IS_OPTIMAL: documents in decreasing gain are a best ranking",
-            f"{world.show(at)}: {values[at]:.6g}, but {' '.join(world.ranked[better])} has {best:.6g}",
+            f"{world.show(index)}: {values[index]:.6g}, but {' '.join(world.ranked[better])} has {best:.6g}",
         )
 
 
 def _additive(
     form: Additive, world: World, rankings: Rankings, ranking: Ranking, values: Floats
 ) -> Iterator[Failure]:
-    found = np.asarray(form.values(ranking), dtype=np.float64)
-    yield from differences("`additive` is the measure (a norm may be too small)", world, found, values)
+    computed = np.asarray(form.values(ranking), dtype=np.float64)
+    yield from differences("`additive` is the measure (a norm may be too small)", world, computed, values)
     hits = rankings.hits
     summed = values.copy()
     for index in world.complete.tolist():
-        of = hits.query == index
-        summed[index] = form.worth(index, hits.row[of], hits.rank[of]).trace()
+        is_hit = hits.query == index
+        summed[index] = form.worth(index, hits.row[is_hit], hits.rank[is_hit]).trace()
     yield from differences("`additive`: worth sums to the value", world, summed, values)
 
 
@@ -145,7 +141,7 @@ def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
 
 
 def _progression(progression: Progression, world: World, rankings: Rankings, values: Floats) -> Iterator[Failure]:
-    """Every ranking of all documents is every way to go on from each of its beginnings."""
+    """Check a progression on all complete rankings, which include all continuations of each beginning."""
     hits = rankings.hits
     of_ranking = {world.ranked[index]: values[index] for index in world.complete.tolist()}
     for index in world.complete.tolist():
@@ -172,8 +168,8 @@ def _progression(progression: Progression, world: World, rankings: Rankings, val
                     f"{world.show(index)}: {gained[-1] - before:.6g} after rank {rank}, rest is {rest:.6g}",
                 )
         ranked = world.ranked[index]
-        for place in np.flatnonzero(np.diff(kinds) > 0).tolist():  # a better document comes next
-            swapped = (*ranked[:place], ranked[place + 1], ranked[place], *ranked[place + 2 :])
+        for row in np.flatnonzero(np.diff(kinds) > 0).tolist():  # the next document is better
+            swapped = (*ranked[:row], ranked[row + 1], ranked[row], *ranked[row + 2 :])
             if of_ranking[swapped] < values[index] - 1e-9:
                 yield (
                     "`progression`: a better document further up never lowers the value",
@@ -182,7 +178,7 @@ def _progression(progression: Progression, world: World, rankings: Rankings, val
 
 
 def discounts_are_comparable(base: Base, world: World) -> bool:
-    """Whether the discounts of two targets are equal, so that sums of the measure can be sorted."""
+    """Return whether the discounts of two targets are equal, so that sums of the measure can be sorted."""
     forms = [base.additive(_target(world.rankings())) for _ in range(2)]
     first, second = forms
     if not isinstance(first, Linear) or not isinstance(second, Linear):

@@ -14,7 +14,7 @@ __all__ = ["mean_failures"]
 
 
 def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
-    """Whether `combine` increases, and `slope` is the derivative of a concave, homogeneous function."""
+    """Check that `combine` increases, and that `slope` is the derivative of a concave, homogeneous function."""
     rng = np.random.default_rng(seed)
     n_terms = len(measure.terms(world.judgments()))
     if n_terms < 2:
@@ -23,19 +23,19 @@ def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure
     values, others = rng.uniform(0.05, 1, (2, *shape))
     weights = rng.uniform(0.05, 1, shape)
     weights /= weights.sum(axis=0)
-    at = np.asarray(measure.combine(values, weights), dtype=np.float64)
+    combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
 
     def shown(index: int) -> str:
-        return f"values {values[:, index].round(3)}, weights {weights[:, index].round(3)}: {at[index]:.6g}"
+        return f"values {values[:, index].round(3)}, weights {weights[:, index].round(3)}: {combined[index]:.6g}"
 
-    def where(wrong: Bools) -> int | None:
+    def first_index(wrong: Bools) -> int | None:
         return int(np.argmax(wrong)) if wrong.any() else None
 
-    if at.shape != (200,):
-        yield "`combine` has one value per query", f"the shape is {at.shape}"
+    if combined.shape != (200,):
+        yield "`combine` has one value per query", f"the shape is {combined.shape}"
         return
     raised = np.asarray(measure.combine(np.maximum(values, others), weights))
-    index = where(raised < at - TOLERANCE) if measure.IS_INCREASING else None
+    index = first_index(raised < combined - TOLERANCE) if measure.IS_INCREASING else None
     if index is not None:
         yield "IS_INCREASING: `combine` never falls when a value rises", f"{shown(index)}, then {raised[index]:.6g}"
     slope = measure.slope(values, weights)
@@ -45,16 +45,16 @@ def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure
     if slope.shape != shape:
         yield "`slope` has a number per term and query", f"the shape is {slope.shape}, expected {shape}"
         return
-    for statement, value, wanted in (
-        ("`slope`: `combine` is homogeneous, f(x/2) = f(x)/2", 2 * measure.combine(values / 2, weights), at),
-        ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), at),
+    for statement, value, expected in (
+        ("`slope`: `combine` is homogeneous, f(x/2) = f(x)/2", 2 * measure.combine(values / 2, weights), combined),
+        ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), combined),
     ):
-        index = where(~equal(np.asarray(value), wanted))
+        index = first_index(~equal(np.asarray(value), expected))
         if index is not None:
             yield statement, f"{shown(index)}, but {value[index]:.6g}"
     elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
     plane = (slope * others).sum(axis=0)
-    index = where(elsewhere > plane + TOLERANCE)
+    index = first_index(elsewhere > plane + TOLERANCE)
     if index is not None:
         yield (
             "`slope`: `combine` is concave, so that slope times other values is a bound",

@@ -18,16 +18,16 @@ __all__ = ["check_distance"]
 def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> None:
     """Check a distance on scales of several lengths.
 
-    On every tuple of labels it must be a finite number of at least 0 that does not decrease when a gap grows, the
-    same for a tuple alone and among others, and again the same when it is computed again; and the best tuple must
-    be nearer than the lowest.
+    For every tuple of labels, a distance must be a finite number of at least 0. It must not decrease when a gap
+    grows, nor depend on other tuples, nor change when it is computed again. The best tuple must be nearer than the
+    lowest.
 
     Parameters
     ----------
     distance : str, float or callable
-        The name of a distance, the exponent of a Minkowski distance, or a function as `register_distance` takes it.
+        The name of a distance, the exponent of a Minkowski distance, or a function as for `register_distance`.
     n_aspects : int, default 2
-        For how many aspects the distance is made.
+        Number of aspects.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def _check_rows(function: Distance, name: str, tops: tuple[int, ...]) -> None:
     rows = np.array(list(product(*(np.arange(top + 1) / top for top in tops))))
     together, again = np.asarray(function(rows.copy())), np.asarray(function(rows.copy()))
     if not np.array_equal(together, again):
-        raise FailedCheckError(f"distance {name!r}: computed again, it is another")
+        raise FailedCheckError(f"distance {name!r}: computed again, it has another value")
     for row, distance in zip(rows, together, strict=True):
         alone = np.asarray(function(row[None].copy()))
         if alone.shape != (1,) or not np.isclose(alone[0], distance, rtol=1e-12, atol=1e-12):

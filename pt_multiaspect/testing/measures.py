@@ -1,4 +1,4 @@
-"""Checks of what a measure states."""
+"""Checks of the statements of measures."""
 
 from __future__ import annotations
 
@@ -30,32 +30,31 @@ __all__ = ["FailedCheckError", "check_measure"]
 
 
 class FailedCheckError(MultiAspectError, AssertionError):
-    """A measure or a distance does not keep what its class states; the message lists what, and where."""
+    """A statement of a measure or a distance does not hold. The message lists the statements, with examples."""
 
 
 def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: int = 0) -> None:
-    """Check everything that a measure states of itself against brute force.
+    """Check the statements of a measure against brute force.
 
-    Small collections are made, with every ranking of up to four documents. On them the measure is checked to be
-    finite and within its `RANGE`, to give each query the same value whatever other queries, rows and runs there
-    are, to stop at its cutoff, to print, parse, copy and compare, and to point in the direction of
-    `lower_is_better`. Then everything that the class states beyond its value is checked: of a measure of one
-    aspect the form as a sum over ranks, contributions, progression, the best ranking, and which of gains,
-    positives and the top of the scale it reads; of a combination `combine` and `slope`; of all measures the
-    training label `document_gain`, and upper bounds.
+    The checks use small collections with all rankings of up to four documents. Values must be finite, within
+    `RANGE`, independent of other queries, rows and runs and of documents below the cutoff, and better in the
+    direction of `lower_is_better`. Measures must print, parse, copy and compare. Further checks depend on the
+    class: for single-aspect measures the form as a sum over ranks, contributions, progression, the best ranking,
+    and the flags for gains, positives and the top of the scale; for combinations `combine` and `slope`; for all
+    measures the training label `document_gain` and upper bounds.
 
     Parameters
     ----------
     measure : type of Measure, ir_measures.Measure or Base
         A class or a measure. A measure of ir-measures is checked as a base.
     seed : int, default 0
-        Makes other collections.
+        Random seed of the collections.
 
     Raises
     ------
     FailedCheckError
-        If a statement does not hold. Every such statement is listed, with the smallest collection and ranking
-        that were found. It is a `MultiAspectError` and an `AssertionError`.
+        If a statement does not hold. All such statements are listed, with the smallest collection and ranking for
+        which they do not hold. It is a `MultiAspectError` and an `AssertionError`.
     MultiAspectError
         If a required parameter is missing, such as the cutoff of P.
 
@@ -66,18 +65,18 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
 
     Notes
     -----
-    The collections have the grades and gains 0, 1 and 2. A base that does not accept larger gains, as one with
+    The collections have the grades and gains 0, 1 and 2. A base that does not accept larger gains, such as one with
     ``max_rel=2``, states them as `MAX_GAIN`; it is not checked with the gains 2^gain - 1, up to 3.
 
-    Measures are pickled if their class can be imported by its name, which it cannot if it is defined inside a
-    function or in a notebook.
+    Pickling is checked if the class can be imported by its name, unlike classes defined in a function or in a
+    notebook.
 
     Examples
     --------
     >>> import pt_multiaspect as ma
     >>> ma.testing.check_measure(ma.DCG)
     >>> class _Fraction(ma.SingleAspectMeasure):
-    ...     '''The fraction of the retrieved documents that is relevant, or so it says.'''
+    ...     '''The fraction of the retrieved documents that is relevant, with an error.'''
     ...     BINARY = True
     ...     SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
     ...     def score(self, ranking, target):
@@ -87,21 +86,21 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     pt_multiaspect.testing.measures.FailedCheckError: Fraction: 1 of its statements does not hold:
     - values are within RANGE, 0 to 1: judged {'d1': 2.0, 'd2': 2.0}, ranked d1 d2 unjudged: 2
     """
-    of = measure() if isinstance(measure, type) else measure
-    found: dict[str, str] = {}
+    checked = measure() if isinstance(measure, type) else measure
+    failures: dict[str, str] = {}
     with silenced():
-        for statement, where in _failures(of, seed):
-            found.setdefault(statement, where)
-        comparable = all(discounts_are_comparable(base, _smallest(SCALES, seed)) for base in _bases(of))
-    if found:
-        does = "1 of its statements does" if len(found) == 1 else f"{len(found)} of its statements do"
-        listed = "".join(f"\n- {statement}: {where}" for statement, where in found.items())
-        raise FailedCheckError(f"{of}: {does} not hold:{listed}")
+        for statement, example in _failures(checked, seed):
+            failures.setdefault(statement, example)
+        comparable = all(discounts_are_comparable(base, _smallest(SCALES, seed)) for base in _bases(checked))
+    if failures:
+        does = "1 of its statements does" if len(failures) == 1 else f"{len(failures)} of its statements do"
+        listed = "".join(f"\n- {statement}: {example}" for statement, example in failures.items())
+        raise FailedCheckError(f"{checked}: {does} not hold:{listed}")
     if not comparable:
         warnings.warn(
-            f"the discounts that {of} makes for two collections are not equal, so that combinations assign "
-            "documents to ranks instead of sorting them, which is slow; make the discount a frozen dataclass with "
-            "__call__, or a function of a module",
+            f"the discounts of {checked} on two collections are not equal, so combinations assign documents to "
+            "ranks instead of sorting them, which is slow; make the discount a frozen dataclass with __call__, or "
+            "a function of a module",
             MultiAspectWarning,
             stacklevel=2,
         )
@@ -112,7 +111,7 @@ def _smallest(aspects: Aspects, seed: int) -> World:
 
 
 def _bases(measure: object) -> list[Base]:
-    """The measure as a base, with its own cutoff and shallow ones."""
+    """Return the measure as a base, with its own cutoff and with small ones."""
     if getattr(measure, "NOT_A_BASE", None) is not None:
         return []
     base = as_base(measure)
@@ -133,27 +132,27 @@ def _failures(measure: Any, seed: int) -> Iterator[Failure]:
     measure.validate_params()
     yield from _as_value(measure)
     declared = _declared(measure)
-    for one in _with_cutoffs(declared):
-        several = worlds(_scales(one), seed)
-        misdirected = 0
+    for variant in _with_cutoffs(declared):
+        several = worlds(_scales(variant), seed)
+        direction = 0
         for world in several:
-            yield from _guarded(str(one), world, _in_world(one, world))
-            misdirected += _direction(one, world)
-        if misdirected < 0:
-            better = "lower" if one.lower_is_better else "higher"
+            yield from _guarded(str(variant), world, _in_world(variant, world))
+            direction += _direction(variant, world)
+        if direction < 0:
+            better = "lower" if variant.lower_is_better else "higher"
             yield (
-                f"lower_is_better is {one.lower_is_better}",
+                f"lower_is_better is {variant.lower_is_better}",
                 f"rankings with better documents first are not {better}",
             )
-        yield from _guarded(str(one), several[0], _whatever_else(one, several))
+        yield from _guarded(str(variant), several[0], _independence(variant, several))
         for world in several[2:12]:
-            yield from _guarded(str(one), world, _bound(one, world))
+            yield from _guarded(str(variant), world, _bound(variant, world))
     smallest = _smallest(_scales(declared), seed)
     yield from _guarded(str(declared), smallest, mean_failures(declared, smallest, seed))
 
 
 def _guarded(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
-    """The failures, of which any exception is one."""
+    """Yield the failures, and any exception as a failure."""
     try:
         yield from failures
     except NotImplementedError as error:
@@ -163,7 +162,7 @@ def _guarded(name: str, world: World, failures: Iterable[Failure]) -> Iterator[F
 
 
 def _declared(measure: Measure) -> Measure:
-    """The measure with scales for the aspects it evaluates."""
+    """Return the measure with scales for the aspects it evaluates."""
     if measure.SINGLE_ASPECT:
         return measure.on("relevance", SCALES)
     if "aspects" not in measure.SUPPORTED_PARAMS or isinstance(measure.spec, Aspects):
@@ -192,7 +191,7 @@ def _with_cutoffs(measure: Measure) -> list[Measure]:
 
 
 def _as_value(measure: Measure) -> Iterator[Failure]:
-    """Printing, reading, copying, comparing."""
+    """Check that a measure can be constructed, copied, parsed and pickled, and compares equal."""
     kind = type(measure)
     again: list[tuple[str, Callable[[], object]]] = [
         ("made of its own parameters", lambda: kind(**measure.params)),
@@ -205,12 +204,12 @@ def _as_value(measure: Measure) -> Iterator[Failure]:
     for how, make in again:
         statement = f"{how}, it is the same measure"
         try:
-            other = make()
+            copied = make()
         except Exception as error:
             yield statement, f"{type(error).__name__}: {error}"
             continue
-        if other != measure or hash(other) != hash(measure) or str(other) != str(measure):
-            yield statement, f"{other!r} is not {measure!r}"
+        if copied != measure or hash(copied) != hash(measure) or str(copied) != str(measure):
+            yield statement, f"{copied!r} is not {measure!r}"
 
 
 def _is_importable(kind: type) -> bool:
@@ -230,8 +229,8 @@ def _in_world(measure: Measure, world: World) -> Iterator[Failure]:
     low, high = measure.range
     outside = np.flatnonzero((values < low - TOLERANCE) | (values > high + TOLERANCE))
     if len(outside):
-        at = int(outside[-1])
-        yield f"values are within RANGE, {low:g} to {high:g}", f"{world.show(at)}: {values[at]:.6g}"
+        index = int(outside[-1])
+        yield f"values are within RANGE, {low:g} to {high:g}", f"{world.show(index)}: {values[index]:.6g}"
     same = "evaluated again, values are the same"
     yield from differences(same, world, measure.evaluate(world.rankings()), values)
     cutoff = measure["cutoff"] if "cutoff" in measure.SUPPORTED_PARAMS else None
@@ -261,18 +260,18 @@ def _document_gain(measure: Measure, world: World, judgments: Judgments, values:
     if measure.gain_is_surrogate(judgments) or measure.lower_is_better:
         return
     hits = Rankings(world.run(), judgments).hits
-    of = values[world.complete]
+    highest = values[world.complete].max()
     for index in world.complete.tolist():
         ranked = gain[hits.row[hits.query == index]]
-        if (np.diff(ranked) <= 0).all() and values[index] < of.max() - TOLERANCE:
+        if (np.diff(ranked) <= 0).all() and values[index] < highest - TOLERANCE:
             yield (
                 "sorting by `document_gain` is the best ranking (or `gain_is_surrogate`)",
-                f"{world.show(index)}: {values[index]:.6g}, the best ranking has {of.max():.6g}",
+                f"{world.show(index)}: {values[index]:.6g}, the best ranking has {highest:.6g}",
             )
 
 
 def _direction(measure: Measure, world: World) -> int:
-    """Whether documents from good to bad are better than the reverse (1), worse (-1), or neither (0)."""
+    """Return 1 if documents from best to worst are better than the reverse, -1 if they are worse, else 0."""
     try:
         values = world.values(measure)
     except Exception:
@@ -285,16 +284,17 @@ def _direction(measure: Measure, world: World) -> int:
 
 
 def _total_grades(measure: Measure, world: World) -> dict[str, float]:
-    """The sum of each document's labels, turned so that more is better."""
+    """Return the sum of each document's labels, with signs so that higher is better."""
     scales = _scales(measure).items()
-    turned = {name: 1 if aspect.scale.greater_is_better else -1 for name, aspect in scales}
+    signs = {name: 1 if aspect.scale.greater_is_better else -1 for name, aspect in scales}
     return {
-        docno: float(np.nansum([turned[name] * of[name] for name in turned])) for docno, of in world.judged.items()
+        docno: float(np.nansum([sign * labels[name] for name, sign in signs.items()]))
+        for docno, labels in world.judged.items()
     }
 
 
-def _whatever_else(measure: Measure, several: Sequence[World]) -> Iterator[Failure]:
-    """A query has one value, whatever other queries there are, and in what order rows come."""
+def _independence(measure: Measure, several: Sequence[World]) -> Iterator[Failure]:
+    """Check that values do not depend on other queries and the order of rows."""
     chosen = {f"{chr(97 + index)}": world for index, world in enumerate(several)}
     judged = {qid: world.judged for qid, world in chosen.items()}
     run = {
@@ -307,13 +307,13 @@ def _whatever_else(measure: Measure, several: Sequence[World]) -> Iterator[Failu
         return dict(zip(judgments.qids, measure.evaluate(Rankings(run, judgments)).tolist(), strict=True))
 
     together = evaluated(run, judged)
-    backwards = {qid: dict(reversed(list(of.items()))) for qid, of in reversed(judged.items())}
-    turned = evaluated(dict(reversed(run.items())), backwards)
+    backwards = {qid: dict(reversed(list(labels.items()))) for qid, labels in reversed(judged.items())}
+    reordered = evaluated(dict(reversed(run.items())), backwards)
     for qid, world in chosen.items():
         alone = evaluated({qid: run[qid]}, {qid: judged[qid]})[qid]
         for statement, value in (
             ("a query has the same value alone and among others", alone),
-            ("the order of rows makes no difference", turned[qid]),
+            ("the order of rows makes no difference", reordered[qid]),
         ):
             if not equal(np.asarray(value), np.asarray(together[qid])):
                 shown = world.show(len(world.ranked) // 2)

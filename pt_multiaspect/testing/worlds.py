@@ -1,4 +1,4 @@
-"""Small collections in which everything can be tried, from small to large."""
+"""Small collections with all rankings of their documents."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from ..measures import Measure
 
 __all__ = ["TOLERANCE", "Failure", "World", "differences", "equal", "standard", "worlds"]
 
-#: What a class states, and where that does not hold.
+#: A statement of a class, and an example for which it does not hold.
 Failure = tuple[str, str]
 
 Judged = Mapping[str, Mapping[str, float]]
 
-#: How many documents the worlds have.
+#: Numbers of documents of the worlds.
 _SIZES = (1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4, 4)
 
 _NAN = float("nan")
 
-#: How far values may exceed what they should not.
+#: Tolerance of inequalities.
 TOLERANCE = 1e-9
 
 
 def standard(names: Sequence[str]) -> Aspects:
-    """Scales 0-2 for aspects of which nothing is declared."""
+    """Return scales 0-2 for aspects that are not declared."""
     return Aspects({name: Aspect([0, 1, 2], threshold=1) for name in names})
 
 
 @dataclass(frozen=True)
 class World:
-    """Some judged documents, and rankings of them, each of which is a query of its own."""
+    """Judged documents, and rankings of them; each ranking is a query of its own."""
 
     judged: Judged
     ranked: tuple[tuple[str, ...], ...]
 
     def judgments(self) -> Judgments:
-        """The judgments, once for every ranking."""
+        """Return the judgments, repeated for every ranking."""
         return Judgments(self._qrels)
 
     @cached_property
@@ -60,7 +60,7 @@ class World:
         return pd.DataFrame(rows)
 
     def run(self, depth: int | None = None) -> dict[str, dict[str, float]]:
-        """The rankings, or their first ranks."""
+        """Return the rankings, or their first ranks."""
         return {
             f"{index:03d}": {docno: -float(rank) for rank, docno in enumerate(ranked[:depth])}
             for index, ranked in enumerate(self.ranked)
@@ -68,11 +68,11 @@ class World:
         }
 
     def rankings(self, depth: int | None = None) -> Rankings:
-        """The rankings joined with new judgments."""
+        """Return the rankings, joined with new judgments."""
         return Rankings(self.run(depth), self.judgments())
 
     def values(self, measure: Measure) -> Floats:
-        """The values of a measure, which are computed once."""
+        """Return the values of a measure, which are computed once."""
         if measure not in self._values:
             self._values[measure] = measure.evaluate(self.rankings())
         return self._values[measure]
@@ -83,29 +83,28 @@ class World:
 
     @cached_property
     def complete(self) -> Ints:
-        """Which rankings have all judged documents and no others."""
+        """The indices of the rankings that have all judged documents and no others."""
         sizes = [len(ranked) == len(self.judged) and "unjudged" not in ranked for ranked in self.ranked]
         return np.flatnonzero(sizes)
 
     def show(self, index: int) -> str:
-        """The world and one of its rankings, for an error."""
-        labels = {docno: _labels(of) for docno, of in self.judged.items()}
-        return f"judged {labels}, ranked {' '.join(self.ranked[index]) or 'nothing'}"
-
-
-def _labels(of: Mapping[str, float]) -> object:
-    rest = {name: label for name, label in of.items() if name != KNOWN}
-    return rest["relevance"] if list(rest) == ["relevance"] else rest
+        """Describe the world and one of its rankings, for an error."""
+        shown: dict[str, object] = {}
+        for docno, judged in self.judged.items():
+            labels = {name: label for name, label in judged.items() if name != KNOWN}
+            shown[docno] = labels["relevance"] if list(labels) == ["relevance"] else labels
+        return f"judged {shown}, ranked {' '.join(self.ranked[index]) or 'nothing'}"
 
 
 def worlds(aspects: Aspects, seed: int) -> list[World]:
-    """Worlds with labels of the scales, junk and missing labels, from small to large."""
+    """Return worlds with labels of the scales, junk and missing labels, from small to large."""
     rng = random.Random(seed)
     labels = {name: [*aspect.scale.grades.tolist() * 2, -1.0, _NAN] for name, aspect in aspects.items()}
     made = []
     for size in _SIZES:
         judged = {
-            f"d{number + 1}": {name: rng.choice(of) for name, of in labels.items()} | {KNOWN: rng.choice((0, 1))}
+            f"d{number + 1}": {name: rng.choice(choices) for name, choices in labels.items()}
+            | {KNOWN: rng.choice((0, 1))}
             for number in range(size)
         }
         made.append(World(judged, tuple(_arrangements(tuple(judged)))))
@@ -113,24 +112,24 @@ def worlds(aspects: Aspects, seed: int) -> list[World]:
 
 
 def _arrangements(documents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Rankings of some of the documents, and of all of them with one that nobody judged."""
+    """Yield rankings of some of the documents, and of all of them with one unjudged document."""
     for length in range(len(documents), -1, -1):
         yield from itertools.permutations(documents, length)
-    for place in range(len(documents) + 1):
-        yield (*documents[:place], "unjudged", *documents[place:])
+    for row in range(len(documents) + 1):
+        yield (*documents[:row], "unjudged", *documents[row:])
 
 
-def equal(values: Floats, wanted: Floats) -> Bools:
-    """Whether values are equal but for rounding."""
-    return np.asarray(np.isclose(values, wanted, rtol=1e-9, atol=1e-9), dtype=np.bool_)
+def equal(values: Floats, expected: Floats) -> Bools:
+    """Return whether values are equal but for rounding."""
+    return np.asarray(np.isclose(values, expected, rtol=1e-9, atol=1e-9), dtype=np.bool_)
 
 
-def differences(statement: str, world: World, values: Floats, wanted: Floats) -> Iterator[Failure]:
-    """The first ranking at which values are not what is wanted."""
-    if values.shape != wanted.shape:
-        yield statement, f"the shape is {values.shape}, expected {wanted.shape}"
+def differences(statement: str, world: World, values: Floats, expected: Floats) -> Iterator[Failure]:
+    """Yield a ranking for which a value differs from the expected one, if there is one."""
+    if values.shape != expected.shape:
+        yield statement, f"the shape is {values.shape}, expected {expected.shape}"
         return
-    wrong = np.flatnonzero(~equal(values, wanted))
+    wrong = np.flatnonzero(~equal(values, expected))
     if len(wrong):
-        at = int(wrong[-1])
-        yield statement, f"{world.show(at)}: {values[at]:.6g}, expected {wanted[at]:.6g}"
+        index = int(wrong[-1])
+        yield statement, f"{world.show(index)}: {values[index]:.6g}, expected {expected[index]:.6g}"
