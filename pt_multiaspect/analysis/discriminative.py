@@ -65,8 +65,8 @@ class DiscriminativePower:
 
     def __repr__(self) -> str:
         correction = f", correction={self.correction!r}" if self.correction else ""
-        asked = f"test={self.test!r}, alpha={self.alpha:g}{correction}"
-        return f"DiscriminativePower({asked})\n{self.table.to_string()}"
+        settings = f"test={self.test!r}, alpha={self.alpha:g}{correction}"
+        return f"DiscriminativePower({settings})\n{self.table.to_string()}"
 
     def _repr_html_(self) -> str:
         return frame_table(self.table)

@@ -173,8 +173,8 @@ class JudgeSensitivity:
     n_resamples: int
 
     def __repr__(self) -> str:
-        asked = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
-        return f"JudgeSensitivity({asked}, ci={self.ci:g})\n{self.table.to_string()}"
+        settings = f"method={self.method!r}, combine={self.combine!r}, resample={self.resample!r}"
+        return f"JudgeSensitivity({settings}, ci={self.ci:g})\n{self.table.to_string()}"
 
     def _repr_html_(self) -> str:
         return frame_table(self.table)
@@ -373,6 +373,6 @@ def _warn_of_undefined(name: str, method: str, values: Floats) -> None:
     if undefined:
         warn_once(
             f"{method} of {name} is undefined for {undefined} of {len(values)} pairs of label sets, as all systems "
-            "have the same mean; these are left out. Use more topics, or method='rbo'",
+            "have the same mean; these are omitted. Use more topics, or method='rbo'",
             key=f"undefined correlations of {name}",
         )

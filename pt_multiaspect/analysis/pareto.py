@@ -50,7 +50,7 @@ def pareto(
     n_resamples : int, default 1000
         Number of bootstrap samples of the topics.
     seed : int, default 0
-        Seed of the bootstrap. The same seed gives the same result, whatever the order of the rows.
+        Seed of the bootstrap. The same seed gives the same result, regardless of the order of rows.
 
     Returns
     -------
@@ -104,9 +104,11 @@ def pareto(
     values, names, _, labels = matrix(rows)
     if len(labels) < 2:
         raise MultiAspectError(f"expected at least two measures, got only {choices(labels)}")
-    taken = [label for label in map(str, labels) if label in _COLUMNS]
-    if taken:
-        raise MultiAspectError(f"the label {taken[0]!r} is the name of a column of the result; use another label")
+    reserved = [label for label in map(str, labels) if label in _COLUMNS]
+    if reserved:
+        raise MultiAspectError(
+            f"the label {reserved[0]!r} is the name of a column of the result; use another label"
+        )
     signs = directions(rows, values, labels, by_label, "pareto")
     means = values.mean(axis=1)
     table = pd.DataFrame({"name": names})

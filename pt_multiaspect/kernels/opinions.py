@@ -26,8 +26,8 @@ def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
     n_grades = np.bincount(unit, minlength=n_units)
     begin = np.cumsum(n_grades) - n_grades
     result = np.full(n_units, -1, dtype=np.intp)
-    some = np.flatnonzero(n_grades)
-    result[some] = grade[begin[some] + (n_grades[some] - 1) // 2]
+    units = np.flatnonzero(n_grades)
+    result[units] = grade[begin[units] + (n_grades[units] - 1) // 2]
     return result
 
 
@@ -57,6 +57,6 @@ def mean(unit: Ints, numerator: Ints, denominator: int, n_units: int) -> Floats:
     np.add.at(total, unit, numerator)
     n_labels = np.bincount(unit, minlength=n_units)
     result = np.full(n_units, np.nan)
-    some = np.flatnonzero(n_labels)
-    result[some] = total[some] / (n_labels[some] * denominator)
+    units = np.flatnonzero(n_labels)
+    result[units] = total[units] / (n_labels[units] * denominator)
     return result

@@ -100,7 +100,7 @@ class Target:
 
     @property
     def judged(self) -> Bools:
-        """Whether each document is judged on some aspect; documents in the qrels can lack all labels."""
+        """Mask of the documents that are judged on some aspect; documents in the qrels can lack all labels."""
         return ~np.isnan(self.source.junk)
 
     @cached_property

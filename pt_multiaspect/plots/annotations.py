@@ -21,7 +21,7 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
     assert figure is not None
     figure.canvas.figure.draw_without_rendering()  # computes the layout of the axes
     scale = 72.0 / figure.dpi
-    at = ax.transData.transform(points) * scale
+    positions = ax.transData.transform(points) * scale
     corners = ax.get_window_extent()
     frame = np.array([corners.x0, corners.y0, corners.x1, corners.y1]) * scale
     height = 1.25 * SMALL
@@ -29,16 +29,16 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
     lines = np.empty((0, 2))
     for index, text in texts.items():
         width = 0.6 * SMALL * len(text)
-        others = at[[row for row in texts if row != index]]
+        others = positions[[row for row in texts if row != index]]
         best = (math.inf, np.zeros(2), "left", np.zeros(4), lines)
         for radius, turn in product((10, 17, 27, 40, 55, 72), range(16)):
             offset = radius * np.array([math.cos(math.pi * turn / 8), math.sin(math.pi * turn / 8)])
             align = "left" if offset[0] > 0.35 * radius else "right" if offset[0] < -0.35 * radius else "center"
-            left, middle = at[index] + offset - [{"left": 0, "center": width / 2, "right": width}[align], 0]
+            left, middle = positions[index] + offset - [{"left": 0, "center": width / 2, "right": width}[align], 0]
             box = np.array([left, middle - height / 2, left + width, middle + height / 2])
-            line = at[index] + np.linspace(0.15, 1, 9)[:, None] * offset
+            line = positions[index] + np.linspace(0.15, 1, 9)[:, None] * offset
             is_outside = (box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any()
-            cost = 0.03 * radius + 40 * is_outside + 1.5 * _hits(at, box, 2.5) + 4 * _hits(others, box, 4)
+            cost = 0.03 * radius + 40 * is_outside + 1.5 * _hits(positions, box, 2.5) + 4 * _hits(others, box, 4)
             cost += sum(20 * _overlap(box, placed) + 8 * bool(_hits(line, placed, 1)) for placed in boxes)
             cost += 8 * bool(_hits(lines, box, 1))
             cost += 4 * sum(bool(_hits(line, np.tile(point, 2), 4)) for point in others)

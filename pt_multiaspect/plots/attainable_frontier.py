@@ -101,9 +101,15 @@ def attainable_frontier(
         reference = frontier.reference(alpha, perquery=qid is not None)
         if qid is not None:
             reference = reference[(reference["qid"] == str(qid)).to_numpy()]
-        at = reference[measures].to_numpy(dtype=np.float64)[0]
+        coordinates = reference[measures].to_numpy(dtype=np.float64)[0]
         ax.scatter(
-            at[:1], at[1:], s=70, marker="*", color="black", zorder=5, label=f"reference point (α = {alpha:g})"
+            coordinates[:1],
+            coordinates[1:],
+            s=70,
+            marker="*",
+            color="black",
+            zorder=5,
+            label=f"reference point (α = {alpha:g})",
         )
     for axis, name, sign in zip((ax.xaxis, ax.yaxis), measures, signs, strict=True):
         where = "mean over topics" if qid is None else f"topic {qid}"
@@ -173,7 +179,7 @@ def _to_label(systems: pd.DataFrame, label: int | Sequence[Hashable]) -> list[in
 
 def _draw_systems(ax: Axes, systems: pd.DataFrame, measures: list[str], named: list[int]) -> None:
     names = systems["name"].tolist()
-    at = systems[measures].to_numpy(dtype=np.float64)
+    coordinates = systems[measures].to_numpy(dtype=np.float64)
     is_best = np.array([not len(others) for others in systems["dominated_by"]], dtype=np.bool_)
     for some_of, colour, edge, text in (
         (~is_best, "white", GREY, "system, dominated by another"),
@@ -181,8 +187,8 @@ def _draw_systems(ax: Axes, systems: pd.DataFrame, measures: list[str], named: l
     ):
         if some_of.any():
             ax.scatter(
-                at[some_of, 0],
-                at[some_of, 1],
+                coordinates[some_of, 0],
+                coordinates[some_of, 1],
                 s=34,
                 marker="s",
                 facecolors=colour,
@@ -191,4 +197,4 @@ def _draw_systems(ax: Axes, systems: pd.DataFrame, measures: list[str], named: l
                 label=text,
             )
     texts = {row: shorten(str(names[row]), 26) for row in named}
-    annotate(ax, at, texts, dict.fromkeys(named, "black"))
+    annotate(ax, coordinates, texts, dict.fromkeys(named, "black"))

@@ -100,12 +100,12 @@ def _below(ax: Axes, height: float) -> Axes:
 
 def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
     contribution = explained.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
-    at = np.arange(n_ranks)
-    ax.bar(at, contribution, width=0.72, color=np.where(contribution < 0, ORANGE, BLUE).tolist())
+    ranks = np.arange(n_ranks)
+    ax.bar(ranks, contribution, width=0.72, color=np.where(contribution < 0, ORANGE, BLUE).tolist())
     if explained.ideal is not None:
         best = explained.ideal.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
         label = f"best ranking ({explained.ideal.value:.3f})"
-        ax.step(at[: len(best)], best, where="mid", color=GREY, lw=1.2, label=label)
+        ax.step(ranks[: len(best)], best, where="mid", color=GREY, lw=1.2, label=label)
         ax.legend(loc="upper right", frameon=False, fontsize=SMALL)
     ax.axhline(0, color=GREY, lw=0.8)
     ax.grid(axis="y", color=LIGHT, lw=0.6)

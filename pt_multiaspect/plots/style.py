@@ -88,8 +88,8 @@ def wrap(text: str, width: int = 48) -> str:
     if len(text) <= width:
         return text
     commas = [match.end() for match in re.finditer(",", text)]
-    at = min(commas, key=lambda comma: abs(comma - len(text) / 2), default=width)
-    return f"{text[:at]}\n{text[at:].lstrip()}"
+    cut = min(commas, key=lambda comma: abs(comma - len(text) / 2), default=width)
+    return f"{text[:cut]}\n{text[cut:].lstrip()}"
 
 
 def fixed(value: float) -> str:

@@ -95,11 +95,11 @@ def upper_bounds(
         best = {qid: group.max() for qid, group in groups.items()}
     if bounds is not None:
         maxima = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
-        apart = sorted({str(qid) for qid in set(groups) ^ set(maxima.index)}, key=natural_key) if groups else []
-        if apart:
+        unshared = sorted({str(qid) for qid in set(groups) ^ set(maxima.index)}, key=natural_key) if groups else []
+        if unshared:
             raise MultiAspectError(
-                f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), got {some(apart)} "
-                "in only one of them"
+                f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), got "
+                f"{some(unshared)} in only one of them"
             )
         best = dict(zip(maxima.index.tolist(), maxima["bound"].tolist(), strict=True))
     topics = sorted(map(str, best), key=natural_key)

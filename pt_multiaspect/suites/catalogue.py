@@ -49,7 +49,7 @@ NOT_OFFERED: dict[str, str] = {
     "right, evaluate On(aspect=..., base='nDCG')@5 for relevance, quality and coherence",
     "touche-2022-task-2": "the settings of its stance classification are unknown. For relevance and quality, see "
     "touche-2021",
-    "touche-2022-task-3": "it measures the share of 20 images that are on topic, argumentative and of the right "
+    "touche-2022-task-3": "it measures the fraction of 20 images that are on topic, argumentative and of the right "
     "stance, from three judgments per image and stance, which are not label columns",
     "trec-product-search-2023": "it judges one aspect",
     "lilas-2020": "it judges no documents: systems are compared by clicks on interleaved results",

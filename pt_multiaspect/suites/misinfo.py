@@ -28,8 +28,8 @@ _TOPICS = (
     "trec_eval -c averages over the topics of the qrels. Means over all judged topics (topics='judged') are lower."
 )
 _CAM_SLIP = (
-    "The official cam_map is 0 for a topic whose last aspect has no relevant document retrieved, whatever the "
-    "other aspects score; here only that aspect is 0. Elsewhere, the values agree."
+    "The official cam_map is 0 for a topic whose last aspect has no relevant document retrieved, regardless "
+    "of the other aspects; here only that aspect is 0. Elsewhere, the values agree."
 )
 _CAM_THREE_SLIP = (
     "The official cam_map_three weighs the aspects by .3333 each: its values are .9999 times those here."

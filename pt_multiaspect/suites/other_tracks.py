@@ -54,7 +54,7 @@ def clef_ehealth_2015() -> Suite:
             ),
             (
                 "The published values of RBP, uRBP and uRBPgr are of ubire 0.1, which reads understandability by "
-                "document, whatever the topic, and ranks by the rank column of runs. The values here keep "
+                "document, regardless of the topic, and ranks by the rank column of runs. The values here keep "
                 "topics apart, and rank by score."
             ),
         ),

@@ -47,7 +47,7 @@ def multi_aspect(aspects: Aspects | Mapping[str, Any] | str | None = None) -> Su
                 "rewards documents that are good on all aspects. TOMA counts other aspects for relevant "
                 "documents only; evaluate TOMA(aspects=...) where that is not intended."
             ),
-            "Compare judged@10 between runs first: where it differs, so do the measures, whatever the rankings.",
+            "Compare judged@10 between runs first: where it differs, measures differ regardless of the rankings.",
             "Report the declared scales with the values.",
         ),
     )

@@ -100,15 +100,15 @@ def worlds(aspects: Aspects, seed: int) -> list[World]:
     """Return worlds with labels of the scales, junk and missing labels, from small to large."""
     rng = random.Random(seed)
     labels = {name: [*aspect.scale.grades.tolist() * 2, -1.0, _NAN] for name, aspect in aspects.items()}
-    made = []
+    result = []
     for size in _SIZES:
         judged = {
             f"d{number + 1}": {name: rng.choice(choices) for name, choices in labels.items()}
             | {KNOWN: rng.choice((0, 1))}
             for number in range(size)
         }
-        made.append(World(judged, tuple(_arrangements(tuple(judged)))))
-    return made
+        result.append(World(judged, tuple(_arrangements(tuple(judged)))))
+    return result
 
 
 def _arrangements(documents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

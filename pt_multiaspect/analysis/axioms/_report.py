@@ -105,7 +105,7 @@ class CounterExample:
             lines.append(" " * (widths[0] + 2) + titles)
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-            sides = ["  ".join(cells[1 + at * n_aspects :][:n_aspects]) for at in range(n_sides)]
+            sides = ["  ".join(cells[1 + index * n_aspects :][:n_aspects]) for index in range(n_sides)]
             lines.append("    ".join(["  ".join([cells[0], sides[0]]), *sides[1:]]))
         body = "\n".join(line.rstrip() for line in lines)
         return f"{self.measure}, {self.property}: {self.verdict}\n{body}\n{self.sentence}"

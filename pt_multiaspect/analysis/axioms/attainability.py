@@ -70,7 +70,7 @@ class OneAttainable(Attainable):
         best = scores.max(axis=1)
         return best - 1.0, ~(best <= TOLERANCE)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected score."""
         return "this is the best order of these documents. It should score 1"
 
@@ -96,7 +96,7 @@ class ZeroAttainable(Attainable):
         """Return minus the lowest score."""
         return -scores.min(axis=1), np.ones(len(scores), dtype=np.bool_)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected score."""
         return "this is the worst order of these documents. It should score 0"
 

@@ -53,7 +53,7 @@ class LargerErrors(Property):
         valid = is_chain(worlds) & is_better(worlds, i, j) & is_better(worlds, j, k)
         return valid, [Asked(worlds, exchanged(n, i, j)), Asked(worlds, exchanged(n, i, k))]
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         i, j, k = (rank + 1 for rank in position)
         return f"B swaps ranks {i} and {k} of the ideal ranking, A only ranks {i} and {j}. B should score lower"
@@ -92,7 +92,7 @@ class HighErrors(Property):
         """Return the second score minus the first."""
         return scores[:, 1] - scores[:, 0], np.ones(len(scores), dtype=np.bool_)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         i, j = (rank + 1 for rank in position)
         return (
@@ -127,7 +127,7 @@ class LargerDifferences(Property):
         order = exchanged(n, i, i + 1)
         return valid, [Asked(worlds, order), Asked(changed, order)]
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         i, aspect, step = position
         which = f"better one, at rank {i + 2}, is better" if step > 0 else f"worse one, at rank {i + 1}, is worse"
@@ -176,7 +176,7 @@ class HighRelevance(Property):
         """Return the difference of the losses."""
         return _losses(scores, 0) - _losses(scores, 2), np.ones(len(scores), dtype=np.bool_)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         i = position[0]
         relevance, credibility = space.names[:2]
@@ -225,7 +225,7 @@ class WellDefined(Property):
             defined = np.isfinite(scores) & (scores >= low - TOLERANCE) & (scores <= high + TOLERANCE)
         return np.where(defined[:, 0], 0.0, -1.0), np.ones(len(scores), dtype=np.bool_)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         return "a ranking of documents with the same labels should have a score in the range of the measure"
 
@@ -268,7 +268,7 @@ class Scaling(Property):
         """Return minus the absolute difference."""
         return -np.abs(scores[:, 0] - scores[:, 1]), np.ones(len(scores), dtype=np.bool_)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         constants = dict(zip(space.names, self._scaled(space, position), strict=True))
         which = " and ".join(f"{name} times {spell(c)}" for name, c in constants.items() if c != 1)
@@ -330,7 +330,7 @@ class OneAspectAlike(Property):
         """Return the second score minus the first."""
         return scores[:, 1] - scores[:, 0], np.ones(len(scores), dtype=np.bool_)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         aspect, i, j = position
         return (
@@ -388,7 +388,7 @@ class Adjustable(Property):
         # Normalisation changes with the weights, so only the ratio of the losses is compared.
         return on_a_raised * on_b - on_a * on_b_raised, np.ones(len(scores), dtype=np.bool_)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         i, a, b, _ = position
         return (

@@ -44,7 +44,7 @@ class PartialOrder(Property):
         better, worse = position
         return is_better(worlds, better, worse), [Asked(worlds, (better,)), Asked(worlds, (worse,))]
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         return (
             "the document of A is better than that of B on one aspect and worse on none. A should not score lower"
@@ -100,9 +100,9 @@ class InPlace(Property):
             at_least = ~(scores[:, 0] < scores[:, 1] - TOLERANCE)
         return scores[:, 3] - scores[:, 2], np.asarray(at_least)
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
-        (better, worse), (i, j) = asked[:2], position
+        (better, worse), (i, j) = rankings[:2], position
         return (
             f"alone, {better.tuples[0]} scores {written(better.score)} and {worse.tuples[0]} "
             f"{written(worse.score)}. B swaps ranks {i + 1} and {j + 1} of A and moves {better.tuples[0]} up. "
@@ -149,7 +149,7 @@ class Swap(Property):
         (i, j), n = position, worlds.shape[1]
         return is_better(worlds, i, j), [Asked(worlds, exchanged(n)), Asked(worlds, exchanged(n, i, j))]
 
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation."""
         i, j = (rank + 1 for rank in position)
         return f"B swaps ranks {i} and {j} of A and moves the worse document up. B should not score higher"

@@ -66,7 +66,7 @@ class Property(ABC):
         return scores[:, 0] - scores[:, 1], np.ones(len(scores), dtype=np.bool_)
 
     @abstractmethod
-    def expected(self, space: Space, position: Position, asked: Sequence[RankedWorld]) -> str:
+    def expected(self, space: Space, position: Position, rankings: Sequence[RankedWorld]) -> str:
         """Return the expected relation between the rankings A, B, … shown."""
 
     def found(self, scores: Sequence[float], tied: bool) -> str:

@@ -123,11 +123,13 @@ def frontier(
     judgments, labelled = judgments_of(qrels), measures_of(measures, aspects)
     if not judgments.n_queries:
         raise MultiAspectError("expected qrels with at least one query, got none")
-    taken = [
+    reserved = [
         label for label in labelled if label in RESERVED or label.removesuffix(" room") in (set(labelled) - {label})
     ]
-    if taken:
-        raise MultiAspectError(f"the label {taken[0]!r} is the name of a column of the result; use another label")
+    if reserved:
+        raise MultiAspectError(
+            f"the label {reserved[0]!r} is the name of a column of the result; use another label"
+        )
     lines = []
     if kind == "supported":
         for topic in linear_topics(labelled, judgments):

@@ -99,8 +99,8 @@ class Hull:
 
     def along(self, alpha: float) -> Floats:
         """Return the point at a fraction of the length of the path, shape (n_columns,)."""
-        at = alpha * self.path[-1]
-        return np.array([np.interp(at, self.path, column) for column in self.points.T])
+        length = alpha * self.path[-1]
+        return np.array([np.interp(length, self.path, column) for column in self.points.T])
 
 
 def corners(points: Floats) -> Floats:

@@ -36,7 +36,7 @@ class Points:
 
     @property
     def is_supported(self) -> Bools:
-        """Whether each point is a corner of the hull."""
+        """Mask of the points that are corners of the hull."""
         supported = {tuple(corner) for corner in corners(self.points).tolist()}
         return np.array([tuple(point) in supported for point in self.points.tolist()], dtype=np.bool_)
 

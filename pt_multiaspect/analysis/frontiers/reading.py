@@ -116,10 +116,10 @@ def _of_frame(
     _check_recorded(selected, measures)
     row_of = {str(qid): index for index, qid in enumerate(qids)}
     if set(row_of) != set(judgments.qids.tolist()):
-        apart = sorted(set(row_of) ^ set(judgments.qids.tolist()))
+        unshared = sorted(set(row_of) ^ set(judgments.qids.tolist()))
         raise MultiAspectError(
             f"expected the topics of the frontier ({judgments.n_queries}), got {len(row_of)}; only one of them has "
-            f"{choices(apart[:5])}. Evaluate on the same qrels"
+            f"{choices(unshared[:5])}. Evaluate on the same qrels"
         )
     topics = [row_of[qid] for qid in judgments.qids.tolist()]
     return names, values[:, topics]
