@@ -87,14 +87,16 @@ class Judgments:
         if frame is qrels:
             # Labels are read later, when the caller may have sorted or changed the frame.
             frame = frame.copy()
+        of_relevance = [column for column in frame.columns if column in ("label", "relevance")]
+        if len(of_relevance) > 1 and "relevance" in of_relevance:
+            raise MultiAspectError(
+                f"qrels: expected one column for the aspect relevance, got {' and '.join(of_relevance)}, which are "
+                "the same one: PyTerrier renames label to relevance. Before the evaluation, drop or rename one "
+                f"(columns: {choices(frame.columns)})"
+            )
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
-        if "label" in frame.columns and "relevance" in frame.columns:
-            raise MultiAspectError(
-                "qrels: expected one column for the aspect relevance, got label and relevance: drop or rename one "
-                f"(columns: {choices(frame.columns)})"
-            )
         query, distinct = Texts.of_column(query_column, "qrels").codes()
         qids = distinct.decode()
         docnos = identifiers(document_column, "qrels")
@@ -372,7 +374,7 @@ class Judgments:
                 f"aspects={list(names)!r}",
                 key=f"text in {column}",
             )
-        doubts = {name: doubt(name, self.labels(name)) for name in names if name != "relevance"}
+        doubts = {name: doubt(name, self.labels(name), names) for name in names if name != "relevance"}
         doubtful = [name for name in names if doubts.get(name)]
         if doubtful:
             likely = [name for name in names if name not in doubtful] or list(names)
