@@ -103,7 +103,7 @@ def as_floats(column: pd.Series[Any]) -> Floats:
     try:
         values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     except TypeError:  # lists, dicts or arrays among the values
-        return as_floats(column.where([isinstance(value, Hashable) for value in column]))
+        return as_floats(column.map(lambda value: value if isinstance(value, Hashable) else None))
     except OverflowError:
         huge = column.map(lambda value: isinstance(value, int) and abs(value) > sys.float_info.max)
         return as_floats(column.where(~huge, np.inf))

@@ -201,6 +201,15 @@ class Judgments:
         """Number of queries with judgments."""
         return len(self.qids)
 
+    def rows(self, columns: Sequence[str]) -> pd.DataFrame:
+        """Return columns of the qrels as they were given, in the order of `of_rows`."""
+        return self._frame[[*columns]].reset_index(drop=True)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the qrels."""
+        return [str(column) for column in self._frame.columns]
+
     def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """Map values per judged pair to the rows of the qrels, in their original order."""
         return np.asarray(values[self._pair])

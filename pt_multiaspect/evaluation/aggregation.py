@@ -191,7 +191,7 @@ def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
     n_topics = missing["qid"].nunique()
     more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
     warn_once(
-        f"aggregate: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out, on "
+        f"aggregate: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
         f"{choices(shown)}{more}. PyTerrier gives NaN to topics without judgments; remove such rows by "
         "perquery.dropna(subset=['value'])"
     )
