@@ -213,7 +213,7 @@ class IrMeasures:
                 raise
             raise MultiAspectError(
                 f"the function of {choices(defined)} found no column {error}: name the columns that it reads by "
-                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'answer']"
+                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
             ) from error
         except _FAILURES as error:
             raise MultiAspectError(f"ir-measures cannot compute {choices(self.measures)}: {error}") from error

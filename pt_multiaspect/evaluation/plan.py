@@ -14,6 +14,7 @@ from ..bases.delegated import check_functions, first_fraction, qrels_inputs, rea
 from ..bases.diversity import DiversityMeasures, is_diversity_measure
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
+from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
 from ..collection.run_tables import RunTable
 from ..collection.runs import join
@@ -94,6 +95,7 @@ class Plan:
                 if not skip:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
+            warn_of_missing_topics(rankings, np.any(self.counted, axis=0))
             return Outcome(name, self.values(rankings, table), causes)
 
     def values(self, rankings: Rankings, table: RunTable) -> Floats:
