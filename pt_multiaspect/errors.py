@@ -22,6 +22,8 @@ __all__ = [
     "number_of",
     "renamed",
     "silenced",
+    "warn_of_run",
+    "warn_of_runs",
     "warn_once",
 ]
 
@@ -47,11 +49,12 @@ _PER_GROUP = 3
 
 
 class Cause(NamedTuple):
-    """The arguments of `warn_once`."""
+    """The arguments of `warn_once`, or of `warn_of_run`, which have a remedy."""
 
     message: str
     key: str | None
     group: str | None
+    remedy: str | None = None
 
 
 _collected: ContextVar[list[Cause] | None] = ContextVar("_collected", default=None)
@@ -96,6 +99,38 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
             message += ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
     _given.add(entry)
     warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
+
+
+def warn_of_run(message: str, remedy: str, *, key: str, group: str, run: str = "a run") -> None:
+    """Issue a warning of a run as `warn_once` does.
+
+    Where calls are collected, the caller names all runs of a `group` in one message by `warn_of_runs`.
+    """
+    collecting = _collected.get()
+    if collecting is None:
+        warn_once(f"{run}: {message}. {remedy}", key=key, group=group)
+    else:
+        collecting.append(Cause(message, key, group, remedy))
+
+
+#: Number of runs that a warning names.
+_MOST_RUNS = 3
+
+
+def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
+    """Issue one warning per group for the collected causes of all runs, given by the title of the run."""
+    collecting = _collected.get()
+    if collecting is not None:
+        collecting.extend(cause for _, cause in causes)
+        return
+    groups: dict[str | None, list[tuple[str, Cause]]] = {}
+    for title, cause in causes:
+        groups.setdefault(cause.group, []).append((title, cause))
+    for members in groups.values():
+        shown = "; ".join(f"{title}: {cause.message}" for title, cause in members[:_MOST_RUNS])
+        further = len(members) - _MOST_RUNS
+        more = f"; and {number_of(further, 'more run')}" if further > 0 else ""
+        warnings.warn(f"{shown}{more}. {members[0][1].remedy}", MultiAspectWarning, stacklevel=callers_level())
 
 
 @contextmanager

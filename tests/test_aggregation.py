@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyterrier as pt
 import pytest
 
 import pt_multiaspect as ma
@@ -245,3 +246,38 @@ def test_categories_without_rows_are_left_out() -> None:
         check_dtype=False,
         check_categorical=False,
     )
+
+
+# -- results of PyTerrier ----------------------------------------------------------------------------------
+
+
+def experiment(**options: Any) -> Any:
+    qrels = pd.DataFrame({"qid": ["q0", "q1"], "docno": "d", "label": 1, "trust": [1, 0]})
+    topics = pd.DataFrame({"qid": ["q0", "q1", "q2"], "query": "a"})
+    runs = {name: topics[["qid"]].assign(docno="d", score=1.0, rank=0) for name in "ab"}
+    cam = ma.CAM(aspects={"relevance": 1, "trust": 1})
+    return pt.Experiment(runs, topics, qrels, [cam, "map"], filter_by_qrels=True, **options)
+
+
+def test_both_results_of_an_experiment() -> None:
+    both, alone = experiment(perquery="both"), experiment(perquery=True)
+    pd.testing.assert_frame_equal(ma.aggregate(both), ma.aggregate(alone))
+    assert (
+        ma.aggregate(both).iloc[:, 1:].to_numpy().tolist()
+        == both[0].loc[:, ma.aggregate(both).columns[1:]].to_numpy().tolist()
+    )
+    pd.testing.assert_frame_equal(ma.aggregate(tuple(both)), ma.aggregate(alone))
+    assert len(ma.aggregate(both, ci=0.9)) == 2
+
+
+@pytest.mark.filterwarnings("ignore:1 topic:UserWarning")
+def test_topics_without_judgments_are_named_and_left_out() -> None:
+    """Means were NaN, for all runs and measures."""
+    frame = experiment(perquery=True)
+    unjudged = frame[frame["qid"] == "q1"].assign(qid="q2", value=np.nan)
+    both = pd.concat([frame, unjudged], ignore_index=True)
+    with pytest.warns(ma.MultiAspectWarning, match=r"4 values are NaN.*topic q2 \(map of a, CAM.* of a") as caught:
+        pd.testing.assert_frame_equal(ma.aggregate(both), ma.aggregate(frame))
+    assert "dropna(subset=['value'])" in str(caught[0].message)
+    with pytest.raises(MultiAspectError, match="expected at least one value, got NaN only"):
+        ma.aggregate(unjudged)

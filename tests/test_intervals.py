@@ -124,7 +124,7 @@ class Middle(type(ir_measures.AP)):
     ("frame", "options", "message"),
     [
         (long({"a": [0.5], "b": [0.5]}), {}, "no interval for AP of a: expected at least two topics, got 1"),
-        (long({"a": [0.5, math.nan]}), {}, "no interval for AP of a: expected finite values"),
+        (long({"a": [0.5, -math.inf]}), {}, "no interval for AP of a: expected finite values"),
         (long({"a": [0.5, math.inf]}), {}, "expected finite values"),
         (
             pd.concat([long({"a": VALUES})] * 2),

@@ -298,8 +298,6 @@ def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
 )
 def test_ordinary_columns_of_text_do_not_warn(column: str, texts: list[Any]) -> None:
     assert warned(CAM, collection(label=LABELS, trust=TRUST).assign(**{column: texts}))[1] == []
-    short = collection(label=LABELS, trust=TRUST).assign(answer=ANSWERS)[:9]
-    assert warned(CAM, short)[1] == []
 
 
 def test_text_about_queries_does_not_warn() -> None:

@@ -81,16 +81,16 @@ def test_each_run_without_a_common_query_warns() -> None:
 
 
 def test_each_run_without_a_judged_document_warns() -> None:
-    found = [by_evaluate(RUN.assign(docno=[f"{name}{n}" for n in range(12)])) for name in "aabcde"]
+    found = [by_ir_measures(RUN.assign(docno=[f"{name}{n}" for n in range(12)])) for name in "aabcde"]
     assert list(map(len, found)) == [1, 0, 1, 1, 1, 0]
     assert "further cases are not reported" in found[4][0]
 
 
 def test_each_run_with_repeated_documents_warns() -> None:
     """Only the first did."""
-    found = [by_evaluate(pd.concat([RUN, RUN[place : place + 1]])) for place in (0, 0, 1, 2, 3, 4)]
+    found = [by_ir_measures(pd.concat([RUN, RUN[place : place + 1]])) for place in (0, 0, 1, 2, 3, 4)]
     assert list(map(len, found)) == [1, 0, 1, 1, 1, 0]
-    assert "such as 0000 (1 surplus row): each" in found[0][0]
+    assert "such as 0000 (1 surplus row). Each" in found[0][0]
     assert "further cases are not reported" in found[4][0]
 
 
@@ -134,7 +134,9 @@ def test_scores_that_32_bit_floats_tell_apart_do_not_warn(scores: Any) -> None:
 
 
 def test_each_run_with_such_scores_warns() -> None:
-    found = [by_evaluate(RUN.assign(score=np.arange(12) * scale)) for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50)]
+    found = [
+        by_ir_measures(RUN.assign(score=np.arange(12) * scale)) for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50)
+    ]
     assert list(map(len, found)) == [1, 0, 1, 1, 1]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from subprocess import CalledProcessError
 from typing import Any
 
@@ -28,6 +28,9 @@ __all__ = [
     "first_fraction",
     "function_of",
     "numbers",
+    "qrels_inputs",
+    "reads_relevance",
+    "run_inputs",
 ]
 
 #: Above this label, back ends of ir-measures allocate memory proportional to the label.
@@ -139,7 +142,10 @@ class IrMeasures:
             # Functions of users may look topics up; gdeval fails on query ids that are no numbers.
             defined = function_of(group[0]) is not None
             names = self._judgments.qids.astype(object) if defined else numbers(self._judgments.n_queries)
-            evaluators.append((ir_measures.evaluator(group, self._qrels(labels, names)), names))
+            qrels = self._qrels(labels, names)
+            if defined and (columns := qrels_inputs(group)):
+                qrels = self._rows(columns, labels, names)
+            evaluators.append((ir_measures.evaluator(group, qrels), names))
         return evaluators
 
     def _labels_for(self, measure: Measure) -> Floats:
@@ -161,6 +167,15 @@ class IrMeasures:
                 "doc_id": self._judgments.docnos[judged],
                 "relevance": labels[judged].astype(np.int64),
             }
+        )
+
+    def _rows(self, columns: list[str], labels: Floats, names: NDArray[np.object_]) -> pd.DataFrame:
+        """Return all rows of the qrels with further columns, as pt.Experiment passes them."""
+        of_rows = self._judgments.of_rows
+        return self._judgments.rows(columns).assign(
+            query_id=names[of_rows(self._judgments.pool_query)],
+            doc_id=of_rows(self._judgments.docnos),
+            relevance=of_rows(labels),
         )
 
     def values(self, run: pd.DataFrame) -> dict[Measure, Floats]:
@@ -192,6 +207,14 @@ class IrMeasures:
                 for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
                     if not np.isnan(metric.value):
                         values[metric.measure][place[metric.query_id]] = metric.value
+        except KeyError as error:
+            defined = [measure for measure in self.measures if function_of(measure) is not None]
+            if not defined:
+                raise
+            raise MultiAspectError(
+                f"the function of {choices(defined)} found no column {error}: name the columns that it reads by "
+                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
+            ) from error
         except _FAILURES as error:
             raise MultiAspectError(f"ir-measures cannot compute {choices(self.measures)}: {error}") from error
         return values
@@ -219,6 +242,30 @@ def function_of(measure: Measure) -> Callable[..., Any] | None:
         return None
     function: Callable[..., Any] = inspect.getclosurevars(method).nonlocals.get("impl", method)
     return function
+
+
+def run_inputs(measures: Iterable[Measure]) -> list[str]:
+    """Return the columns of runs that functions of users name as inputs, except those of every run."""
+    return _inputs(measures, "RUN_INPUTS", ("query_id", "doc_id", "score", "qid", "docno"))
+
+
+def qrels_inputs(measures: Iterable[Measure]) -> list[str]:
+    """Return the columns of qrels that functions of users name as inputs, except those of all qrels."""
+    return _inputs(measures, "QREL_INPUTS", ("query_id", "doc_id", "relevance", "qid", "docno", "label"))
+
+
+def _inputs(measures: Iterable[Measure], attribute: str, usual: Sequence[str]) -> list[str]:
+    named = [
+        name for measure in measures if function_of(measure) is not None for name in getattr(measure, attribute, ())
+    ]
+    return [name for name in dict.fromkeys(named) if name not in usual]
+
+
+def reads_relevance(measure: Measure) -> bool:
+    """Return whether a measure of ir-measures reads labels of relevance, as all do that do not say otherwise."""
+    return function_of(measure) is None or bool(
+        {"relevance", "label"} & {*getattr(measure, "QREL_INPUTS", ("label",))}
+    )
 
 
 def check_functions(measures: Iterable[Measure]) -> None:

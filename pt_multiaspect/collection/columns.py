@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from enum import Enum
 from numbers import Number
 from typing import Any
@@ -78,14 +78,18 @@ def encode(values: NDArray[np.object_]) -> tuple[Ints, NDArray[np.object_]]:
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
+    """Return whether a column contains labels, valid or not, rather than text or other objects."""
     if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return True
     if getattr(column.dtype, "kind", "O") not in "OU":
         return False
     values = pd.Series(column[column.notna()], dtype=object)
-    # A column with at least one number is an invalid label column rather than no label column.
-    if any(isinstance(value, Number) and not isinstance(value, Enum) for value in values):
-        return True
+    if pd.api.types.infer_dtype(values) != "string":
+        # A column with at least one number is an invalid label column rather than no label column.
+        if any(isinstance(value, Number) and not isinstance(value, Enum) for value in values):
+            return True
+        if not all(isinstance(value, Hashable) for value in values):  # lists, dicts and arrays
+            return False
     # Numbers read as text are labels, too. If most values are numbers, the others are invalid labels, which
     # reading the column reports; the first rows exclude most texts.
     parts = (values.iloc[:50], values) if len(values) else ()
@@ -98,6 +102,8 @@ def as_floats(column: pd.Series[Any]) -> Floats:
         column = column.astype(object)
     try:
         values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    except TypeError:  # lists, dicts or arrays among the values
+        return as_floats(column.map(lambda value: value if isinstance(value, Hashable) else None))
     except OverflowError:
         huge = column.map(lambda value: isinstance(value, int) and abs(value) > sys.float_info.max)
         return as_floats(column.where(~huge, np.inf))
@@ -133,8 +139,16 @@ _UNLIKELY = re.compile(
 _USUAL_GRADES = 11
 
 
-def doubt(name: str, labels: Floats) -> str | None:
-    """Return the reason why a column is unlikely to hold labels, if there is one."""
+#: Numeric columns of ir_datasets that are no labels on a scale.
+CODES = {"effectiveness": "codes of categories: effective, inconclusive, ineffective, no information"}
+
+
+def doubt(name: str, labels: Floats, names: Iterable[str]) -> str | None:
+    """Return the reason why a column, one of those in `names`, is unlikely to hold labels, if there is one."""
+    if name in CODES:
+        return CODES[name]
+    if name[-2:] in ("_x", "_y") and {f"{name[:-2]}_x", f"{name[:-2]}_y"} <= set(names):
+        return f"of a merge of two columns {name[:-2]}: rename it"
     if _UNLIKELY(name):
         return "by its name"
     distinct = np.unique(labels[~np.isnan(labels)])
@@ -150,8 +164,8 @@ _TEXTS = re.compile(
     re.IGNORECASE,
 ).fullmatch
 
-#: Text is doubtful if so many rows have no more than so many different texts.
-_MIN_ROWS, _MOST_TEXTS = 10, 10
+#: Text is doubtful if it has no more than so many different values.
+_MOST_TEXTS = 10
 
 
 def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
@@ -164,8 +178,7 @@ def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
         return []
     known = column.notna().to_numpy()
     values = column.to_numpy(dtype=object)[known]
-    first = set(values[:1000].tolist())
-    if len(values) < _MIN_ROWS or len(first) > _MOST_TEXTS or not all(isinstance(value, str) for value in first):
+    if pd.api.types.infer_dtype(values) != "string":
         return []
     codes, distinct = pd.factorize(values)
     if not 2 <= len(distinct) <= _MOST_TEXTS:

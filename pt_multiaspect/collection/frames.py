@@ -222,7 +222,9 @@ def _values(column: Any) -> np.ndarray[Any, Any]:
     # A column of nothing but missing values has no type, so it is no column of numbers.
     if str(column.dtype) == "Null":
         return np.full(len(column), None, dtype=object)
-    return np.asarray(column.to_numpy())
+    values = np.asarray(column.to_numpy())
+    # Arrays of one length make a matrix.
+    return values if values.ndim == 1 else pd.Series(list(values), dtype=object).to_numpy()
 
 
 def _is_arrow(obj: object) -> bool:

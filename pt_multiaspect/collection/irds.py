@@ -15,6 +15,7 @@ import pandas as pd
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, warn_once
+from .columns import CODES
 
 __all__ = ["WideQrels", "from_irds"]
 
@@ -42,9 +43,7 @@ _ASPECTS: dict[str, dict[str, Aspect | None]] = {
 
 #: Numeric fields that are no labels on a scale, with the reason, by record type.
 _CODES: dict[str, dict[str, str]] = {
-    "MisinfoQrel": {
-        "effectiveness": "it contains codes of categories (effective, inconclusive, ineffective, no information)"
-    },
+    "MisinfoQrel": {"effectiveness": f"it contains {CODES['effectiveness']}"},
     "TrecPrel": {
         "method": "it identifies a method of sampling",
         "iprob": "it is a probability of inclusion in the sample",

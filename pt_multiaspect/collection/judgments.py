@@ -87,14 +87,16 @@ class Judgments:
         if frame is qrels:
             # Labels are read later, when the caller may have sorted or changed the frame.
             frame = frame.copy()
+        of_relevance = [column for column in frame.columns if column in ("label", "relevance")]
+        if len(of_relevance) > 1 and "relevance" in of_relevance:
+            raise MultiAspectError(
+                f"qrels: expected one column for the aspect relevance, got {' and '.join(of_relevance)}, which are "
+                "the same one: PyTerrier renames label to relevance. Before the evaluation, drop or rename one "
+                f"(columns: {choices(frame.columns)})"
+            )
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
-        if "label" in frame.columns and "relevance" in frame.columns:
-            raise MultiAspectError(
-                "qrels: expected one column for the aspect relevance, got label and relevance: drop or rename one "
-                f"(columns: {choices(frame.columns)})"
-            )
         query, distinct = Texts.of_column(query_column, "qrels").codes()
         qids = distinct.decode()
         docnos = identifiers(document_column, "qrels")
@@ -198,6 +200,15 @@ class Judgments:
     def n_queries(self) -> int:
         """Number of queries with judgments."""
         return len(self.qids)
+
+    def rows(self, columns: Sequence[str]) -> pd.DataFrame:
+        """Return columns of the qrels as they were given, in the order of `of_rows`."""
+        return self._frame[[*columns]].reset_index(drop=True)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the qrels."""
+        return [str(column) for column in self._frame.columns]
 
     def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """Map values per judged pair to the rows of the qrels, in their original order."""
@@ -372,7 +383,7 @@ class Judgments:
                 f"aspects={list(names)!r}",
                 key=f"text in {column}",
             )
-        doubts = {name: doubt(name, self.labels(name)) for name in names if name != "relevance"}
+        doubts = {name: doubt(name, self.labels(name), names) for name in names if name != "relevance"}
         doubtful = [name for name in names if doubts.get(name)]
         if doubtful:
             likely = [name for name in names if name not in doubtful] or list(names)

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from .._typing import Floats
-from ..errors import SWAPPED, MultiAspectError, choices, number_of, warn_once
+from .._typing import Bools, Floats
+from ..errors import SWAPPED, Cause, MultiAspectError, choices, number_of, warn_of_run, warn_of_runs, warn_once
 from .judgments import Judgments
 from .rankings import Rankings
 from .run_tables import RunTable
+from .views import AspectView
 
-__all__ = ["are_grades", "warn_if_swapped", "warn_of_no_common_document", "warn_of_no_common_query"]
+__all__ = [
+    "are_grades",
+    "warn_if_swapped",
+    "warn_of_missing_topics",
+    "warn_of_no_common_document",
+    "warn_of_no_common_query",
+    "warn_of_unlabelled_topics",
+]
+
+#: Smaller collections are examples, whose topics everybody sees.
+_MIN_TOPICS = 5
+
+_UNLABELLED = (
+    "There, all documents have the lowest grade of the aspect. Check that the files are complete, or leave the "
+    "topics out of the qrels"
+)
 
 #: Fewer retrieved or judged documents do not tell whether the ids are of one collection.
 _MIN_DOCUMENTS = 10
@@ -47,14 +65,55 @@ def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> Non
     answered = rankings.hits.n_ret > 0
     judged = judgments.docnos[answered[judgments.pool_query]][:3]
     topics = number_of(int(answered.sum()), "judged topic")
-    warn_once(
-        f"{name}: none of the {n_retrieved} documents retrieved for {topics} is judged, so its values are those of "
-        "a run that finds nothing. Check that the run and the qrels are for the same collection and use the same "
-        "document ids: the qrels have documents such as "
+    warn_of_run(
+        f"none of the {n_retrieved} documents retrieved for {topics} is judged: the qrels have documents such as "
         f"{choices(map(repr, judged))}, the run has documents such as {choices(map(repr, retrieved))}",
+        "The values are those of a run that finds nothing. Check that runs and qrels are for the same collection "
+        "and use the same document ids",
+        run=name,
         key=f"{n_retrieved} {retrieved}",
         group="no judged document",
     )
+
+
+def warn_of_missing_topics(rankings: Rankings, counted: Bools) -> None:
+    """Warn if a run lacks judged topics that count for some measure."""
+    lacking = counted.copy()
+    lacking[rankings.judgments.queries_of(np.intersect1d(rankings.qids, rankings.judgments.qids))] = False
+    n_missing = int(lacking.sum())
+    if n_missing and counted.sum() >= _MIN_TOPICS:
+        qids = rankings.judgments.qids[lacking].tolist()
+        warn_of_run(
+            f"no documents for {n_missing} of {number_of(int(counted.sum()), 'judged topic')}, such as {qids[0]}",
+            "These topics count as empty rankings. If the runs are for other topics, leave these out of the qrels",
+            key=str(qids[:10]),
+            group="missing topics",
+        )
+
+
+def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments) -> None:
+    """Warn of topics without a label on one aspect that have a document above the lowest grade on another."""
+
+    if judgments.n_queries < _MIN_TOPICS:
+        return
+
+    def topics_with(rows: Bools) -> Bools:
+        return np.bincount(judgments.pool_query[rows], minlength=judgments.n_queries) > 0
+
+    distinct = list({view.name: view for view in views}.values())
+    above = [topics_with(view.grade_index > 0) for view in distinct]
+    lacking = {}
+    for place, view in enumerate(distinct):
+        others = [rows for other, rows in enumerate(above) if other != place]
+        unlabelled = np.any(others, axis=0) & ~topics_with(view.known) if others else np.zeros(0, np.bool_)
+        if unlabelled.any():
+            lacking[view.name] = judgments.qids[unlabelled]
+    if lacking:
+        missing = [
+            f"{name} on {len(qids)} of {number_of(judgments.n_queries, 'topic')}, such as {qids[0]}"
+            for name, qids in lacking.items()
+        ]
+        warn_of_runs([("qrels", Cause(f"no label of {choices(missing)}", None, None, _UNLABELLED))])
 
 
 def are_grades(values: Floats) -> bool:
@@ -80,9 +139,11 @@ def warn_if_swapped(name: str, table: RunTable, judgments: Judgments) -> None:
     pairs = np.unique(np.stack([table.query, table.score]), axis=1).shape[1]
     if are_grades(table.score) and 2 * pairs <= len(table):
         scores = choices(f"{score:g}" for score in np.unique(table.score))
-        warn_once(
-            f"{name} has few scores ({scores}), as documents have grades, but nearly every judged document of a "
-            f"query has a label of its own, as documents have scores. {SWAPPED}",
+        warn_of_run(
+            f"few scores ({scores}), as documents have grades, but nearly every judged document of a query has a "
+            "label of its own, as documents have scores",
+            SWAPPED,
+            run=name,
             key=f"{name} {len(table)} {len(judgments)} {scores}",
             group="runs that look like qrels",
         )

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
-from ..errors import number_of, warn_once
+from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
 from .judgments import Judgments
 from .pairs import repeated_pairs
@@ -236,10 +236,11 @@ def _warn_of_lost_precision(
     lost = lost[mostly[codes[lost]]]
     if len(lost):
         qid, one, other = qids[codes[lost[0]]], float(values[lost[0]]), float(values[lost[0] + 1])
-        warn_once(
+        warn_of_run(
             f"most scores of {number_of(int(mostly.sum()), 'topic')} are equal as 32-bit floats, as in trec_eval, "
-            f"but differ, such as {one!r} and {other!r} of topic {qid}: these documents are sorted by docno. "
-            "Rescale the scores, for example by their logarithm, or use scores that count down by rank",
+            f"but differ, such as {one!r} and {other!r} of topic {qid}",
+            "These documents are sorted by docno. Rescale the scores, for example by their logarithm, or use "
+            "scores that count down by rank",
             key=f"{qid} {one} {other}",
             group="scores as 32-bit floats",
         )
@@ -257,9 +258,9 @@ def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | No
         return None
     surplus = docnos.take(repeated)
     some = surplus.take(slice(3)).decode().tolist()
-    warn_once(
-        f"a run has repeated documents for a query, such as {some[0]} ({number_of(len(surplus), 'surplus row')}): "
-        "each document counts once, with its last score. Drop duplicates to choose which score counts",
+    warn_of_run(
+        f"repeated documents for a query, such as {some[0]} ({number_of(len(surplus), 'surplus row')})",
+        "Each document counts once, with its last score. Drop duplicates to choose which score counts",
         key=f"{len(surplus)} {some}",
         group="repeated documents",
     )

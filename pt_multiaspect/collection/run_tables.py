@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..errors import MultiAspectError, counted
+from ..errors import MultiAspectError, choices, counted
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats
 from .frames import in_memory
 from .inputs import run_columns, score_column
@@ -29,10 +30,19 @@ class RunTable:
     query: Ints
     docnos: Texts
     score: Floats
+    #: Further columns, which measures of users read.
+    others: pd.DataFrame | None = None
 
     @classmethod
-    def of(cls, run: object) -> RunTable:
+    def of(cls, run: object, columns: Sequence[str] = ()) -> RunTable:
         """Read a run in any accepted form.
+
+        Parameters
+        ----------
+        run : DataFrame, dict, iterable of namedtuples or RunTable
+            The run.
+        columns : sequence of str, optional
+            Further columns to keep.
 
         Raises
         ------
@@ -42,7 +52,7 @@ class RunTable:
         if isinstance(run, RunTable):
             return run
         run = in_memory(run)
-        if is_polars(run) and (table := _of_polars(run)) is not None:
+        if not columns and is_polars(run) and (table := _of_polars(run)) is not None:
             return table
         frame, queries, documents = run_columns(run)
         codes, distinct = Texts.of_column(queries, "the run").codes()
@@ -57,7 +67,15 @@ class RunTable:
                 f"invalid score {shown} for document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}: "
                 f"expected a number {counted(len(faulty), 'row')}"
             )
-        return cls(qids, codes, docnos, score)
+        if not columns:
+            return cls(qids, codes, docnos, score)
+        missing = [name for name in columns if name not in frame.columns]
+        if missing:
+            raise MultiAspectError(
+                f"run: expected the column {choices(missing)}, which a measure names as an input, got the columns "
+                f"{choices(frame.columns)}"
+            )
+        return cls(qids, codes, docnos, score, frame[[*columns]].reset_index(drop=True))
 
     @property
     def columns(self) -> list[str]:
@@ -65,9 +83,10 @@ class RunTable:
         return ["query_id", "doc_id", "score"]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the run as a frame ``query_id doc_id score``, which measures of ir-measures read."""
+        """Return the run as a frame ``query_id doc_id score …``, which measures of ir-measures read."""
         values = (self.qids[self.query], self.docnos.decode(), self.score)
-        return pd.DataFrame(dict(zip(self.columns, values, strict=True)))
+        frame = pd.DataFrame(dict(zip(self.columns, values, strict=True)))
+        return frame if self.others is None else frame.join(self.others)
 
     def __len__(self) -> int:
         return len(self.score)

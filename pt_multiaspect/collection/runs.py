@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import count
 from os import PathLike
@@ -162,7 +162,7 @@ def repeatable(run: object) -> object:
     return list(run) if isinstance(run, Iterator) else run
 
 
-def read_table(name: str, run: Any) -> RunTable:
+def read_table(name: str, run: Any, columns: Sequence[str] = ()) -> RunTable:
     """Read the rows of a run.
 
     Parameters
@@ -171,6 +171,8 @@ def read_table(name: str, run: Any) -> RunTable:
         Name of the run in errors.
     run : DataFrame, dict, iterable of namedtuples, path, open file or RunTable
         The run.
+    columns : sequence of str, optional
+        Columns to keep beside queries, documents and scores.
 
     Raises
     ------
@@ -179,12 +181,14 @@ def read_table(name: str, run: Any) -> RunTable:
     """
     try:
         is_file = isinstance(run, str | PathLike) or hasattr(run, "read")
-        return read_run_table(run) if is_file else RunTable.of(run)
+        if is_file and not columns:
+            return read_run_table(run)
+        return RunTable.of(read_run(run) if is_file else run, columns)
     except MultiAspectError as error:
         raise about_run(titled(name), error) from None
 
 
-def join(name: str, run: object, judgments: Judgments) -> tuple[RunTable, Rankings]:
+def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = ()) -> tuple[RunTable, Rankings]:
     """Read a run, if it has not been read, and join it with the judgments.
 
     Parameters
@@ -195,6 +199,8 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[RunTable, Rankin
         The run.
     judgments : Judgments
         The judgments.
+    columns : sequence of str, optional
+        See `read_table`.
 
     Returns
     -------
@@ -206,7 +212,7 @@ def join(name: str, run: object, judgments: Judgments) -> tuple[RunTable, Rankin
     MultiAspectError
         If the run is invalid or has no query in common with the judgments.
     """
-    table = read_table(name, run)
+    table = read_table(name, run, columns)
     rankings = Rankings(table, judgments)
     if not len(table):
         raise MultiAspectError(

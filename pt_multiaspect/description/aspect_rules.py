@@ -191,8 +191,9 @@ def no_positive(figures: Figures) -> Iterator[Finding]:
 def no_label_column(figures: Figures) -> Iterator[Finding]:
     if not figures.judged.all_columns:
         return
+    names = [view.name for view in figures.judged.views]
     for view in figures.judged.views:
-        reason = None if view.name == "relevance" else doubt(view.name, figures.used(view)[0])
+        reason = None if view.name == "relevance" else doubt(view.name, figures.used(view)[0], names)
         if reason:
             yield Finding(
                 "note",

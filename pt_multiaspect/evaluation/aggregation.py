@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from ir_measures import Measure as AnyMeasure
 
 from .._validation import proportion
 from ..bases.adapters import adapter_of
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..integration.aggregates import aggregated, check_repeats, mean_and_spread, read_weights, weighted
 from ..integration.labels import recorded
 from ..integration.long_frames import COLUMNS, check_distinct, read_long_frame
@@ -40,7 +41,8 @@ def aggregate(
     Parameters
     ----------
     perquery : DataFrame
-        The result of `evaluate` or ``pt.Experiment(perquery=True)``.
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``, or the pair that
+        ``pt.Experiment(perquery="both")`` returns.
     measures : measure, str, sequence of these or mapping, optional
         The measures of the frame, as for `evaluate`. By default, the measures recorded by `evaluate` in
         ``perquery.attrs["measures"]``; see Notes.
@@ -74,7 +76,8 @@ def aggregate(
     Warns
     -----
     MultiAspectWarning
-        If a recorded measure can no longer be parsed, so its values are averaged; if runs have different topics.
+        If a recorded measure can no longer be parsed, so its values are averaged; if runs have different topics; if
+        values are NaN, as those of PyTerrier for topics without judgments: these are left out.
 
     Notes
     -----
@@ -129,7 +132,7 @@ def aggregate(
     0  mine  0.625   0.177
     """
     confidence = None if ci is None else proportion("ci")(ci)
-    perquery = read_long_frame(perquery)
+    perquery = _without_missing(read_long_frame(perquery))
     known = recorded(perquery, measures)
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
@@ -172,6 +175,27 @@ def aggregate(
                 raise MultiAspectError(f"no interval for {label} of {name}: {error}") from None
             rows[name].update(zip(columns[str(label)], ends, strict=True))
     return pd.DataFrame(list(rows.values()))
+
+
+def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
+    """Warn of values that are NaN, and leave them out."""
+    missing = perquery[perquery["value"].isna()]
+    if not len(missing):
+        return perquery
+    if len(missing) == len(perquery):
+        raise MultiAspectError("expected at least one value, got NaN only: do the topics have judgments?")
+    shown = []
+    for qid, rows in islice(missing.groupby("qid", sort=False), 3):
+        cells = [f"{measure} of {name}" for measure, name in zip(rows["measure"], rows["name"], strict=True)]
+        shown.append(f"topic {qid} ({choices([*cells[:3], '…'] if len(cells) > 3 else cells)})")
+    n_topics = missing["qid"].nunique()
+    more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
+    warn_once(
+        f"aggregate: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
+        f"{choices(shown)}{more}. PyTerrier gives NaN to topics without judgments; remove such rows by "
+        "perquery.dropna(subset=['value'])"
+    )
+    return perquery.dropna(subset=["value"])
 
 
 def check_one_value(perquery: pd.DataFrame) -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from os import PathLike
 
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from ..collection.judgments import Judgments
-from ..collection.runs import NamedRuns
+from ..collection.overlap import warn_of_unlabelled_topics
+from ..collection.runs import NamedRuns, titled
 from ..collection.swapped import asks_whether_swapped
-from ..errors import MultiAspectError, MultiAspectWarning, callers_level, warn_once
+from ..errors import Cause, MultiAspectError, MultiAspectWarning, callers_level, warn_of_runs, warn_once
 from ..integration.labels import record
 from ..integration.parsing import parse_all
+from ..integration.provider import supports
 from ..integration.topics import check_topics
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
@@ -97,8 +100,9 @@ def evaluate(
     Warns
     -----
     MultiAspectWarning
-        For each run that is skipped, with the reason; if `out` contains values of other measures or judgments,
-        which are moved to a subdirectory.
+        For each run that is skipped, with the reason; in one message for all runs, if runs lack judged topics,
+        repeat documents or retrieve no judged ones; if an aspect has no label in a topic; if `out` contains values
+        of other measures or judgments, which are moved to a subdirectory.
 
     Notes
     -----
@@ -131,21 +135,30 @@ def evaluate(
     if out is None and not collect:
         raise MultiAspectError("collect=False discards the values: expected a directory to write them to, out=...")
     plan = Plan(Judgments.of(qrels), labelled, topics)
+    own = filter(supports, labelled.values())
+    warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
     store = None if out is None else Store.open(out, plan)
     found = outcomes(plan, named, n_jobs=n_jobs, skip=skip, store=store)
     evaluated: dict[str, Outcome] = {}
     skipped: list[str] = []
     reasons: list[str] = []
-    for outcome in _shown(found, named.total, progress):
-        for cause in outcome.causes:
-            warn_once(cause.message, key=cause.key, group=cause.group)
-        if outcome.values is None:
-            skipped.append(outcome.name)
-            reasons.append(outcome.reason)
-        else:
-            evaluated[outcome.name] = replace(outcome, values=outcome.values if collect else None, causes=[])
-        while evaluated and reasons:  # if no run can be evaluated, that is an error
-            warnings.warn(f"skipped: {reasons.pop(0)}", MultiAspectWarning, stacklevel=callers_level())
+    of_runs: list[tuple[str, Cause]] = []
+    try:
+        for outcome in _shown(found, named.total, progress):
+            for cause in outcome.causes:
+                if cause.remedy is None:
+                    warn_once(cause.message, key=cause.key, group=cause.group)
+                else:
+                    of_runs.append((titled(outcome.name), cause))
+            if outcome.values is None:
+                skipped.append(outcome.name)
+                reasons.append(outcome.reason)
+            else:
+                evaluated[outcome.name] = replace(outcome, values=outcome.values if collect else None, causes=[])
+            while evaluated and reasons:  # if no run can be evaluated, that is an error
+                warnings.warn(f"skipped: {reasons.pop(0)}", MultiAspectWarning, stacklevel=callers_level())
+    finally:
+        warn_of_runs(of_runs)
     if not evaluated:
         raise MultiAspectError(f"no run could be evaluated: {reasons[0]}")
     if collect:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import pickle
 from abc import ABC, abstractmethod
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
+from ir_measures import Measure
 from numpy.typing import NDArray
 
+from ..bases.delegated import function_of
 from ..collection.inputs import run_columns
 from ..collection.run_tables import RunTable
 from ..collection.texts import Texts, is_arrow, joined
@@ -48,6 +53,8 @@ class PackedRun(SentRun):
     docno_size: bytes
     gap: int
     is_short: bool
+    #: The further columns, pickled, as they have no common form.
+    others: bytes = b""
 
     @classmethod
     def of(cls, table: RunTable) -> PackedRun:
@@ -65,6 +72,7 @@ class PackedRun(SentRun):
             gap=gap,
             is_short=is_short,
             score=table.score.astype("<f8", copy=False).tobytes(),
+            others=b"" if table.others is None else pickle.dumps(table.others),
         )
 
     def unpacked(self) -> RunTable:
@@ -76,12 +84,13 @@ class PackedRun(SentRun):
         )
         qids = np.empty(len(self.qids), dtype=object)
         qids[:] = self.qids
-        return RunTable(qids, query, docnos, np.frombuffer(self.score, "<f8").astype(np.float64, copy=False))
+        score = np.frombuffer(self.score, "<f8").astype(np.float64, copy=False)
+        return RunTable(qids, query, docnos, score, pickle.loads(self.others) if self.others else None)
 
     def digest(self) -> str:
-        """Return a digest of the content."""
+        """Return a digest of the content, except that of further columns."""
         found = hashlib.sha256(b"rows")
-        for part in astuple(self):
+        for part in astuple(replace(self, others=b"")):
             data = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass")
             found.update(len(data).to_bytes(8, "little"))
             found.update(data)
@@ -169,10 +178,35 @@ def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
     except ImportError:  # joblib before 1.5 has a copy
         from joblib.externals import cloudpickle
 
-    content = cloudpickle.dumps(plan, protocol=pickle.HIGHEST_PROTOCOL)
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, obj: object) -> object:
+            if isinstance(obj, Measure) and type(obj).__module__ == _RUNTIME:
+                return _defined, _definition(obj)
+            return super().reducer_override(obj)
+
+    buffer = io.BytesIO()
+    Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(plan)
+    content = buffer.getvalue()
     key = hashlib.sha256(content).hexdigest()
     _keep(key, plan)
     return key, np.frombuffer(content, dtype=np.uint8)
+
+
+#: The module of the classes that `ir_measures.define` makes.
+_RUNTIME = ir_measures.define.__module__
+
+
+def _definition(measure: Measure) -> tuple[Any, ...]:
+    """Return what defines a measure of a user's function: cloudpickle cannot restore such a class."""
+    inputs = {"run_inputs": "RUN_INPUTS", "qrel_inputs": "QREL_INPUTS"}
+    named = {name: getattr(measure, attribute) for name, attribute in inputs.items() if hasattr(measure, attribute)}
+    return function_of(measure), measure.NAME, "cutoff" in measure.SUPPORTED_PARAMS, named, measure.params
+
+
+def _defined(
+    function: Any, name: str, support_cutoff: bool, named: dict[str, list[str]], params: dict[str, Any]
+) -> Measure:
+    return ir_measures.define(function, name, support_cutoff, **named)(**params)
 
 
 def unpack_plan(key: str, content: NDArray[np.uint8] | bytes) -> Plan:

@@ -196,9 +196,9 @@ class Evaluator:
         """Return the queries and values of a run."""
         judgments = self._plan.judgments
         if self._by == "run":
-            table, rankings = join(name, run, judgments)
+            table, rankings = join(name, run, judgments, self._plan.run_columns)
             return judgments.qids, self._plan.values(rankings, table)
-        table = read_table(name, run)
+        table = read_table(name, run, self._plan.run_columns)
         position = judgments.queries_of(table.qids)
         present = np.sort(position[position >= 0])
         if not len(present):

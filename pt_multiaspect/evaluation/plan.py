@@ -10,10 +10,11 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats
-from ..bases.delegated import check_functions, first_fraction
+from ..bases.delegated import check_functions, first_fraction, qrels_inputs, reads_relevance, run_inputs
 from ..bases.diversity import DiversityMeasures, is_diversity_measure
 from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
+from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
 from ..collection.run_tables import RunTable
 from ..collection.runs import join
@@ -69,6 +70,8 @@ class Plan:
         diverse = set(filter(is_diversity_measure, others))
         self._standard = _standard(others - diverse, judgments)
         self._diverse = DiversityMeasures(diverse, judgments) if diverse else None
+        #: The columns of runs that measures read beside queries, documents and scores.
+        self.run_columns = run_inputs(others)
         self.topics = topics
         #: Which queries count for each measure, shape (n_measures, n_queries).
         self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, topics).values()))
@@ -87,11 +90,12 @@ class Plan:
         """
         with collected() as causes:
             try:
-                table, rankings = join(name, run, self.judgments)
+                table, rankings = join(name, run, self.judgments, self.run_columns)
             except MultiAspectError as error:
                 if not skip:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
+            warn_of_missing_topics(rankings, np.any(self.counted, axis=0))
             return Outcome(name, self.values(rankings, table), causes)
 
     def values(self, rankings: Rankings, table: RunTable) -> Floats:
@@ -147,6 +151,14 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
     """Prepare the measures of ir-measures, which evaluate the aspect relevance; None if there are none."""
     if not others:
         return None
+    for measure in sorted(others, key=str):
+        missing = [column for column in qrels_inputs([measure]) if column not in judgments.columns]
+        if missing:
+            raise MultiAspectError(
+                f"{measure}: expected the qrels column {choices(missing)}, got {choices(judgments.columns)}"
+            )
+    if not any(map(reads_relevance, others)):
+        return StandardMeasures(others, judgments, np.full(len(judgments), np.nan))
     labels = judgments.labels("relevance")
     fraction = first_fraction(labels)
     if fraction is not None:

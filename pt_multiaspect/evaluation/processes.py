@@ -79,13 +79,14 @@ class _Item:
     place: Place | None
 
     @classmethod
-    def of(cls, name: str, run: object, skip: bool, store: Store | None) -> _Item:
+    def of(cls, name: str, run: object, columns: list[str], skip: bool, store: Store | None) -> _Item:
         place = None if store is None else store.place_of(name)
         if isinstance(run, str | PathLike):
             # Workers may have been started in another directory.
             return cls(name, os.path.abspath(os.path.expanduser(run)), place)
         try:
-            return cls(name, JoinedRun.of(run) or PackedRun.of(read_table(name, run)), place)
+            joined = None if columns else JoinedRun.of(run)
+            return cls(name, joined or PackedRun.of(read_table(name, run, columns)), place)
         except MultiAspectError as error:
             if place is not None:
                 place.clear()
@@ -109,7 +110,8 @@ def _parallel(
     key, array = pack_plan(plan)
     # Dask would keep an array on some workers, with which it is lost: bytes go with every task.
     content = array if type(backend).__name__ in _SHARING_ARRAYS else array.tobytes()
-    tasks = (delayed(_work)(content, key, task, skip) for task in _tasks(runs, n_workers, skip, store, failures))
+    of_runs = _tasks(runs, plan.run_columns, n_workers, skip, store, failures)
+    tasks = (delayed(_work)(content, key, task, skip) for task in of_runs)
     try:
         if backend.supports_return_generator:
             for done in Parallel(n_jobs=n_jobs, return_as="generator", batch_size=1)(tasks):
@@ -135,7 +137,12 @@ def _n_runs(done: int, total: int | None, n_workers: int) -> int:
 
 
 def _tasks(
-    runs: NamedRuns, n_workers: int, skip: bool, store: Store | None, failures: list[Exception]
+    runs: NamedRuns,
+    columns: list[str],
+    n_workers: int,
+    skip: bool,
+    store: Store | None,
+    failures: list[Exception],
 ) -> Iterator[list[_Item]]:
     """Yield the runs in groups.
 
@@ -145,7 +152,7 @@ def _tasks(
     done = 0
     try:
         for name, run in runs:
-            task.append(_Item.of(name, run, skip, store))
+            task.append(_Item.of(name, run, columns, skip, store))
             del run
             full = len(task) >= _n_runs(done, runs.total, n_workers)
             if full or sum(item.n_rows for item in task) >= _MOST_ROWS:

@@ -134,7 +134,7 @@ def evaluate_stored(plan: Plan, name: str, run: Any, place: Place, *, skip: bool
         See `Plan.evaluate`.
     """
     try:
-        run, digest = _with_digest(name, run)
+        run, digest = _with_digest(name, run, plan.run_columns)
     except MultiAspectError as error:
         place.clear()
         if not skip:
@@ -175,7 +175,7 @@ class _File(io.BytesIO):
         self.name = name
 
 
-def _with_digest(name: str, run: Any) -> tuple[Any, str]:
+def _with_digest(name: str, run: Any, columns: list[str]) -> tuple[Any, str]:
     """Return a run that can be evaluated, and the digest of its content."""
     if isinstance(run, str | os.PathLike):
         # Read once, so that the values are those of the content with this digest.
@@ -187,8 +187,9 @@ def _with_digest(name: str, run: Any) -> tuple[Any, str]:
         except OSError as error:
             raise MultiAspectError(f"{titled(name)}: {path}: cannot be read: {error.strerror or error}") from None
         return _File(content, path), hashlib.sha256(b"file" + content).hexdigest()
-    table = run.unpacked() if isinstance(run, SentRun) else read_table(name, run)
-    return table, PackedRun.of(table).digest()
+    table = run.unpacked() if isinstance(run, SentRun) else read_table(name, run, columns)
+    digest = PackedRun.of(table).digest()
+    return table, digest if table.others is None else digest_of(digest, table.others)
 
 
 def _readable(name: str) -> str:

@@ -25,7 +25,8 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     Parameters
     ----------
     perquery : DataFrame
-        The result of `evaluate` or ``pt.Experiment(perquery=True)``, also as read from a file, of any library.
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``, also as read from a file, of any library; or
+        the pair that ``pt.Experiment(perquery="both")`` returns.
 
     Returns
     -------
@@ -37,7 +38,7 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     MultiAspectError
         If a column is missing or repeated, a name is empty, or a value is not a number.
     """
-    frame = to_pandas(perquery)
+    frame = to_pandas(perquery[1] if isinstance(perquery, tuple) and len(perquery) == 2 else perquery)
     if frame is None:
         raise MultiAspectError(
             f"expected a long frame with the columns {choices(COLUMNS)}, got {type(perquery).__name__}"

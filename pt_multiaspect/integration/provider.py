@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import ir_measures
+import numpy as np
+import pandas as pd
+from ir_measures import Measure as AnyMeasure
 from ir_measures import Metric
 from ir_measures.providers import Evaluator, Provider
+from ir_measures.providers.fallback_provider import FallbackEvaluator
 
+from ..bases.delegated import function_of
+from ..collection.columns import as_floats
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
 from ..collection.rankings import Rankings
-from ..errors import warn_once
+from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..measures import Measure
 
 __all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register", "supports"]
@@ -80,7 +86,75 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Let ir-measures compute the measures of this package. Repeated calls have no effect."""
-    providers = ir_measures.DefaultPipeline.providers
-    if not any(isinstance(provider, MultiAspectProvider) for provider in providers):
-        providers.append(MultiAspectProvider())
+    """Let ir-measures compute the measures of this package, and its own ones on wide qrels.
+
+    Repeated calls have no effect. Files that judge different pairs make a column of relevance with missing labels,
+    and thus of floats, which pytrec_eval refuses and others count as judged. Qrels with integers pass unchanged.
+    """
+    pipeline = ir_measures.DefaultPipeline
+    if not any(isinstance(provider, MultiAspectProvider) for provider in pipeline.providers):
+        pipeline.providers.append(MultiAspectProvider())
+    pipeline._evaluator = _evaluator
+
+
+_original = ir_measures.DefaultPipeline._evaluator
+
+
+def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
+    """Return an evaluator whose measures of relevance see the labelled pairs only, as whole numbers if they are."""
+    if not _has_other_labels(qrels):
+        return _original(measures, qrels)
+    measures = list(measures)
+    # These are defined on all columns.
+    on_all = [measure for measure in measures if supports(measure) or function_of(measure) is not None]
+    on_relevance = [measure for measure in measures if measure not in on_all]
+    if not on_relevance:
+        return _original(measures, qrels)
+    labelled = qrels[qrels["relevance"].notna()]
+    labels = as_floats(labelled["relevance"])
+    others = labels[(labels != np.floor(labels)) | np.isinf(labels)]
+    if len(others):
+        _check_integers(on_relevance, others[0])
+    else:
+        labelled = labelled.assign(relevance=labels.astype(np.int64))
+        # pytrec_eval reads beyond its memory on topics with negative labels only, whose values are those of 0.
+        best = labelled.groupby("query_id")["relevance"].transform("max")
+        labelled["relevance"] = labelled["relevance"].where(best >= 0, 0)
+    if not on_all:
+        return _original(measures, labelled)
+    _warn_of_other_topics(on_relevance, qrels, labelled)
+    # The topics of the first evaluator are those for which defaults are added.
+    return FallbackEvaluator(measures, [_original(on_relevance, labelled), _original(on_all, qrels)])
+
+
+def _has_other_labels(qrels: Any) -> bool:
+    """Return whether qrels are a frame with labels that are missing, or floats."""
+    if not isinstance(qrels, pd.DataFrame) or list(qrels.columns).count("relevance") != 1:
+        return False
+    return pd.api.types.is_float_dtype(qrels["relevance"].dtype) or bool(qrels["relevance"].isna().any())
+
+
+def _check_integers(measures: Iterable[AnyMeasure], label: float) -> None:
+    pytrec_eval = ir_measures.pytrec_eval
+    refused = [measure for measure in measures if pytrec_eval.is_available() and pytrec_eval.supports(measure)]
+    if refused:
+        raise MultiAspectError(
+            f"{choices(sorted(map(str, refused)))} of ir-measures: expected integer labels, got {label:g}. "
+            f"Where possible, use a base of this package, as in On(base={str(refused[0])!r}), or round the labels"
+        )
+
+
+def _warn_of_other_topics(measures: Iterable[AnyMeasure], qrels: pd.DataFrame, labelled: pd.DataFrame) -> None:
+    """Warn if measures of one call have values for different topics."""
+    without = sorted(set(qrels["query_id"].astype(str)) - set(labelled["query_id"].astype(str)))
+    if without:
+        warn_once(
+            f"the qrels have no label of relevance in {number_of(len(without), 'topic')} "
+            f"({choices([*without[:3], '…'] if len(without) > 3 else without)}), so "
+            f"{choices(sorted(map(str, measures)))} have no value there, and means are over different topics; "
+            "pt.Experiment, whose means require all values, fails with a KeyError. Leave these topics out, as in "
+            "qrels[qrels.groupby('qid')['label'].transform('count') > 0], or use pt_multiaspect.evaluate, which "
+            "scores them as 0",
+            key=" ".join(without[:10]),
+            group="no label of relevance",
+        )

@@ -1,0 +1,131 @@
+"""Measures whose functions read columns of runs and qrels that they name, as those of pyterrier_rag."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ir_measures
+import pandas as pd
+import pyterrier as pt
+import pytest
+
+import pt_multiaspect as ma
+
+
+def exact_match(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+    return float(run["qanswer"].iloc[0] in {answer for answers in qrels["gold_answer"] for answer in answers})
+
+
+def answer_length(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+    return float(run["qanswer"].str.len().sum() + len(qrels) / 10)
+
+
+EM = ir_measures.define_byquery(
+    exact_match, name="EM", support_cutoff=False, run_inputs=["query_id", "qanswer"],
+    qrel_inputs=["query_id", "gold_answer"],
+)  # fmt: skip
+LENGTH = ir_measures.define_byquery(answer_length, name="Length", run_inputs=["query_id", "qanswer"])
+TOPICS = pd.DataFrame({"qid": ["q1", "q2", "q3"], "query": "a"})
+QRELS = pd.DataFrame(
+    {
+        "qid": ["q1", "q1", "q2", "q3"],
+        "docno": ["d1", "d2", "d1", "d1"],
+        "label": [1, 0, 1, 1],
+        "gold_answer": pd.Series([["Paris"], ["paris", "Paris, France"], ["42"], ["no"]], dtype=object),
+    }
+)
+RUN = pd.DataFrame(
+    {
+        "qid": ["q1", "q1", "q2", "q3"],
+        "docno": ["d2", "d9", "d1", "d1"],
+        "score": [2.0, 1, 1, 1],
+        "rank": 0,
+        "qanswer": ["paris", "Rome", "41", "no"],
+    }
+)
+OTHER = RUN.assign(qanswer=["Paris", "x", "42", "yes!"])
+RUNS = {"one": RUN, "two": OTHER}
+MEASURES = [EM, LENGTH, LENGTH @ 1, ir_measures.AP]
+
+
+def by_experiment(measures: list[Any] = MEASURES) -> dict[tuple[str, str, str], float]:
+    found = pt.Experiment(RUNS, TOPICS, QRELS, measures, perquery=True)
+    return {tuple(row[:3]): row[3] for row in found[["name", "qid", "measure", "value"]].to_numpy().tolist()}
+
+
+def by_evaluate(runs: Any, qrels: Any = QRELS, **options: Any) -> dict[tuple[str, str, str], float]:
+    found = ma.evaluate(runs, qrels, MEASURES, progress=False, **options)
+    return {tuple(row[:3]): row[3] for row in found.to_numpy().tolist()}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_values_are_those_of_an_experiment(n_jobs: int) -> None:
+    """They ended in KeyError: 'qanswer'."""
+    expected = by_experiment()
+    assert by_evaluate(RUNS, n_jobs=n_jobs) == expected
+    assert expected["one", "q1", "EM"] == 1
+    assert expected["two", "q3", "EM"] == 0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_stored_values_depend_on_the_columns(n_jobs: int, tmp_path: Any) -> None:
+    expected = by_evaluate(RUNS)
+    for _ in range(2):
+        assert by_evaluate(RUNS, n_jobs=n_jobs, out=tmp_path) == expected
+    reused = ma.evaluate(RUNS, QRELS, MEASURES, n_jobs=n_jobs, out=tmp_path, collect=False, progress=False)
+    assert reused["reused"].all()
+    changed = {"one": OTHER, "two": OTHER}
+    assert by_evaluate(changed, n_jobs=n_jobs, out=tmp_path) == by_evaluate(changed)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_frames_of_polars_and_files(n_jobs: int, tmp_path: Any) -> None:
+    polars = pytest.importorskip("polars")
+    frames = {name: polars.DataFrame(run.to_dict("list")) for name, run in RUNS.items()}
+    qrels = polars.DataFrame(QRELS.to_dict("list"))
+    expected = by_evaluate(RUNS)
+    assert by_evaluate(frames, qrels, n_jobs=n_jobs) == expected
+    for name, run in frames.items():
+        run.write_parquet(tmp_path / f"{name}.parquet")
+    files = {name: str(tmp_path / f"{name}.parquet") for name in RUNS}
+    assert by_evaluate(files, n_jobs=n_jobs) == expected
+    assert by_evaluate(files, n_jobs=n_jobs, out=tmp_path / "out") == expected
+
+
+def test_evaluators_pass_them_too() -> None:
+    evaluator = ma.evaluator(QRELS, MEASURES)
+    found = evaluator(pd.concat([run.assign(name=name) for name, run in RUNS.items()]))
+    assert {tuple(row[:3]): row[3] for row in found.to_numpy().tolist()} == by_evaluate(RUNS)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_runs_without_the_column_are_refused(n_jobs: int, tmp_path: Any) -> None:
+    (tmp_path / "c.run").write_text("q1 Q0 d1 1 2 c\n")
+    for run in (RUN.drop(columns="qanswer"), str(tmp_path / "c.run"), {"q1": {"d1": 1.0}}):
+        with pytest.raises(ma.MultiAspectError, match=r"run one: expected the column qanswer, .*, got the columns"):
+            ma.evaluate({"one": run}, QRELS, MEASURES, n_jobs=n_jobs, progress=False)
+
+
+def test_qrels_without_the_column_are_refused() -> None:
+    with pytest.raises(ma.MultiAspectError, match="EM: expected the qrels column gold_answer, got"):
+        ma.evaluate(RUNS, QRELS.drop(columns="gold_answer"), MEASURES, progress=False)
+
+
+def test_qrels_without_relevance() -> None:
+    found = ma.evaluate(RUNS, QRELS.drop(columns="label"), EM, progress=False)
+    expected = {key: value for key, value in by_experiment().items() if key[2] == "EM"}
+    assert {tuple(row[:3]): row[3] for row in found.to_numpy().tolist()} == expected
+
+
+def test_all_rows_of_the_qrels_are_passed() -> None:
+    """Also repeated pairs, and those without a label of relevance."""
+    qrels = pd.concat([QRELS, QRELS[2:3].assign(gold_answer=pd.Series([["41"]], index=[2], dtype=object))])
+    qrels["label"] = qrels["label"].where(qrels["qid"] != "q3")
+    found = ma.evaluate(RUN, qrels, EM, progress=False)["value"].tolist()
+    assert found == pt.Experiment([RUN], TOPICS, qrels, [EM], perquery=True)["value"].tolist() == [1, 1, 1]
+
+
+def test_a_function_that_does_not_name_its_columns() -> None:
+    unnamed = ir_measures.define_byquery(exact_match, name="Unnamed")
+    with pytest.raises(ma.MultiAspectError, match=r"Unnamed.*no column 'qanswer'.*run_inputs=.*qrel_inputs="):
+        ma.evaluate(RUN, QRELS, unnamed, progress=False)
