@@ -136,7 +136,7 @@ def test_correlations_and_power(page, found, perquery):
     np.testing.assert_allclose(shown, expected, atol=0.0051)
     power = discriminative_power(perquery, "t", alpha=0.05).table
     rows = page.tables[""]
-    begin = next(place for place, row in enumerate(rows) if "required difference" in row) + 1
+    begin = next(place for place, row in enumerate(rows) if "Required difference" in row) + 1
     rows = rows[begin : begin + len(power)]
     assert [row[2].strip() for row in rows] == [f"{value:.4f}" for value in power["power"]]
 

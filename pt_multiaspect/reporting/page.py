@@ -209,7 +209,7 @@ def _aspects(report: Report, heads: list[Head]) -> tuple[str, str, str] | None:
     places_of = {head.label: place for place, head in enumerate(heads)}
     of_aspects = [places_of[label] for label in report.aspects.values()]
     x, y = (of_aspects + [place for place in range(len(heads)) if place not in of_aspects])[:2]
-    names = {label: f"{aspect}: {label}" for aspect, label in report.aspects.items()}
+    names = {label: f"{aspect}: {label}" for aspect, label in report.aspects.items() if aspect not in label}
     texts = [names.get(head.label, head.short) for head in heads]
     chosen = [
         f'<label>{title} <select id="{axis}">{_options_of(texts, place)}</select></label>'
@@ -246,7 +246,7 @@ def _measures(report: Report, heads: list[Head], options: Options) -> tuple[str,
         ]
         for measure, power, found, pairs, needed in report.power.table.itertuples(index=False, name=None)
     ]
-    head = ["measure", "", "fraction", "pairs", "required difference"]
+    head = ["Measure", "", "Fraction", "Pairs", "Required difference"]
     text = (
         f"Pairs of systems that differ significantly: {test_name(options.test, None)}, p < {options.alpha:g}, not "
         "corrected. The required difference of means is in the units of the measure."
