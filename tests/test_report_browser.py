@@ -219,8 +219,10 @@ def test_bars_of_both_rankings_have_one_scale(page):
     for topic in range(6):
         page(f"document.querySelectorAll('#topics button')[{topic}].click()")
         sides = page(
-            "[...document.querySelectorAll('#explanation table')].map((table) => [...table.querySelectorAll('.amount')]"
-            ".map((cell) => [Number(cell.textContent), parseFloat(cell.querySelector('i').style.width)]))"
+            "[...document.querySelectorAll('#explanation table')]"
+            ".map((table) => [...table.querySelectorAll('.amount')]"
+            ".map((cell) => [Number(cell.textContent), "
+            "parseFloat(cell.querySelector('i').style.width)]))"
         )
         most = max(abs(amount) for side in sides for amount, _ in side)
         n_different += len({max(abs(amount) for amount, _ in side) for side in sides}) == 2

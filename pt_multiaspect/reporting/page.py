@@ -22,11 +22,12 @@ import numpy as np
 import pandas as pd
 
 from .. import __version__, _rendering
-from ..errors import number_of
+from ..aspects.wording import in_words
+from ..errors import choices, number_of
 from ..integration.labels import recorded
 from ..measures.explanation.view import decimals
 from ..tables.content import places, test_name
-from ..tables.heads import Head, heads_of
+from ..tables.heads import Head, heads_of, scales_of
 from .figures import Options
 from .payload import as_script
 
@@ -311,6 +312,17 @@ def _definition(measure: ir_measures.Measure | None) -> str:
     return f"{'' if words is None else f'{escape(words)}: '}<code>{escape(str(measure))}</code>"
 
 
+def _scales(report: Report, heads: list[Head]) -> list[tuple[str, str]]:
+    """Return the scales of the judgments, then those that measures print by another name."""
+    own, per_aspect = report.description.aspects, report.description.per_aspect
+    inferred = per_aspect.loc[per_aspect["scale"] == "inferred", "aspect"]
+    title = own.name or "Label scales"
+    if len(inferred):
+        title += f" (inferred from the judgments: {choices(inferred)})"
+    others = [scales for scales in scales_of(heads) if scales != own]
+    return [(title, in_words(own)), *((str(scales.name), in_words(scales)) for scales in others)]
+
+
 def _definitions(report: Report, heads: list[Head]) -> tuple[str, str, str]:
     known = recorded(report.perquery)
     rows = [
@@ -318,4 +330,5 @@ def _definitions(report: Report, heads: list[Head]) -> tuple[str, str, str]:
         f"{' (lower is better)' if head.lower_is_better else ''}</dd>"
         for head in heads
     ]
+    rows += [f"<dt>{escape(title)}</dt><dd>{escape(words)}</dd>" for title, words in _scales(report, heads)]
     return "definitions", "Definitions", f"<dl>{''.join(rows)}</dl>"
