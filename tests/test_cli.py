@@ -523,6 +523,38 @@ def test_bad_options(cli, options, part):
     assert part in err
 
 
+@pytest.mark.parametrize("command", ["evaluate", "report"])
+@pytest.mark.parametrize("given", ["beta", "runs/beta", "beta.run", "delta.v2"])
+def test_the_baseline_is_found_without_its_extension(cli, trec_files, command, given):
+    pytest.importorskip("vl_convert")
+    (trec_files / "runs" / "delta.run").rename(trec_files / "runs" / "delta.v2.run.gz")
+    found = "delta.v2.run.gz" if "delta" in given else "beta.run"
+    options = ["-m", "AP", "--baseline", given]
+    code, _, err = cli(command, *options, *(["-o", "page.html"] if command == "report" else []), "runs")
+    assert (code, "error" in err) == (0, False)
+    if command == "evaluate":
+        assert f"worse than {found} (" in cli("evaluate", *options, "--format", "table", "runs")[1]
+    else:
+        page = (trec_files / "page.html").read_text(encoding="utf-8")
+        assert re.search(rf'<option value="\d" selected>{found}</option>', page)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("gama", "gamma.run, beta.txt), got 'gama'. Did you mean gamma?"),
+        ("beta", "'beta' may be beta.run or beta.txt; give its whole name"),
+    ],
+)
+def test_a_baseline_that_is_not_one_run(cli, trec_files, given, message):
+    (trec_files / "beta.txt").write_bytes((trec_files / "runs" / "beta.run").read_bytes())
+    for command in (["evaluate"], ["report", "-o", "page.html"]):
+        code, _, err = cli(*command, "-m", "AP", "--baseline", given, "runs", "beta.txt")
+        assert code == 2
+        assert err.startswith("pt-multiaspect: error: --baseline: ")
+        assert err.endswith(f"{message}\n")
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "md", "tex"])
 def test_output_is_a_file_in_the_format_of_its_suffix(cli, trec_files, suffix):
     code, out, _ = cli("evaluate", "-m", "AP my_AP=AP", "-o", f"table.{suffix}", "runs")

@@ -14,6 +14,7 @@ import pyterrier as pt
 import pytest
 from ir_measures import AP, nDCG
 
+import pt_multiaspect as ma
 from pt_multiaspect.collection.datasets import Collection, load_health
 from pt_multiaspect.demo import ReadabilityReranker, TfidfRetriever, readability, run_demo
 from pt_multiaspect.errors import MultiAspectError
@@ -257,6 +258,38 @@ def test_demo_picks_more_readability_under_toma_than_under_ndcg(demo_output: str
     picked = dict(re.findall(r'GridSearch\(metric="(\w+).*?"\) picks weight ([\d.]+)', demo_output))
     assert set(picked) == {"nDCG", "TOMA"}
     assert float(picked["nDCG"]) < float(picked["TOMA"])
+
+
+def test_demo_ends_with_the_passage_that_makes_the_difference(demo_output: str) -> None:
+    """The passages printed contribute differently in the two rankings, and their sums are the values of TOMA."""
+    ending = demo_output[demo_output.index("The query with the largest gain in TOMA") :]
+    values = [float(value) for value in re.findall(r"\d\.\d{3}", ending.split(")")[0])]
+    rankings = [
+        re.findall(r"^ +(\d) +(h\d\d) +(\d/\d/\d) +(\.\d{3})", ranking, re.MULTILINE)
+        for ranking in ending.split("picked by")[1:]
+    ]
+    assert [[rank for rank, *_ in ranking] for ranking in rankings] == [list("12345")] * 2
+    before, after = ({docno: float(part) for _, docno, _, part in ranking} for ranking in rankings)
+    assert [sum(before.values()), sum(after.values())] == pytest.approx(values, abs=0.003)
+    sentence = (
+        r"What makes the difference is (h\d\d)\s+\(([\d/]+)\), at rank (\d) instead of\s(\w+): it adds\s(0\.\d+)"
+    )
+    ((docno, grades, rank, earlier, added),) = re.findall(sentence, ending)
+    assert (rank, docno, grades) in [row[:3] for row in rankings[1]]
+    assert float(added) == pytest.approx(after[docno] - before.get(docno, 0.0), abs=0.001)
+    assert float(added) == pytest.approx(values[1] - values[0], abs=0.001)
+    assert docno not in before
+    assert int(earlier) > 5
+
+
+def test_what_the_demo_says_of_weakest_aspects_is_true(health: Collection) -> None:
+    scales = ma.Aspects(health.grades)
+    first, second = (2, 0, 2), (0, 3, 2)
+    judged = {f"d{at}": dict(zip(scales, labels, strict=True)) for at, labels in enumerate([first, second])}
+    judged["best"] = {name: max(grades) for name, grades in health.grades.items()}
+    run = {"q": {"d0": 2.0, "d1": 1.0}}
+    classes = ma.TOMA(distance="chebyshev", aspects=scales).explain(run, {"q": judged}, "q").ranks["class"]
+    assert classes.nunique() == 1
 
 
 def test_demo_can_be_run_twice(demo_output: str) -> None:

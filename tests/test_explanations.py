@@ -623,17 +623,86 @@ def test_an_aspect_of_0_is_named() -> None:
         assert f"{measure.NAME} is 0 because credibility is 0." in explanation.notes
 
 
-def test_long_rankings_show_their_ends_and_what_is_left_out() -> None:
-    judged = {f"d{number:04d}": {"relevance": number % 2, "credibility": 1} for number in range(1000)}
+def shown_ranks(text: str) -> tuple[dict[int, float], list[tuple[int, float]]]:
+    """The contributions by rank that a text of an explanation shows, and the numbers and sums of hidden ones."""
+    table = text.split("\n\n")[1].split("\n")[1:]
+    rows = {
+        int(line.split()[0]): line.removesuffix("unjudged").split() for line in table if line.split()[0].isdigit()
+    }
+    hidden = [line.split() for line in table if line.startswith("...")]
+    return (
+        {rank: float(cells[-2]) for rank, cells in rows.items()},
+        [(int(cells[1]), float(cells[-2])) for cells in hidden],
+    )
+
+
+def test_long_rankings_show_the_ranks_that_contribute_most() -> None:
+    """The documents that make up the value may be anywhere, as with uRBP."""
+    relevant = {40: "d039", 41: "d040", 60: "d059", 90: "d089", 300: "d299"}
+    judged = {docno: {"relevance": 1, "credibility": 1} for docno in relevant.values()}
+    run = {"q": {f"d{place:03d}": -float(place) for place in range(400)}}
+    explanation = ma.uRBP(p=0.99, aspects=TWO).explain(run, {"q": judged}, "q")
+    shown, hidden = shown_ranks(str(explanation))
+    assert {rank for rank, part in shown.items() if part} == set(relevant)
+    assert {1, 2, 3, 400} <= set(shown)
+    assert len(shown) + sum(number for number, _ in hidden) == 400
+    assert sum(shown.values()) + sum(part for _, part in hidden) == pytest.approx(explanation.value, abs=5e-4)
+    assert len(str(explanation).split("\n")) < 45
+    page = explanation._repr_html_()
+    assert all(f"<td class=n>{docno}</td>" in page for docno in relevant.values())
+
+
+def test_what_long_rankings_hide_is_told() -> None:
+    judged = {f"d{number:04d}": {"relevance": number % 5 == 0, "credibility": 1} for number in range(1000)}
+    judged = {docno: {name: int(label) for name, label in labels.items()} for docno, labels in judged.items()}
     run = {"q": {docno: -float(place) for place, docno in enumerate(judged)}}
     explanation = TOMA(aspects=TWO).explain(run, {"q": judged}, "q")
     text = str(explanation)
-    assert len(text.split("\n")) < 45
-    (left_out,) = [line for line in text.split("\n") if "more ranks" in line]
-    assert "... 982 more ranks" in left_out
-    assert float(left_out.split()[-2]) == pytest.approx(explanation.ranks["contribution"][15:-3].sum(), abs=1e-4)
+    shown, hidden = shown_ranks(text)
+    part = explanation.ranks["contribution"].to_numpy()
+    left_out = [rank for rank in range(1, 1001) if rank not in shown]
+    assert part[np.array(left_out) - 1].max() <= np.sort(part)[-11]  # the largest are shown
+    assert sum(number for number, _ in hidden) == len(left_out)
+    assert len(hidden) > 1
+    assert all(number > 1 for number, _ in hidden)  # one rank needs no line that tells of it
+    together = (
+        f"Not shown: {len(left_out)} ranks, which contribute {part[np.array(left_out) - 1].sum():.4f} together."
+    )
+    assert together in text
+    assert re.search(r"Not shown: \d+ ranks, which contribute [0-9.]+ together\.", explanation._repr_html_())
     cut = str((TOMA(aspects=TWO) @ 10).explain(run, {"q": judged}, "q"))
     assert "990 ranks below the cutoff" in cut
+    assert "Not shown" not in cut
+
+
+@pytest.mark.parametrize(("measure", "depth"), [(TOMA, 100), (CAM(base="infAP"), 66)])
+def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(measure, depth) -> None:
+    docnos = [f"d{number:03d}" for number in range(71)]
+    judged = {docno: {"relevance": at % 2, "credibility": 1} for at, docno in enumerate(docnos)}
+    judged["not retrieved"] = {"relevance": 0, "credibility": 0}
+    runs = [{"q": {docno: float(sign * at) for at, docno in enumerate(docnos)}} for sign in (1, -1)]
+    measure = measure(aspects={"relevance": 1, "credibility": 1})
+    one, other = (measure.explain(run, {"q": judged}, "q", depth=depth) for run in runs)
+    found = one.compare(other)
+    differing = found.documents.query("docno.notna() and difference != 0")["difference"]
+    page, text = found._repr_html_(), str(found)
+    assert f"… and {len(differing) - 50} more documents: {differing.iloc[50:].sum():.4f}" in page
+    assert f"... {len(differing) - 20} more documents: {differing.iloc[20:].sum():.4f}" in text
+    notes = found.documents["note"][found.documents["docno"].isna()].tolist()
+    assert notes == ["ranks 67 to 71"] * (depth == 66)
+    assert all(f"<td class=l>{note}</td>" in page and f"{note}: " in text for note in notes)
+
+
+def test_one_further_document_is_in_the_singular() -> None:
+    judged = {f"d{number:02d}": {"relevance": 1} for number in range(21)}
+    one = {"q": {docno: float(at) for at, docno in enumerate(judged)}}
+    other = {"q": {"new": 30.0, **one["q"]}}
+    found = (
+        ma.On(base="AP")
+        .explain(one, {"q": judged}, "q")
+        .compare(ma.On(base="AP").explain(other, {"q": judged}, "q"))
+    )
+    assert "... 1 more document:" in str(found)
 
 
 def test_long_names_fit_the_terminal() -> None:

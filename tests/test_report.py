@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import re
 import sys
@@ -136,7 +137,7 @@ def test_correlations_and_power(page, found, perquery):
     np.testing.assert_allclose(shown, expected, atol=0.0051)
     power = discriminative_power(perquery, "t", alpha=0.05).table
     rows = page.tables[""]
-    begin = next(place for place, row in enumerate(rows) if "required difference" in row) + 1
+    begin = next(place for place, row in enumerate(rows) if "Required difference" in row) + 1
     rows = rows[begin : begin + len(power)]
     assert [row[2].strip() for row in rows] == [f"{value:.4f}" for value in power["power"]]
 
@@ -290,6 +291,31 @@ def test_names_are_texts_everywhere(page):
 def test_definitions_say_base_and_aspect(page):
     assert "nDCG@10 on relevance: On(" in page.text
     assert "nDCG@10 on <b>cred: On(" in page.text
+
+
+@pytest.mark.parametrize(
+    ("aspects", "expected"),
+    [
+        ({"relevance": 2, "<b>cred": ma.Aspect(3, threshold=2)}, "Label scales"),
+        (ma.Aspects({"relevance": 2, "<b>cred": ma.Aspect(3, threshold=2)}, name="page_1"), "page_1"),
+        (None, "Label scales (inferred from the judgments: relevance, <b>cred)"),
+    ],
+)
+def test_definitions_print_the_scales(aspects, expected):
+    """Names of scales, or measures on inferred scales, do not tell what was computed."""
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(n_topics=2)
+    other = ma.Aspects({"relevance": ma.Aspect(2, threshold=2)}, name="page_2")
+    measures = [ma.TOMA @ 5, ma.MM(base="P", aspects=other) @ 5]
+    warned = pytest.warns(MultiAspectWarning, match="inferred") if aspects is None else contextlib.nullcontext()
+    with warned:
+        text = Page(ma.report(runs, qrels, measures, aspects=aspects, progress=False).to_html()).text
+    definitions = text.split("Definitions")[-1]
+    lowest = 1 if aspects is None else 2
+    words = f"relevance 0, 1, 2 (positive from 1); <b>cred 0, 1, 2, 3 (positive from {lowest})"
+    assert definitions.count(f"{expected}{words}") == 1
+    assert definitions.count("page_2relevance 0, 1, 2 (positive from 2)") == 1
+    assert definitions.count("positive from") == 3
 
 
 def test_nothing_is_fetched_and_only_two_scripts_may_run(page):

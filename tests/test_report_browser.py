@@ -174,7 +174,7 @@ def test_drilling_down(page, found):
     for row, value in zip(page(TOPICS), expected.itertuples(), strict=True):
         assert row[1:] == [f"{value.value_a:.4f}", f"{value.value_b:.4f}", f"{value.difference:+.4f}"]
     better = int((expected["difference"] > 0).sum())
-    assert page("document.getElementById('counts').textContent").startswith(f"A is better on {better}, worse on")
+    assert page("document.getElementById('counts').textContent").startswith(f"A is better on {better} topic")
     # By keyboard, to the first topic.
     page("document.querySelector('#topics button').focus()")
     page.press("Enter", 13)
@@ -209,6 +209,67 @@ def test_drilling_down(page, found):
     assert page("document.querySelector('#explanation h3').textContent") == f"Topic {qid}, ESL"
     choose(page, "b", "")
     assert page("document.querySelectorAll('#explanation table').length") == 1
+
+
+def test_bars_of_both_rankings_have_one_scale(page):
+    """A bar is as long as its contribution, whichever ranking the document is in."""
+    for select, name in (("a", "dense"), ("b", "bm25")):
+        choose(page, select, SYSTEMS.index(name))
+    n_different = 0
+    for topic in range(6):
+        page(f"document.querySelectorAll('#topics button')[{topic}].click()")
+        sides = page(
+            "[...document.querySelectorAll('#explanation table')]"
+            ".map((table) => [...table.querySelectorAll('.amount')]"
+            ".map((cell) => [Number(cell.textContent), "
+            "parseFloat(cell.querySelector('i').style.width)]))"
+        )
+        most = max(abs(amount) for side in sides for amount, _ in side)
+        n_different += len({max(abs(amount) for amount, _ in side) for side in sides}) == 2
+        for amount, width in sides[0] + sides[1]:
+            assert width == pytest.approx(100 * abs(amount) / most, abs=0.02)
+    assert n_different
+
+
+@pytest.fixture(scope="module")
+def narrow(browser, tmp_path_factory):  # noqa: F811
+    """A report on a narrow screen, with names as long as those of real systems and aspects."""
+    pytest.importorskip("vl_convert")
+    qrels = {
+        f"q{topic}": {f"clueweb12-{topic}-{at}": {"relevance": at % 2, "understandability": at} for at in range(4)}
+        for topic in range(3)
+    }
+    scores = {q: {docno: float(at) for at, docno in enumerate(labels)} for q, labels in qrels.items()}
+    other = {**scores, "q0": {docno: -score for docno, score in scores["q0"].items()}}
+    path = tmp_path_factory.mktemp("narrow") / "report.html"
+    scales = {"relevance": 1, "understandability": 3}
+    runs = {"KISTI_EN_RUN.123.run": scores, "KISTI_EN_RUN.124.run": other}
+    ma.report(runs, qrels, aspects=scales, progress=False, path=path)
+    browser.size(500, 800)
+    browser.open(path)
+    browser("document.querySelector('#topics button').click()")
+    return browser
+
+
+def test_names_of_aspects_are_not_broken_on_a_narrow_screen(narrow):
+    lines = narrow(
+        "[...document.querySelectorAll('#explanation thead th')].map((cell) => {"
+        "const range = document.createRange(); range.selectNodeContents(cell);"
+        "return [cell.textContent, range.getClientRects().length]; })"
+    )
+    assert ["understandability", 1] in lines
+    assert {n_lines for _, n_lines in lines} == {1}
+    assert narrow("document.documentElement.scrollWidth") <= 500
+
+
+def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow):
+    cells = "[...document.querySelectorAll('#table tbody th')]"
+    assert narrow(f"{cells}.every((cell) => cell.scrollWidth <= cell.clientWidth)")
+
+
+def test_one_topic_is_not_in_the_plural(narrow):
+    text = narrow("document.getElementById('counts').textContent")
+    assert text == "A is better on 1 topic, worse on 0 and equal to B on 2 (nDCG@10 relevance)."
 
 
 def test_selecting_a_bar(page):

@@ -13,6 +13,7 @@ import pytest
 from ir_measures import AP, NumRet
 
 import pt_multiaspect as ma
+from pt_multiaspect.aspects.wording import in_words
 from pt_multiaspect.tables.latex import escape
 
 NASTY = r"""a_b%c#d$e&f{g}h~i^j\k<l>m|n"o'p`q[r]s*t--u-v @=+()/;:,.!?αβΣ±−†é"""
@@ -175,6 +176,39 @@ def test_heads_are_short_and_a_legend_states_the_measures() -> None:
         assert f"{head}: \\texttt{{{escape(measure)}}}." in legend
     assert "map:" not in legend
     assert "NumRet:" not in legend
+
+
+def test_named_scales_are_printed_once() -> None:
+    scales = ma.Aspects(
+        {"relevance": ma.Aspect(2, gains=[0, 1, 3]), "credibility": ma.Aspect(3, threshold=2)}, name="footnote_1"
+    )
+    frame = evaluated([ma.CAM(aspects=scales) @ 10, ma.TOMA(aspects=scales), ma.MM(aspects={"relevance": 2})])
+    printed = (
+        "footnote_1: relevance 0, 1, 2 (positive from 1; gains 0, 1, 3); credibility 0, 1, 2, 3 (positive from 2)."
+    )
+    assert ma.to_latex(frame).count(escape(printed)) == 1
+    assert ma.to_latex(frame).count("positive from") == 2
+    assert ma.to_styler(frame).caption.count(printed) == 1
+
+
+@pytest.mark.parametrize(
+    ("aspect", "printed"),
+    [
+        (ma.Aspect(1), "0, 1"),
+        (ma.Aspect(3), "0, 1, 2, 3 (positive from 1)"),
+        (ma.Aspect([1, 2, 3], greater_is_better=False), "3, 2, 1 (lower is better; positive from 2)"),
+        (ma.Aspect(2, probabilities=[0, 0.25, 1]), "0, 1, 2 (positive from 1; probabilities 0, 0.25, 1)"),
+        (
+            ma.Aspect([0, 0.5, 1], probabilities="identity"),
+            "0, 0.5, 1 (positive from 0.5; labels are probabilities)",
+        ),
+        (ma.Aspect(2, unjudged=[-2, 9]), "0, 1, 2 (positive from 1; not judged: -2, 9)"),
+        (ma.Aspect(threshold=2), "inferred (positive from 2)"),
+        (ma.Aspect(None), "inferred"),
+    ],
+)
+def test_scales_in_words(aspect: ma.Aspect, printed: str) -> None:
+    assert in_words({"effort": aspect}) == f"effort {printed}"
 
 
 def test_labels_are_kept_and_can_be_given() -> None:

@@ -16,7 +16,7 @@ from ..aspects import Aspects
 from ..collection.groups import Groups
 from ..collection.run_files import run_files
 from ..collection.trec_files import read_qrels, read_run
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, did_you_mean
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..integration.provider import supports
@@ -158,13 +158,30 @@ def _is_measure(text: str) -> bool:
 
 
 def pick_run(given: str, names: Sequence[str], option: str) -> str:
-    """Return the name of the run that an option refers to by its name or its path."""
-    for name in (given, Path(given).name):
-        if name in names:
-            return name
+    """Return the name of the run that an option refers to by its name, with or without extension, or its path."""
+    name = Path(given).name
+    for known in (given, name):
+        if known in names:
+            return known
+    short = {known: _without_extension(known) for known in names}
+    found = [known for known in names if name in short[known]]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise MultiAspectError(f"{option}: {given!r} may be {' or '.join(found)}; give its whole name")
     raise MultiAspectError(
-        f"{option}: expected one of the runs ({choices(names)}), got {given!r}; add it to the runs"
+        f"{option}: expected one of the runs ({choices(names)}), got {given!r}"
+        + (
+            did_you_mean([name], [*names, *(stem for stems in short.values() for stem in stems)])
+            or "; add it to the runs"
+        )
     )
+
+
+def _without_extension(name: str) -> tuple[str, str]:
+    """Return a name without its last extension, and without its last two, as of ``bm25.run.gz``."""
+    stem = Path(name).stem
+    return stem, Path(stem).stem if Path(name).suffix in (".gz", ".bz2", ".zst") else stem
 
 
 def read_aspects(given: str | None) -> Aspects | None:

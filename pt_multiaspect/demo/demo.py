@@ -72,7 +72,9 @@ def _example(
     picked: dict[str, float],
     measure: Any,
 ) -> None:
-    """Show the top three documents, with grades, of the query that gains most from the second setting."""
+    """Show what passages contribute in both rankings of the query that gains most from the second setting."""
+    import pt_multiaspect as ma
+
     runs = []
     before = reranker.weight
     for weight in picked.values():
@@ -84,19 +86,36 @@ def _example(
     qid = max(gains, key=lambda key: gains[key])
     query = collection.topics.set_index("qid").loc[qid, "query"]
     judged = collection.qrels[collection.qrels["qid"] == qid].set_index("docno").drop(columns="qid")
+    grades = {
+        docno: "/".join(map(str, labels)) for docno, labels in zip(judged.index, judged.to_numpy(), strict=True)
+    }
     texts = collection.documents.set_index("docno")["text"]
+    explained = [ma.explain(measure, run, collection.qrels, qid) for run in runs]
+    gain = " to ".join(f"{explanation.value:.3f}" for explanation in explained)
     print(file=stream)
     _write(
         stream,
-        f"The query with the largest gain in TOMA: '{query}'. "
-        f"Each passage is preceded by its grades of {', '.join(collection.grades)}.",
+        f"The query with the largest gain in TOMA ({gain}): '{query}'. Its first {measure.cutoff} passages, with "
+        f"their grades of {', '.join(collection.grades)}, and what each contributes to TOMA:",
     )
-    for (metric, weight), run in zip(picked.items(), runs, strict=True):
+    for (metric, weight), explanation in zip(picked.items(), explained, strict=True):
         print(f"\n  weight {weight:.1f}, picked by {metric}", file=stream)
-        for docno in run.loc[run["qid"] == qid, "docno"].head(3):
-            grades = "/".join(map(str, judged.loc[docno])) if docno in judged.index else "-/-/-"
-            start = textwrap.shorten(str(texts[docno]), _WIDTH - 16, placeholder=" ...")
-            print(f"    {docno}  {grades}  {start}", file=stream)
+        top = explanation.ranks.head(measure.cutoff)
+        for rank, docno, part in zip(top["rank"], top["docno"], top["contribution"], strict=True):
+            start = textwrap.shorten(str(texts[docno]), _WIDTH - 24, placeholder=" ...")
+            print(
+                f"    {rank}  {docno}  {grades.get(docno, '-/-/-')}  {f'{part:.3f}'.removeprefix('0')}  {start}",
+                file=stream,
+            )
+    found = explained[1].compare(explained[0]).documents.iloc[0]
+    print(file=stream)
+    _write(
+        stream,
+        f"What makes the difference is {found['docno']} ({grades.get(found['docno'], '-/-/-')}), at rank "
+        f"{found['rank_a']} instead of {found['rank_b']}: it adds {found['difference']:.3f}. By Chebyshev "
+        "distance, a passage is as good as its weakest aspect: a relevant one that only clinicians understand "
+        "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2).",
+    )
 
 
 def _experiment(
@@ -236,9 +255,3 @@ def run_demo(stream: TextIO | None = None) -> None:
         {"relevance": "nDCG@5"} | {name: str(measure) for name, measure in on.items()},
     )
     _example(stream, collection, pipeline, reranker, picked, ma.TOMA(distance="chebyshev", aspects=health) @ 5)
-    print(file=stream)
-    _write(
-        stream,
-        "By Chebyshev distance, a passage is as good as its weakest aspect: a relevant one that only "
-        "clinicians understand (2/0/2) counts as little as a plain and credible one that is off topic (0/3/2).",
-    )

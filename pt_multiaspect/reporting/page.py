@@ -22,11 +22,12 @@ import numpy as np
 import pandas as pd
 
 from .. import __version__, _rendering
-from ..errors import number_of
+from ..aspects.wording import in_words
+from ..errors import choices, number_of
 from ..integration.labels import recorded
 from ..measures.explanation.view import decimals
 from ..tables.content import places, test_name
-from ..tables.heads import Head, heads_of
+from ..tables.heads import Head, heads_of, scales_of
 from .figures import Options
 from .payload import as_script
 
@@ -209,7 +210,7 @@ def _aspects(report: Report, heads: list[Head]) -> tuple[str, str, str] | None:
     places_of = {head.label: place for place, head in enumerate(heads)}
     of_aspects = [places_of[label] for label in report.aspects.values()]
     x, y = (of_aspects + [place for place in range(len(heads)) if place not in of_aspects])[:2]
-    names = {label: f"{aspect}: {label}" for aspect, label in report.aspects.items()}
+    names = {label: f"{aspect}: {label}" for aspect, label in report.aspects.items() if aspect not in label}
     texts = [names.get(head.label, head.short) for head in heads]
     chosen = [
         f'<label>{title} <select id="{axis}">{_options_of(texts, place)}</select></label>'
@@ -246,7 +247,7 @@ def _measures(report: Report, heads: list[Head], options: Options) -> tuple[str,
         ]
         for measure, power, found, pairs, needed in report.power.table.itertuples(index=False, name=None)
     ]
-    head = ["measure", "", "fraction", "pairs", "required difference"]
+    head = ["Measure", "", "Fraction", "Pairs", "Required difference"]
     text = (
         f"Pairs of systems that differ significantly: {test_name(options.test, None)}, p < {options.alpha:g}, not "
         "corrected. The required difference of means is in the units of the measure."
@@ -311,6 +312,17 @@ def _definition(measure: ir_measures.Measure | None) -> str:
     return f"{'' if words is None else f'{escape(words)}: '}<code>{escape(str(measure))}</code>"
 
 
+def _scales(report: Report, heads: list[Head]) -> list[tuple[str, str]]:
+    """Return the scales of the judgments, then those that measures print by another name."""
+    own, per_aspect = report.description.aspects, report.description.per_aspect
+    inferred = per_aspect.loc[per_aspect["scale"] == "inferred", "aspect"]
+    title = own.name or "Label scales"
+    if len(inferred):
+        title += f" (inferred from the judgments: {choices(inferred)})"
+    others = [scales for scales in scales_of(heads) if scales != own]
+    return [(title, in_words(own)), *((str(scales.name), in_words(scales)) for scales in others)]
+
+
 def _definitions(report: Report, heads: list[Head]) -> tuple[str, str, str]:
     known = recorded(report.perquery)
     rows = [
@@ -318,4 +330,5 @@ def _definitions(report: Report, heads: list[Head]) -> tuple[str, str, str]:
         f"{' (lower is better)' if head.lower_is_better else ''}</dd>"
         for head in heads
     ]
+    rows += [f"<dt>{escape(title)}</dt><dd>{escape(words)}</dd>" for title, words in _scales(report, heads)]
     return "definitions", "Definitions", f"<dl>{''.join(rows)}</dl>"

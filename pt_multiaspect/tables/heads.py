@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import ir_measures
 
+from ..aspects import Aspects
 from ..errors import MultiAspectError, choices
 from ..integration.labels import lower_aggregate_is_better
 from ..integration.parsing import parse
 
-__all__ = ["Head", "heads_of"]
+__all__ = ["Head", "heads_of", "scales_of"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,13 @@ class Head:
     #: The measure, where `short` does not say it.
     meaning: str | None
     lower_is_better: bool
+    #: The scales that the measure prints by their name only.
+    scales: Aspects | None = None
+
+
+def scales_of(heads: Sequence[Head]) -> list[Aspects]:
+    """Return the scales that measures print by their name only, each once."""
+    return list(dict.fromkeys(head.scales for head in heads if head.scales is not None))
 
 
 def heads_of(
@@ -60,7 +68,7 @@ def heads_of(
         raise MultiAspectError(f"labels: expected non-empty strings as heads, got {wrong[0]!r}")
     shorts = _distinct({label: given.get(label) or _shortened(label, of) for label, of in measures.items()}, given)
     return [
-        Head(label, shorts[label], _meaning(shorts[label], label, of), lower_aggregate_is_better(of))
+        Head(label, shorts[label], _meaning(shorts[label], label, of), lower_aggregate_is_better(of), _named(of))
         for label, of in measures.items()
     ]
 
@@ -95,3 +103,9 @@ def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str
     except MultiAspectError:
         named = []
     return None if named == [measure] else str(measure)
+
+
+def _named(measure: ir_measures.Measure | None) -> Aspects | None:
+    """Return the scales of a measure, if they have a name."""
+    scales = getattr(measure, "params", {}).get("aspects")
+    return scales if isinstance(scales, Aspects) and scales.name is not None else None

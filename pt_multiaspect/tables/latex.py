@@ -9,8 +9,10 @@ from typing import Any
 
 import ir_measures
 
+from ..aspects.wording import in_words
 from ..errors import MultiAspectError
 from .content import Cell, Table, content
+from .heads import scales_of
 
 __all__ = ["environment", "escape", "latex_of", "to_latex"]
 
@@ -87,7 +89,7 @@ def to_latex(
     labels : mapping of str to str, optional
         Heads of columns, for some or all labels of the frame. By default, labels given to `evaluate` are kept, and
         printed measures are shortened to name and cutoff, numbered if these are equal. Below the table, a legend
-        states the measure of each head that is not its name.
+        states the measure of each head that is not its name, and the scales of aspects that measures name.
     groups : mapping of str to sequence of str, optional
         The systems of each group, which are shown together, in this order. Every system must be in one group.
         By default, one list in the order of the frame.
@@ -169,6 +171,7 @@ def latex_of(
     """Return the LaTeX of a table. The parameters are those of `environment`."""
     notes = [escape(note) for note in table.notes]
     notes += [f"{escape(head.short)}: {_code(head.meaning)}." for head in table.heads if head.meaning is not None]
+    notes += [escape(f"{scales.name}: {in_words(scales)}.") for scales in scales_of(table.heads)]
     return environment(len(table.heads) + 1, _rows(table), notes, caption=caption, label=label, comments=comments)
 
 

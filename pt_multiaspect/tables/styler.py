@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import ir_measures
 import pandas as pd
 
+from ..aspects.wording import in_words
 from .content import Cell, content
+from .heads import scales_of
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
@@ -119,6 +121,7 @@ def to_styler(
     texts = pd.DataFrame([[_text(cell) for cell in table.cells[name]] for _, name in rows], index, heads)
     styles = pd.DataFrame([[_STYLES[cell.place] for cell in table.cells[name]] for _, name in rows], index, heads)
     notes = [*table.notes, *(f"{head.short}: {head.meaning}." for head in table.heads if head.meaning)]
+    notes += [f"{scales.name}: {in_words(scales)}." for scales in scales_of(table.heads)]
     styler = texts.style.apply(lambda _: styles, axis=None).format(escape="html")
     for axis in (0, 1):
         styler = styler.format_index(escape="html", axis=axis)

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ... import _rendering
-from ..._rendering import table
+from ..._rendering import MOST_ROWS, table
 from ...errors import number_of
-from .view import Line, columns_of, decimals, lines_of, most_costly
+from .view import Line, columns_of, decimals, differing, hidden_ranks, lines_of, most_costly
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison", "explanation"]
 
-#: Numbers of first and last ranks that are shown.
-_FIRST, _LAST = 30, 5
+#: Number of ranks that are shown.
+_MOST_RANKS = 35
 _BAR = 120
 #: The text of a line without a bar, as it has no part in what documents contribute.
 _OFFSET = "offset"
@@ -54,7 +54,8 @@ def comparison(of: Comparison) -> str:
         f"<h3>{escape(of.a.label)}</h3><p>topic {escape(of.a.qid)}: {escape(a)} <b>{decimals(of.a.value)}</b>, "
         f"{escape(b)} <b>{decimals(of.b.value)}</b>, difference <b>{decimals(of.difference)}</b></p>"
     )
-    documents = of.documents[of.documents["difference"] != 0]
+    top, hidden = differing(of.documents, MOST_ROWS)
+    documents = pd.concat([top, of.documents[of.documents["docno"].isna()]])
     bars = _bars(documents["difference"].to_numpy(dtype=np.float64))
     rows = []
     for place, bar in enumerate(bars):
@@ -65,13 +66,15 @@ def comparison(of: Comparison) -> str:
         rows.append([escape(docno), *ranks, *numbers, bar])
     ranked = [f"rank in {escape(name)}" for name in (a, b)]
     head = ["docno", *ranked, *(f"contribution in {escape(name)}" for name in (a, b)), "difference", ""]
-    same = len(of.documents) - len(documents)
-    more = f"<p>{number_of(same, 'document')} without a difference.</p>" if same else ""
-    return _rendering.fragment(f"{title}{table(head, rows)}{more}")
+    same = int((of.documents["docno"].notna() & (of.documents["difference"] == 0)).sum())
+    more = f"<p>… and {hidden}.</p>" if hidden else ""
+    more += f"<p>{number_of(same, 'document')} without a difference.</p>" if same else ""
+    return _rendering.fragment(f"{title}{table(head, rows, most=len(rows))}{more}")
 
 
 def _ranking(of: Explanation) -> str:
-    lines = lines_of(of.ranks, _FIRST, _LAST)
+    lines = lines_of(of.ranks, _MOST_RANKS)
+    hidden = hidden_ranks(lines)
     if of.offset:
         lines.insert(0, Line(None, _OFFSET, of.offset, of.offset))
     places = [line.place for line in lines if line.place is not None]
@@ -98,7 +101,7 @@ def _ranking(of: Explanation) -> str:
     heads.insert(at + 1, "<th></th>")
     return (
         f'<div class="wide"><table><thead class=h><tr>{"".join(heads)}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
+        f"<tbody>{''.join(body)}</tbody></table></div>" + (f"<p>{hidden}</p>" if hidden else "")
     )
 
 

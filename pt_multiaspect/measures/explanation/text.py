@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..._rendering import WIDTH, crop, heading
 from ...errors import number_of
-from .view import PARTS, Column, Line, columns_of, decimals, lines_of, most_costly
+from .view import PARTS, Column, Line, columns_of, decimals, differing, hidden_ranks, lines_of, most_costly
 
 if TYPE_CHECKING:
     from .comparison import Comparison
@@ -18,16 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison", "explanation"]
 
-#: Numbers of first and last ranks that are shown.
-_FIRST, _LAST = 15, 3
-_MOST_DOCUMENTS = 20
+#: Numbers of ranks, and of documents of a comparison, that are shown.
+_MOST_RANKS, _MOST_DOCUMENTS = 18, 20
 
 
 def explanation(of: Explanation) -> str:
     """The whole explanation."""
     lines = [*_title(of.label), f"topic {crop(of.qid, 34)}, {crop(of.run, 24)}: {decimals(of.value)}", ""]
-    shown = lines_of(of.ranks, _FIRST, _LAST)
-    lines += _ranking(of, shown)
+    lines += _ranking(of, lines_of(of.ranks, _MOST_RANKS))
     if len(of.aspects) > 1:
         lines += ["", *_aspects(of)]
     if of.swaps is not None and not of.swaps.empty:
@@ -47,19 +45,16 @@ def comparison(of: Comparison) -> str:
         lines.append(f"{side if name == side else f'{side} = {crop(name, 50)}'}: {decimals(value)}")
     lines += [f"a - b = {decimals(of.difference)}", ""]
     documents = of.documents
-    named = documents[documents["docno"].notna() & (documents["difference"] != 0)]
-    top = named.head(_MOST_DOCUMENTS)
+    top, hidden = differing(documents, _MOST_DOCUMENTS)
     columns = [
         Column("docno", [str(docno) for docno in top["docno"]], left=True),
         *(Column(f"rank {side}", [_rank(rank) for rank in top[f"rank_{side}"].tolist()]) for side in "ab"),
         *(Column(f"contrib. {side}", [decimals(value) for value in top[f"contribution_{side}"]]) for side in "ab"),
         Column("difference", [decimals(value) for value in top["difference"]]),
     ]  # fmt: skip
-    body = _table(columns)
-    lines += body
-    hidden = named.iloc[len(top) :]
-    if len(hidden):
-        lines.append(f"... {len(hidden)} more documents: {decimals(float(hidden['difference'].sum()))}")
+    lines += _table(columns)
+    if hidden:
+        lines.append(f"... {hidden}")
     rest = documents[documents["docno"].isna()]
     for note, difference in zip(rest["note"], rest["difference"].tolist(), strict=True):
         lines.append(f"{crop(note, 60)}: {decimals(difference)}")
@@ -93,6 +88,9 @@ def _ranking(of: Explanation, shown: list[Line]) -> list[str]:
             lines.append(next(rows))
         else:
             lines.append(_amount(line.text, line.contribution, line.running, indent, widths[at : at + 2]))
+    hidden = hidden_ranks(shown)
+    if hidden:
+        lines += _note(hidden)
     if left_out:
         lines += _note(f"Not shown for lack of room: {', '.join(left_out)} (see `.ranks`).")
     return lines

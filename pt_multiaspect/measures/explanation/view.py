@@ -15,7 +15,18 @@ from ...errors import number_of
 if TYPE_CHECKING:
     from .explanation import Explanation
 
-__all__ = ["PARTS", "Column", "Line", "columns_of", "decimals", "gain_name", "lines_of", "most_costly"]
+__all__ = [
+    "PARTS",
+    "Column",
+    "Line",
+    "columns_of",
+    "decimals",
+    "differing",
+    "gain_name",
+    "hidden_ranks",
+    "lines_of",
+    "most_costly",
+]
 
 
 #: How dispensable columns of the parts of aspects are, see `Column.spare`.
@@ -41,6 +52,8 @@ class Line:
     text: str = ""
     contribution: float = 0.0
     running: float = 0.0
+    #: The number of ranks that are hidden here.
+    n_hidden: int = 0
 
 
 def decimals(value: float) -> str:
@@ -59,21 +72,31 @@ def brief(values: Floats) -> list[str]:
     return ["-" if np.isnan(value) else spell(float(f"{value:.4g}")) for value in values.tolist()]
 
 
-def lines_of(ranks: pd.DataFrame, first: int, last: int) -> list[Line]:
-    """The rows to show of a ranking: the first and last ranks that count, and what is left out as a line each."""
+def lines_of(ranks: pd.DataFrame, most: int) -> list[Line]:
+    """The rows to show of a ranking, and what is left out as a line each.
+
+    Of long rankings, these are the first third of `most` ranks, the last one, and those that contribute most.
+    """
     contribution, running = (ranks[name].to_numpy(dtype=np.float64) for name in ("contribution", "running"))
     single = ranks["rank"].notna().to_numpy(dtype=bool)
     below = ranks["note"].str.contains("below the cutoff").to_numpy(dtype=bool)
     counting = np.flatnonzero(single & ~below)
+    shown = np.ones(len(counting), dtype=np.bool_)
+    if len(counting) > most + 1:
+        size = np.abs(contribution[counting])
+        size[: most // 3] = size[-1] = np.inf
+        shown[np.argsort(-size, kind="stable")[most:]] = False
+        # A line that stands for one rank takes as much room as the rank.
+        alone = ~shown[1:-1] & shown[:-2] & shown[2:]
+        shown[1:-1] |= alone
     lines: list[Line] = []
-    if len(counting) <= first + last + 1:
-        lines += [Line(place) for place in counting.tolist()]
-    else:
-        hidden = counting[first : len(counting) - last]
-        text = f"... {len(hidden)} more ranks"
-        left = Line(None, text, float(contribution[hidden].sum()), float(running[hidden[-1]]))
-        ends = counting[len(counting) - last :] if last else counting[:0]
-        lines += [*map(Line, counting[:first].tolist()), left, *map(Line, ends.tolist())]
+    for part in np.split(np.arange(len(counting)), np.flatnonzero(np.diff(shown)) + 1):
+        places = counting[part]
+        if shown[part].all():
+            lines += map(Line, places.tolist())
+        else:
+            text, end = f"... {len(places)} more ranks", float(running[places[-1]])
+            lines.append(Line(None, text, float(contribution[places].sum()), end, len(places)))
     n_below = int(below.sum())
     if n_below:
         end = float(running[np.flatnonzero(below)[-1]])
@@ -81,6 +104,24 @@ def lines_of(ranks: pd.DataFrame, first: int, last: int) -> list[Line]:
     for place in np.flatnonzero(~single).tolist():
         lines.append(Line(None, str(ranks["note"].iloc[place]), float(contribution[place]), float(running[place])))
     return lines
+
+
+def hidden_ranks(lines: list[Line]) -> str | None:
+    """What ranks that are hidden in several places contribute in sum; None if there is one line of them at most."""
+    hidden = [line for line in lines if line.n_hidden]
+    if len(hidden) < 2:
+        return None
+    together = decimals(sum(line.contribution for line in hidden))
+    return f"Not shown: {sum(line.n_hidden for line in hidden)} ranks, which contribute {together} together."
+
+
+def differing(documents: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str | None]:
+    """The documents whose contributions differ most, and how many others there are, with their sum."""
+    named = documents[documents["docno"].notna() & (documents["difference"] != 0)]
+    hidden = named["difference"].iloc[most:]
+    if hidden.empty:
+        return named, None
+    return named.head(most), f"{number_of(len(hidden), 'more document')}: {decimals(float(hidden.sum()))}"
 
 
 def columns_of(explanation: Explanation, places: list[int]) -> list[Column]:

@@ -118,7 +118,8 @@
   };
   const named = (place) => {
     const measure = data.measures[place];
-    const name = measure.aspect === null ? measure.short : `${measure.aspect} (${measure.label})`;
+    const said = measure.aspect === null || measure.label.includes(measure.aspect); // "nDCG@10 relevance"
+    const name = said ? measure.short : `${measure.aspect} (${measure.label})`;
     return measure.lowerMean ? `${name}, lower is better` : name;
   };
 
@@ -229,7 +230,8 @@
     const better = all.filter((each) => differs(each) === (lower ? -1 : 1)).length;
     const worse = all.filter((each) => differs(each) === (lower ? 1 : -1)).length;
     find("counts").textContent = b === null ? ""
-      : `A is better on ${better}, worse on ${worse} and equal to B on ${all.length - better - worse} topics`
+      : `A is better on ${better} topic${better === 1 ? "" : "s"}, worse on ${worse} and equal to B on`
+        + ` ${all.length - better - worse}`
         + ` (${data.measures[measure].short}${lower ? ", lower is better" : ""}).`;
     all.sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference) || one.query - other.query);
     const head = make("tr");
@@ -279,7 +281,10 @@
       marginal: Boolean(at(found.marginal)), explained: other ? other[2] : null };
   };
 
-  const side = (letter, run, rival, measure, query) => {
+  // What each of the first ranks contributes, none if that is unknown.
+  const amountsOf = (parts, ranked) => (parts.reason ? [] : ranked.map((_, place) => parts.ranks[place] ?? 0));
+
+  const side = (letter, run, rival, measure, query, most) => {
     const topic = included.get(query);
     const value = data.values[measure][run][query];
     const parts = partsOf(measure, run, topic);
@@ -292,12 +297,11 @@
     around.setAttribute("role", "region");
     around.setAttribute("aria-label", `Ranking of ${letter}`);
     const head = make("tr");
-    head.append(headCell("Rank", "whole"), headCell("Document", "text"));
-    if (!parts.reason) head.append(headCell("Contribution", "whole"));
+    head.append(headCell("Rank"), headCell("Document", "text"));
+    if (!parts.reason) head.append(headCell("Contribution"));
     head.append(...data.aspects.map((name) => headCell(name)));
     const body = make("tbody");
-    const amounts = parts.reason ? [] : ranked.map((_, place) => parts.ranks[place] ?? 0);
-    const most = Math.max(1e-300, ...amounts.map(Math.abs));
+    const amounts = amountsOf(parts, ranked);
     ranked.forEach((document, place) => {
       const row = make("tr");
       const name = make("td", data.documents[topic][document], "text");
@@ -351,9 +355,14 @@
 
   const explain = (query) => {
     const { measure, a, b } = pair();
+    const topic = included.get(query);
+    // The bars of both rankings have one scale.
+    const shown = [a, b].filter((run) => run !== null)
+      .flatMap((run) => amountsOf(partsOf(measure, run, topic), data.ranks[run][topic]));
+    const most = Math.max(1e-300, ...shown.map(Math.abs));
     const sides = make("div", undefined, "sides");
-    sides.append(side("A", a, b, measure, query));
-    if (b !== null) sides.append(side("B", b, a, measure, query));
+    sides.append(side("A", a, b, measure, query, most));
+    if (b !== null) sides.append(side("B", b, a, measure, query, most));
     const title = make("h3", `Topic ${data.queries[query]}, ${data.measures[measure].short}`);
     const legend = make("p", "– is an unjudged document. In brackets, the rank of the document in the other system, if it is in this page.", "small");
     find("explanation").replaceChildren(title, sides, legend);

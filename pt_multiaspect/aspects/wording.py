@@ -1,0 +1,46 @@
+"""Label scales in words, for the legends of tables and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._numbers import spell
+from .aspect import Aspect
+
+__all__ = ["in_words"]
+
+
+def in_words(aspects: Mapping[str, Aspect]) -> str:
+    """Return the grades of each aspect, lowest first, and what differs from their defaults.
+
+    Examples
+    --------
+    >>> in_words({"relevance": Aspect(1), "understandability": Aspect(3, threshold=2)})
+    'relevance 0, 1; understandability 0, 1, 2, 3 (positive from 2)'
+    """
+    return "; ".join(f"{name} {_scale(aspect)}" for name, aspect in aspects.items())
+
+
+def _scale(aspect: Aspect) -> str:
+    """Return one scale; the threshold of two grades is clear."""
+    scale = None if aspect.grades is None else aspect.scale
+    remarks = [] if aspect.greater_is_better else ["lower is better"]
+    if scale is not None and len(scale) > 2:
+        remarks.append(f"positive from {spell(float(scale.grades[scale.threshold]))}")
+    elif scale is None and aspect.threshold is not None:
+        remarks.append(f"positive from {spell(aspect.threshold)}")
+    spec = aspect.to_spec()
+    settings = {} if isinstance(spec, int) else spec
+    if "gains" in settings:
+        remarks.append(f"gains {_numbers(aspect.gains)}")
+    if aspect.probabilities == "identity":
+        remarks.append("labels are probabilities")
+    elif "probabilities" in settings:
+        remarks.append(f"probabilities {_numbers(aspect.probabilities)}")
+    if aspect.unjudged:
+        remarks.append(f"not judged: {_numbers(aspect.unjudged)}")
+    return ("inferred" if scale is None else str(scale)) + (f" ({'; '.join(remarks)})" if remarks else "")
+
+
+def _numbers(values: object) -> str:
+    return ", ".join(map(spell, values))  # type: ignore[call-overload]
