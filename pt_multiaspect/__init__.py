@@ -14,7 +14,7 @@ from .collection.groups import Groups
 from .collection.subtopics import as_subtopics, from_subtopics
 from .collection.trec_files import read_qrels, read_run
 from .errors import MultiAspectError, MultiAspectWarning
-from .evaluation import aggregate, evaluate, evaluator
+from .evaluation import aggregate, evaluate, evaluator, read_values
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
 from .kernels import forms
@@ -178,6 +178,7 @@ __all__ = [
     "ranking_scorer",
     "read_qrels",
     "read_run",
+    "read_values",
     "register",
     "register_distance",
     "report",

@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Container, Sequence
 from html import escape
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ._writing import write_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,7 +116,7 @@ class Rendered:
         # Names of files that are no UTF-8 contain surrogates, which cannot be written.
         text = self._page().encode("utf-8", "replace").decode("utf-8")
         if path is not None:
-            Path(path).expanduser().write_text(text, encoding="utf-8", newline="\n")
+            write_file(path, text)
         return text
 
 

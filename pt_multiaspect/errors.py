@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ class MultiAspectWarning(UserWarning):
 
 
 _given: set[str | tuple[str, str]] = set()
+_lock = threading.Lock()
 #: Number of causes per group that are reported before a final warning says that there are more.
 _PER_GROUP = 3
 
@@ -89,15 +91,16 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         return
     cause = key or message
     entry = cause if group is None else (group, cause)
-    if entry in _given:
-        return
-    if group is not None:
-        earlier = sum(isinstance(other, tuple) and other[0] == group for other in _given)
-        if earlier > _PER_GROUP:
+    with _lock:
+        if entry in _given:
             return
-        if earlier == _PER_GROUP:
-            message += ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
-    _given.add(entry)
+        if group is not None:
+            earlier = sum(isinstance(other, tuple) and other[0] == group for other in _given)
+            if earlier > _PER_GROUP:
+                return
+            if earlier == _PER_GROUP:
+                message += ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
+        _given.add(entry)
     warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
 
 
@@ -135,15 +138,9 @@ def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Suppress the warnings of this package, without marking them as given."""
-    given = set(_given)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MultiAspectWarning)
-            yield
-    finally:
-        _given.clear()
-        _given.update(given)
+    """Drop the calls of `warn_once` in this thread, without marking them as given."""
+    with collected():
+        yield
 
 
 #: Packages whose frames are skipped when locating the user's code for a warning.

@@ -18,9 +18,8 @@ from printed_tables import read_table
 
 from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_qrels, to_latex
 from pt_multiaspect.analysis import compare_with_baseline
-from pt_multiaspect.cli import main
+from pt_multiaspect.cli import main, parquet
 from pt_multiaspect.cli.tables import Sheet, blocks, broken
-from pt_multiaspect.evaluation import parquet
 from pt_multiaspect.integration.measure_lists import parse_list, split
 from pt_multiaspect.measures import ALL
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import linecache
 import os
 import signal
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +16,22 @@ import ir_measures
 import joblib
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, TOMA, Aspect, Aspects, MultiAspectError, MultiAspectWarning, evaluate
-from pt_multiaspect.evaluation import parquet
+from pt_multiaspect import (
+    CAM,
+    TOMA,
+    Aspect,
+    Aspects,
+    MultiAspectError,
+    MultiAspectWarning,
+    _writing,
+    errors,
+    evaluate,
+)
 from pt_multiaspect.evaluation.digests import digest_of
 from pt_multiaspect.evaluation.plan import Plan
-from pt_multiaspect.evaluation.user_modules import is_installed
 
 ROOT = Path(__file__).resolve().parent.parent
 SCALES = Aspects({"relevance": 2, "credibility": 2})
@@ -66,7 +76,7 @@ def computed(monkeypatch) -> list[str]:
 
 
 def files(directory: Path) -> list[Path]:
-    return sorted(directory.glob("*.parquet"))
+    return sorted(directory.glob("*.npz"))
 
 
 # -- the second call -------------------------------------------------------------------------------
@@ -88,19 +98,37 @@ def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed, n_
     assert computed == ["new"]
 
 
-def test_other_tools_read_the_directory(qrels, runs, tmp_path):
-    expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+@pytest.mark.parametrize("topics", ["judged", "positive"])
+def test_values_are_read_back(qrels, runs, tmp_path, topics):
+    qrels = qrels.assign(credibility=qrels["credibility"].where(qrels["qid"] != "q2", 0))
+    measures = {
+        "ours": CAM(aspects=SCALES, base="AP"),
+        "cred": ma.On(aspect="credibility", base="AP"),
+        "GMAP": "GMAP",
+    }
+    expected = evaluate(runs, qrels, measures, topics=topics, progress=False, out=tmp_path)
     assert len(files(tmp_path)) == len(runs) == len(list(tmp_path.iterdir()))
-    table = pl.concat([pl.read_parquet(path.read_bytes()) for path in files(tmp_path)])
-    assert table.columns == ["name", "qid", "measure", "value"]
-    found = pd.DataFrame({name: table[name].to_list() for name in table.columns})
+    found = ma.read_values(tmp_path)
+    assert list(found.columns) == ["name", "qid", "measure", "value"]
     keys = ["name", "measure", "qid"]
     pd.testing.assert_frame_equal(
         found.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True), check_exact=True
     )
-    pytest.importorskip("pyarrow")
-    dataset = pd.read_parquet(tmp_path).sort_values(keys, ignore_index=True)
-    assert dataset["value"].tolist() == found.sort_values(keys)["value"].tolist()
+    means, others = (ma.aggregate(frame).set_index("name").sort_index() for frame in (found, expected))
+    pd.testing.assert_frame_equal(means, others)
+    assert found.attrs["measures"] == {label: str(measure) for label, measure in expected.attrs["measures"].items()}
+
+
+def test_what_are_no_values_cannot_be_read(qrels, runs, tmp_path):
+    for directory in (tmp_path, tmp_path / "none"):
+        with pytest.raises(MultiAspectError, match="expected a directory with values that evaluate has written"):
+            ma.read_values(directory)
+    evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    again = files(tmp_path)[0]
+    other = again.with_name(again.name.replace(again.name.split(".")[-2], "0" * 32))
+    other.write_bytes(again.read_bytes())
+    with pytest.raises(MultiAspectError, match="expected values of one evaluation, with one file per run"):
+        ma.read_values(tmp_path)
 
 
 def test_values_need_not_be_kept_in_memory(qrels, runs, tmp_path):
@@ -194,14 +222,8 @@ def test_a_name_that_means_something_else_is_noticed(qrels, runs, tmp_path, comp
     pd.testing.assert_frame_equal(found, evaluate(runs, qrels, measure(), progress=False), check_exact=True)
 
 
-def registered(factor: int) -> ma.Measure:
-    """A measure of a notebook, whose cell is run again with another number."""
-    namespace: dict[str, Any] = {"ma": ma, "FACTOR": factor, "__name__": "__main__"}
-    exec(USERS_MEASURE, namespace)
-    return namespace["UsersMeasure"]
-
-
-USERS_MEASURE = """
+#: A measure of a notebook, whose cell is run again with another number.
+CELL = """
 class _UsersMeasure(ma.SingleAspectMeasure):
     SUPPORTED_PARAMS = {"cutoff": ma.params.CUTOFF}
     def score(self, ranking, target):
@@ -213,83 +235,126 @@ UsersMeasure = ma.register(_UsersMeasure)
 def test_a_measure_that_is_registered_again_is_noticed_also_as_a_base(qrels):
     digests = []
     for factor in (1, 1, 2):
-        measure = registered(factor)
+        namespace: dict[str, Any] = {"ma": ma, "__name__": "__main__"}
+        exec(CELL.replace("FACTOR", str(factor)), namespace)
+        measure = namespace["UsersMeasure"]
         by_name = CAM(base="UsersMeasure", aspects=SCALES)
         digests.append([digest_of(each) for each in (measure, by_name, CAM(base=measure, aspects=SCALES))])
     assert digests[0] == digests[1]
     assert all(one != other for one, other in zip(digests[1], digests[2], strict=True))
 
 
-#: A module of a user, with a measure that refers to a function, a constant and a base class.
+#: A module of a user, with a measure, its base class, and functions with defaults and closures.
 MODULE = """
+import functools
 import numpy as np
 FACTOR = 2
-def helper(x):
-    return FACTOR * np.abs(x)
 class Base:
     power = 1
+    @functools.cached_property
     def inner(self):
-        return [helper(each) for each in range(3) if each in {"a", "b", 1}]
+        return [each for each in range(3) if each in {"a", "b", 1}]
+    @staticmethod
+    def outer(x):
+        return (lambda: np.abs(x) * FACTOR)()
 class Measure(Base):
     def score(self, ranking, *, offset=1):
-        return self.inner() + offset
+        return self.inner + offset
 def factory(n):
     def made(x):
         return x + n
     return made
-value = factory(1)
+value = [factory(1), functools.partial(factory(1), 2), functools.cache(factory(3))]
 """
 
 
-def digest_of_module(text: str) -> str:
-    namespace: dict[str, Any] = {"__name__": "users_module"}
-    exec(compile(text, "users_module.py", "exec"), namespace)
-    return digest_of(namespace["Measure"], namespace["value"])
+def module(text: str, file: Path | None) -> Any:
+    """Load a module from a file, or make one of a text that has none."""
+    loaded = types.ModuleType("users_module")
+    sys.modules["users_module"] = loaded
+    if file is not None:
+        file.write_text(text)
+        linecache.checkcache()
+        loaded.__file__ = str(file)
+    exec(compile(text, str(file or "users_module.py"), "exec"), loaded.__dict__)
+    return loaded
+
+
+@pytest.fixture(params=[True, False], ids=["with its source", "without source"])
+def digest_of_module(request, tmp_path, monkeypatch) -> Any:
+    monkeypatch.setitem(sys.modules, "users_module", None)
+
+    def digest(text: str) -> str:
+        loaded = module(text, tmp_path / "users_module.py" if request.param else None)
+        return digest_of(loaded.Measure, loaded.Measure(), loaded.value, loaded.Measure().score)
+
+    return digest
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("FACTOR = 2", "FACTOR = 3"),
-        ("FACTOR * np.abs", "FACTOR + np.abs"),
-        ("np.abs(x)", "np.sign(x)"),
         ("power = 1", "power = 2"),
         ("offset=1", "offset=2"),
         ("+ offset", "- offset"),
         ('{"a", "b", 1}', '{"a", "c", 1}'),
         ("range(3)", "range(4)"),
-        ("factory(1)", "factory(2)"),
+        ("np.abs(x)", "np.sign(x)"),
+        ("factory(1), functools", "factory(2), functools"),
+        ("partial(factory(1)", "partial(factory(2)"),
+        ("factory(3)", "factory(4)"),
         ("x + n", "x - n"),
+        ("class Measure(Base)", "class Measure(Base, dict)"),
     ],
 )
-def test_changed_code_is_noticed(old, new):
+def test_changed_code_is_noticed(old, new, digest_of_module):
     assert old in MODULE
     same = digest_of_module(MODULE)
     assert digest_of_module(MODULE) == same
-    assert digest_of_module("\n# a comment\n" + MODULE) == same
     assert digest_of_module(MODULE.replace(old, new)) != same
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "import users_helper\ndef score(x):\n    return users_helper.scale(x)\n",
-        "def score(x):\n    import users_helper\n    return users_helper.scale(x)\n",
-        "def score(x):\n    from users_helper import scale\n    return scale(x)\n",
-    ],
-)
-def test_changed_modules_are_noticed(text, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    file = tmp_path / "users_helper.py"
-    file.write_text("def scale(x):\n    return x\n")
-    namespace: dict[str, Any] = {"__name__": "users_module"}
-    exec(compile(text, "users_module.py", "exec"), namespace)
-    assert namespace["score"](1) == 1
-    same = digest_of(namespace["score"])
-    assert digest_of(namespace["score"]) == same
-    file.write_text("def scale(x):\n    return 2 * x\n")
-    assert digest_of(namespace["score"]) != same
-    sys.modules.pop("users_helper")
+def test_what_code_refers_to_does_not_count(digest_of_module):
+    """As is documented."""
+    assert digest_of_module(MODULE) == digest_of_module(MODULE.replace("FACTOR = 2", "FACTOR = 3"))
+
+
+def test_the_code_that_is_loaded_counts_also_if_its_file_has_changed(tmp_path, monkeypatch):
+    """Values of the loaded code must not be taken for those of the new one, in this process or the next."""
+    monkeypatch.setitem(sys.modules, "users_module", None)
+    file, text, changed = (
+        tmp_path / "users_module.py",
+        "def f(x):\n    return x * 2\n",
+        "def f(x):\n    return x * 3\n",
+    )
+    loaded = module(text, file)
+    before = digest_of(loaded.f)
+    file.write_text(changed)
+    linecache.clearcache()
+    uncertain = digest_of(loaded.f)
+    after = digest_of(module(changed, file).f)
+    assert len({before, uncertain, after}) == 3
+
+
+def test_a_recursive_closure_can_be_compared():
+    def outer(n: int) -> Any:
+        def inner(x: int) -> int:
+            return inner(x - 1) if x else n
+
+        return inner
+
+    assert digest_of(outer(1)) == digest_of(outer(1)) != digest_of(outer(2))
+
+
+def test_packages_count_by_their_version(monkeypatch):
+    package = types.ModuleType("users_package")
+    package.__version__ = "1.0"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "users_package", package)
+    exec("def f(x):\n    return x\n", package.__dict__)
+    before = digest_of(package.f), digest_of(package)
+    package.__version__ = "1.1"  # type: ignore[attr-defined]
+    assert before[0] != digest_of(package.f)
+    assert before[1] != digest_of(package)
 
 
 def test_changed_functions_of_defined_measures_are_noticed():
@@ -309,14 +374,6 @@ found = digest_of(measures, qrels, {"a", "b", "c"}, frozenset({"d", "e"}))
 """
 
 
-def test_code_of_installed_packages_is_told_apart_by_versions():
-    installed = [is_installed(module) for module in ("numpy", "ir_measures", "json", "builtins", "math")]
-    assert installed == [True] * 5
-    assert is_installed("pt_multiaspect.measures.toma")
-    assert not is_installed(__name__)
-    assert not is_installed("__main__")
-
-
 def test_digests_are_the_same_in_every_process():
     here: dict[str, Any] = {}
     exec(MANY, here)
@@ -331,30 +388,121 @@ def test_digests_are_the_same_in_every_process():
 def test_what_cannot_be_compared_is_an_error(tmp_path):
     with (
         open(tmp_path / "open", "w") as file,
-        pytest.raises(MultiAspectError, match=r"cannot tell whether .* changes"),
+        pytest.raises(MultiAspectError, match=r"cannot tell whether .* change between calls"),
     ):
         digest_of({"log": file})
-    one: list[Any] = []
-    one.append(one)
-    assert digest_of(one) != digest_of([])
     assert digest_of(1) != digest_of(1.0) != digest_of(True) != digest_of("1")
     assert digest_of([["a"], "b"]) != digest_of([["a", "b"]])
     texts = [["ab", "c"], ["a", "bc"], ["ab", "c", ""], ["ab", None], ["ab", "None"], ["ab", 1], ["ab", "1"]]
     assert len({digest_of(np.array(each, dtype=object)) for each in texts}) == len(texts)
     assert digest_of(np.arange(4)) != digest_of(np.arange(4).reshape(2, 2))
+    columns = [pd.Series(each, dtype=object) for each in texts]
+    assert len({digest_of(each) for each in columns}) == len(texts)
+    assert digest_of(frozenset({"a", "b"})) == digest_of(frozenset({"b", "a"})) != digest_of(frozenset({"a"}))
 
 
-def test_damaged_files_are_computed_again(qrels, runs, tmp_path, computed):
-    expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
-    one, other, third, _ = files(tmp_path)
-    one.write_bytes(one.read_bytes()[:-20])
-    other.write_bytes(third.read_bytes())  # the values of another run
-    computed.clear()
-    found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)
-    assert len(computed) == 2
+def test_a_measure_used_before_has_the_same_digest(qrels, runs):
+    """What measures keep of an evaluation does not count."""
+    measures = [CAM(aspects=SCALES, base="AP"), TOMA(aspects=SCALES, distance="manhattan"), ir_measures.AP(rel=2)]
+    before, judgments = digest_of(measures), ma.Judgments(qrels)
+    content = digest_of(judgments)
+    evaluate(runs, judgments, measures, progress=False)
+    assert (digest_of(measures), digest_of(judgments)) == (before, content)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pd.Series([1.0, 5.0], index=["q1", "q2"]), pd.Series([1.0, 5.0], index=["q2", "q1"])),
+        (pd.Series([1.0], name="a"), pd.Series([1.0], name="b")),
+        (pd.Index([1], name="a"), pd.Index([1], name="b")),
+        (pd.DataFrame({"a": [1]}, index=["q1"]), pd.DataFrame({"a": [1]}, index=["q2"])),
+        (
+            pd.Series([1.0], index=pd.MultiIndex.from_tuples([("q1", "d1")])),
+            pd.Series([1.0], index=pd.MultiIndex.from_tuples([("q1", "d2")])),
+        ),
+        (np.ma.array([1.0, 5.0], mask=[0, 1]), np.ma.array([1.0, 5.0], mask=[1, 0])),
+    ],
+    ids=["index", "name", "name of an index", "index of a frame", "levels", "mask"],
+)
+def test_indexes_and_masks_count(one, other):
+    assert digest_of(one) != digest_of(other)
+    assert digest_of(one) == digest_of(one.copy())
+
+
+def test_names_of_the_rows_of_qrels_do_not_count():
+    qrels = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "label": [1, 0]})
+    assert digest_of(ma.Judgments(qrels)) == digest_of(ma.Judgments(qrels.set_index(pd.Index([7, 9]))))
+
+
+# -- damage ----------------------------------------------------------------------------------------
+
+
+def _spoilt(content: bytes, others: list[bytes], rng: np.random.Generator) -> bytes:
+    """Return the content of a file that was damaged in one of the ways in which disks and people damage files."""
+    start, stop = sorted(rng.integers(0, len(content) + 1, 2).tolist())
+    position = int(rng.integers(len(content)))
+    flipped = bytes([content[position] ^ (1 << int(rng.integers(8)))])
+    return [
+        content[:position] + flipped + content[position + 1 :],
+        content[:position],  # cut
+        b"",
+        content[:start] + bytes(stop - start) + content[stop:],
+        content[:stop] + content[start:],  # a block twice
+        content[:start] + content[stop:],
+        content[:position] + rng.bytes(int(rng.integers(1, 40))) + content[position:],
+        content + rng.bytes(int(rng.integers(1, 40))),
+        others[int(rng.integers(len(others)))],  # the values of another run
+        rng.bytes(len(content)),
+    ][int(rng.integers(10))]
+
+
+def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed):
+    qrels = qrels[qrels["qid"] == "q0"]
+    runs = {f"run {seed}": run_of(qrels, seed) for seed in range(100)}
+    expected = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
+    whole = {path: path.read_bytes() for path in files(tmp_path)}
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        computed.clear()
+        errors._given.clear()
+        for path, content in whole.items():
+            path.write_bytes(_spoilt(content, list(whole.values()), rng))
+        damaged = [path for path, content in whole.items() if path.read_bytes() != content]
+        with pytest.warns(MultiAspectWarning, match="is damaged") as given:
+            found = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        assert len(computed) == len(damaged) == len(given)
+        told = "".join(str(warning.message) for warning in given)
+        assert all(path.name in told for path in damaged)
+        assert set(files(tmp_path)) == set(whole)
+    assert sorted(ma.read_values(tmp_path)["value"]) == sorted(expected["value"])
+
+
+def test_every_byte_of_a_file_counts(qrels, runs, tmp_path):
+    evaluate({"mine": runs["bm25.run"]}, qrels, "map", progress=False, out=tmp_path)
+    (path,) = files(tmp_path)
+    content = path.read_bytes()
+    for position in range(len(content)):
+        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
+        errors._given.clear()
+        with (
+            pytest.warns(MultiAspectWarning, match=rf"out: .*{path.name} is damaged: its values are not used"),
+            pytest.raises(MultiAspectError, match="expected a directory with values"),
+        ):
+            ma.read_values(tmp_path)
+    path.write_bytes(content)
+    assert len(ma.read_values(tmp_path)) == 4
+    assert sorted(np.load(path)) == ["about", "value"]  # still a file of NumPy
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_damage_is_told_once_with_any_number_of_processes(qrels, runs, tmp_path, n_jobs):
     evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
-    assert len(computed) == 2
+    files(tmp_path)[1].write_bytes(b"")
+    with pytest.warns(MultiAspectWarning, match="is damaged") as given:
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, n_jobs=n_jobs)
+    assert len(given) == 1
 
 
 def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
@@ -377,21 +525,61 @@ def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
         assert len(files(out)) == 2
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
+    out, path = tmp_path / "out", tmp_path / "x.run"
+    frame = runs["bm25.run"]
+    write(frame, path)
+    options: Any = {"errors": "skip", "progress": False, "out": out, "n_jobs": n_jobs}
+
+    def kept() -> list[str]:
+        return [file.name.split(".")[0] for file in files(out)]
+
+    with joblib.parallel_config(backend="threading"):
+        evaluate({"x": path, "y": frame, "z": runs["_hidden"]}, qrels, MEASURES, **options)
+        assert kept() == ["x", "y", "z"]
+        # Values of an earlier content, which another process has left, go when those of this content are reused.
+        stale = files(out)[1]
+        stale.rename(stale.with_name(stale.name.replace(stale.name.split(".")[-2], "0" * 32)))
+        evaluate({"y": frame}, qrels, MEASURES, **options)
+        old = files(out)[1].with_name(stale.name.replace(stale.name.split(".")[-2], "1" * 32))
+        old.write_bytes(files(out)[1].read_bytes())
+        found = evaluate({"y": frame}, qrels, MEASURES, collect=False, **options)
+        assert found["reused"].tolist() == [True]
+        assert files(out)[1] == stale
+        assert kept() == ["x", "y", "z"]
+        # A file that is gone, and a frame that lacks a column.
+        path.unlink()
+        with pytest.warns(MultiAspectWarning, match="skipped: run [xy]"):
+            evaluate(
+                {"x": path, "y": frame.drop(columns="docno"), "z": runs["_hidden"]}, qrels, MEASURES, **options
+            )
+    assert kept() == ["z"]
+
+
 # -- the directory ---------------------------------------------------------------------------------
 
 
 def test_directories_with_other_files_are_refused(qrels, runs, tmp_path):
-    (tmp_path / "mine.parquet").write_bytes(b"")
-    with pytest.raises(MultiAspectError, match=r"out: expected an empty directory.* contains mine\.parquet"):
+    (tmp_path / "mine.npz").write_bytes(b"")
+    with pytest.raises(MultiAspectError, match=r"out: expected an empty directory.* contains mine\.npz"):
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
     with pytest.raises(MultiAspectError, match="out: expected a directory, got the file"):
-        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "mine.parquet")
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "mine.npz")
 
 
-def test_without_a_package_for_parquet_the_remedy_is_named(qrels, runs, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "find_spec", lambda name: None)
-    with pytest.raises(MultiAspectError, match="requires Polars, which is part of the extra fast, or PyArrow"):
-        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+def test_no_extra_is_required(qrels, runs, tmp_path):
+    script = (
+        "import sys; sys.modules.update(polars=None, pyarrow=None)\n"
+        "import pt_multiaspect as ma\n"
+        "qrels, runs = {'q1': {'d1': 1}}, {'mine': {'q1': {'d1': 1.0}}}\n"
+        "for _ in range(2):\n"
+        "    done = ma.evaluate(runs, qrels, 'map', progress=False, out=sys.argv[1], collect=False)\n"
+        "print(done['reused'].tolist(), ma.read_values(sys.argv[1])['value'].tolist())"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[True] [1.0]"
 
 
 def test_abandoned_temporary_files_are_removed(qrels, runs, tmp_path):
@@ -402,14 +590,15 @@ def test_abandoned_temporary_files_are_removed(qrels, runs, tmp_path):
     assert [path.name for path in tmp_path.glob(".*")] == [".new.tmp"]
 
 
-def test_a_full_disk_is_an_error_and_leaves_no_part_of_a_file(qrels, runs, tmp_path, monkeypatch):
-    def full(columns: Any, file: Any) -> None:
-        file.write(b"PAR1")
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("step", ["replace", "open", "mkdir"])
+def test_a_full_disk_is_an_error_and_leaves_no_part_of_a_file(qrels, runs, tmp_path, monkeypatch, step):
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "elsewhere")
 
-    monkeypatch.setattr(parquet, "_WRITERS", {"polars": full, "pyarrow": full})
-    with pytest.raises(MultiAspectError, match=r"out: cannot write to .*: No space left on device"):
-        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    owner: Any = {"replace": os, "open": _writing, "mkdir": Path}[step]
+    monkeypatch.setattr(owner, step, full, raising=False)
+    with pytest.raises(MultiAspectError, match=r"^out: cannot write .*: No space left on device$"):
+        evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "out" if step == "mkdir" else tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -459,7 +648,7 @@ def test_an_interruption_loses_only_the_run_in_hand(tmp_path, computed, monkeypa
     assert process.returncode != 0
     kept = len(files(out))
     assert kept in (5, 6)  # the sixth, if the signal came late
-    assert [path for path in out.iterdir() if path.suffix not in (".parquet", ".tmp")] == []
+    assert [path for path in out.iterdir() if path.suffix not in (".npz", ".tmp")] == []
 
     monkeypatch.setattr(sys, "argv", ["script.py", "", "0", "1"])
     namespace: dict[str, Any] = {"__name__": "script"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, ClassVar
 
 from .._numbers import spell
+from .._writing import write_file
 from ..errors import MultiAspectError
 from .aspect import Aspect
 from .files import FILE_VERSION, file_content
@@ -116,7 +116,7 @@ class Aspects(Mapping[str, Aspect]):
         lines = [f"    {json.dumps(key, ensure_ascii=False)}: {spec}" for key, spec in specs.items()]
         named = "" if self.name is None else f'  "name": {json.dumps(self.name)},\n'
         text = f'{{\n  "version": {FILE_VERSION},\n{named}  "aspects": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
-        Path(path).expanduser().write_text(text, encoding="utf-8", newline="\n")
+        write_file(path, text)
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Aspects:

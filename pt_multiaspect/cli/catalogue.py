@@ -12,6 +12,7 @@ import ir_measures
 import pandas as pd
 from click.shell_completion import get_completion_class
 
+from .._writing import write_file
 from ..aspects import Aspects
 from ..bases.strings import UnknownMeasureError
 from ..collection.datasets import info, load, load_health, names
@@ -184,8 +185,9 @@ def _write_health(folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
     runs: dict[str, pd.DataFrame] = {name: system.transform(collection.topics) for name, system in systems.items()}
     aspects = Aspects(collection.grades)
     _write(folder, collection.qrels, aspects, runs)
-    collection.documents.to_json(folder / "documents.jsonl", orient="records", lines=True, force_ascii=False)
-    collection.topics.to_csv(folder / "topics.tsv", sep="\t", index=False, lineterminator="\n")
+    documents = collection.documents.to_json(orient="records", lines=True, force_ascii=False)
+    write_file(folder / "documents.jsonl", documents)
+    write_file(folder / "topics.tsv", collection.topics.to_csv(sep="\t", index=False, lineterminator="\n"))
     return aspects, runs
 
 
@@ -218,7 +220,7 @@ def _write(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs: dict[str, 
 
 
 def _write_lines(path: Path, lines: Any) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+    write_file(path, "".join(f"{line}\n" for line in lines))
 
 
 @click.command(

@@ -79,8 +79,8 @@ Marks: + significantly better, - significantly worse than the baseline.
 @click.option(
     "--resume",
     metavar="DIRECTORY",
-    type=OutputDirectory("x.parquet"),
-    help="Write the values of each run to DIRECTORY (Parquet) as soon as it is evaluated. The same command "
+    type=OutputDirectory("x.npz"),
+    help="Write the values of each run to DIRECTORY as soon as it is evaluated. The same command "
     "continues where an earlier one stopped. Runs that have changed are evaluated again; all runs, if measures, "
     "scales or qrels have.",
 )

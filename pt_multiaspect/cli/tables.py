@@ -12,9 +12,10 @@ from typing import Any
 
 import pandas as pd
 
+from .._writing import write_file
 from ..errors import MultiAspectError, choices
-from ..evaluation import parquet
 from ..tables.latex import environment, escape
+from . import parquet
 
 __all__ = ["DECIMALS", "FORMATS", "SUFFIXES", "Sheet", "chosen_format", "number", "write", "write_text"]
 
@@ -97,15 +98,14 @@ def chosen_format(name: str | None, output: str | None) -> str:
             f"--output: expected a file that ends in {choices(SUFFIXES)}, got {output}; use one, or --format"
         )
     if SUFFIXES[suffix] == "parquet":
-        parquet.check_installed("--output")
+        parquet.check_installed()
     return SUFFIXES[suffix]
 
 
 def write(sheet: Sheet, format: str, output: str | None) -> None:
     """Print a table, or write it to a file."""
     if format == "parquet":
-        with open(Path(str(output)).expanduser(), "wb") as file:
-            parquet.write(sheet.frame, file)
+        write_file(str(output), parquet.to_bytes(sheet.frame))
         return
     if format == "table" and output is None and sys.stdout.isatty():
         _draw(sheet)
@@ -120,7 +120,7 @@ def write_text(text: str, output: str | None) -> None:
     if output is None:
         print(text, end="")
     else:
-        Path(output).expanduser().write_text(text, encoding="utf-8", newline="\n")
+        write_file(output, text)
 
 
 def _csv(sheet: Sheet) -> str:

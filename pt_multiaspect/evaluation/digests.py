@@ -1,13 +1,15 @@
-"""Digests that change whenever a measure or judgments change: by content, and for functions and classes by code."""
+"""Digests of measures and judgments, which change whenever their values may."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
+import pickle
 import sys
-from collections.abc import Iterable
-from functools import cache, cached_property
+from functools import cache
+from importlib import metadata
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,37 +18,24 @@ import pandas as pd
 from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
-from .user_modules import attributes_in, imported_in, is_installed, sources, version_of
 
-__all__ = ["digest_of"]
+__all__ = ["digest_of", "digest_of_frame"]
 
-_PACKAGE = __name__.partition(".")[0]
+#: Distributions that compute values, besides this one.
+_COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
 
-#: What classes have that does not change what they compute.
-_IGNORED = {
-    "__annotate_func__",
-    "__annotations__",
-    "__annotations_cache__",
-    "__dataclass_fields__",
-    "__dataclass_params__",
-    "__dict__",
-    "__doc__",
-    "__firstlineno__",
-    "__module__",
-    "__signature__",
-    "__static_attributes__",
-    "__weakref__",
-    "_abc_impl",
-    "_help",
-}
+#: Modules whose code is told apart by the versions that every digest contains.
+_VERSIONED = {__name__.partition(".")[0], "ir_measures", "numpy", "pandas", "scipy", *sys.stdlib_module_names}
+
+#: Attributes of classes that change nothing, or follow from their code.
+_DERIVED = {"__doc__", "__firstlineno__", "__module__", "_help"}
 
 
 def digest_of(*values: object) -> str:
     """Return a digest of values, the same in every process.
 
-    Equal digests mean equal content, code (of functions and classes outside installed packages, of what they
-    refer to, and of all modules of the user that these import), and versions. The code of this package is part of
-    every digest.
+    Functions and classes count by their source, loaded code, defaults, closures, base classes and the version of
+    their package. Other functions, constants and modules that they refer to do not count.
 
     Parameters
     ----------
@@ -58,241 +47,169 @@ def digest_of(*values: object) -> str:
     MultiAspectError
         If a value has content that cannot be compared, such as an open file.
     """
-    return _Digest().of(_versions(), *values)
+    return _digest((_versions(), values))
 
 
-class _Digest:
-    """Feeds values to a hash, each with its type and length, so that different values differ in what is fed."""
+def digest_of_frame(frame: pd.DataFrame) -> str:
+    """Return a digest of the columns of a frame, whatever its rows are named."""
+    return _digest([(name, str(column.dtype), *_column(column)) for name, column in frame.items()])
+
+
+class _Sink:
+    """A file whose content is hashed."""
 
     def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        #: The number of each function and class that was fed, and itself, as an id is reused when an object dies.
-        #: Other values are fed each time, as equal ones are one object in one process and several in another.
-        self._numbers: dict[int, tuple[int, object]] = {}
-        #: The modules of the user, and the installed packages that they import, that were fed.
-        self._modules: set[str] = set()
-        #: The values that are being fed, from the outside in.
-        self._open: list[int] = []
+        self.hash = hashlib.sha256()
 
-    def of(self, *values: object) -> str:
-        """Return the digest of values."""
-        for value in values:
-            self.add(value)
-        return self._hash.hexdigest()
-
-    def add(self, value: Any) -> None:
-        kind = type(value)
-        if value is None or kind in (bool, int, float, complex, str, bytes):
-            self._feed(kind.__name__, value if kind is bytes else repr(value).encode("utf-8", "surrogatepass"))
-            return
-        if id(value) in self._numbers:
-            self._feed("again", str(self._numbers[id(value)][0]).encode())
-            return
-        if id(value) in self._open:
-            self._feed("cycle", str(self._open.index(id(value))).encode())
-            return
-        if isinstance(value, FunctionType | type):
-            self._numbers[id(value)] = (len(self._numbers), value)
-        self._open.append(id(value))
-        self._add_content(value, kind)
-        self._open.pop()
-
-    def _add_content(self, value: Any, kind: type) -> None:
-        if kind in (tuple, list):
-            self._add_all(kind.__name__, value)
-        elif kind is dict:
-            self._add_all("dict", [part for pair in value.items() for part in pair])
-        elif kind in (set, frozenset):
-            # By their digests, as the order of strings in a set differs between processes.
-            self._add_all("set", sorted(_Digest().of(each) for each in value))
-        elif isinstance(value, np.ndarray):
-            self._add_array(value)
-        elif isinstance(value, pd.DataFrame):
-            columns = [(name, value.iloc[:, place]) for place, name in enumerate(value.columns)]
-            self._add_all("frame", [value.index, *(part for pair in columns for part in pair)])
-        elif isinstance(value, pd.Series):
-            self._add_all("series", [value.name, value.index, str(value.dtype), _array_of(value)])
-        elif isinstance(value, pd.MultiIndex):
-            self._add_all("index", [list(value.names), value.to_frame(index=False)])
-        elif isinstance(value, pd.Index):
-            self._add_all("index", [list(value.names), str(value.dtype), _array_of(value)])
-        elif isinstance(value, Judgments):
-            self._add_all("judgments", value.content)
-        elif isinstance(value, ModuleType):
-            self._add_all("module", [value.__name__, str(getattr(value, "__version__", ""))])
-            self._add_sources([value.__name__])
-        elif isinstance(value, type):
-            self._add_class(value)
-        elif isinstance(value, FunctionType):
-            self._add_function(value)
-        elif isinstance(value, MethodType):
-            self._add_all("method", [value.__self__, value.__func__])
-        elif isinstance(value, staticmethod | classmethod):
-            self._add_all(kind.__name__, [value.__func__])
-        elif isinstance(value, property):
-            self._add_all("property", [value.fget])
-        elif isinstance(value, cached_property):  # which has a lock, too, before Python 3.12
-            self._add_all("property", [value.func])
-        elif isinstance(value, CodeType):
-            self._add_code(value)
-        elif isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, ModuleType | None):
-            self._add_all("builtin", [value.__module__, value.__qualname__])
-            self._add_sources([str(value.__module__)])
-        elif hasattr(value, "runtime_impl"):  # a measure that was defined by a function
-            self._add_all("defined measure", [str(value), function_of(value)])
-        elif hasattr(value, "SUPPORTED_PARAMS"):  # a measure, which also has notes that change nothing
-            self._add_all(
-                "measure", [kind, sorted(value.params), [value.params[name] for name in sorted(value.params)]]
-            )
-        else:
-            self._add_object(value)
-
-    def _feed(self, kind: str, content: bytes) -> None:
-        self._hash.update(f"{kind} {len(content)} ".encode())
-        self._hash.update(content)
-
-    def _add_all(self, kind: str, parts: Any) -> None:
-        parts = list(parts)
-        self._feed(kind, str(len(parts)).encode())
-        for part in parts:
-            self.add(part)
-
-    def _feed_name(self, kind: str, value: type | FunctionType) -> None:
-        """Feed the name of a function or class, and the version of its package."""
-        name = f"{value.__module__}.{value.__qualname__}"
-        top = name.partition(".")[0]
-        version = version_of(top) if top != _PACKAGE and is_installed(value.__module__) else ""
-        self._feed(kind, f"{name} {version}".encode())
-
-    def _add_array(self, array: np.ndarray[Any, Any]) -> None:
-        self._feed("array", f"{array.dtype.str} {array.shape}".encode())
-        if isinstance(array, np.ma.MaskedArray):
-            self._add_array(np.ma.getmaskarray(array))
-            array = array.filled()
-        if array.dtype.hasobject:
-            each = array.ravel().tolist()
-            if set(map(type, each)) == {str}:  # at once, as judgments have millions
-                self._feed("lengths", np.fromiter(map(len, each), np.int64, len(each)).tobytes())
-                self._feed("texts", "".join(each).encode("utf-8", "surrogatepass"))
-            else:
-                self._add_all("objects", each)
-        else:
-            self._feed("content", np.ascontiguousarray(array).tobytes())
-
-    def _add_class(self, cls: type) -> None:
-        self._feed_name("class", cls)
-        if not is_installed(cls.__module__):
-            own = {name: value for name, value in vars(cls).items() if name not in _IGNORED}
-            own = {name: value for name, value in own.items() if type(value).__name__ != "member_descriptor"}
-            self._add_all("bases", cls.__bases__)
-            self.add(own)
-
-    def _add_function(self, function: FunctionType) -> None:
-        self._feed_name("function", function)
-        self.add(function.__defaults__)
-        self.add(function.__kwdefaults__)
-        cells = function.__closure__ or ()
-        self._add_all("closure", [cell.cell_contents for cell in cells if _is_filled(cell)])
-        if not is_installed(function.__module__):
-            self.add(function.__code__)
-            known = function.__globals__
-            names = sorted(name for name in _names(function.__code__) if name in known)
-            self._add_all("globals", [part for name in names for part in (name, known[name])])
-            if cells:
-                filled = zip(function.__code__.co_freevars, cells, strict=True)
-                known = known | {name: cell.cell_contents for name, cell in filled if _is_filled(cell)}
-            for path in attributes_in(function.__code__):
-                self._add_attribute(path, known)
-            package = str(known.get("__package__") or function.__module__.rpartition(".")[0])
-            self._add_sources(imported_in(function.__code__, package))
-
-    def _add_attribute(self, path: tuple[str, ...], known: dict[str, Any]) -> None:
-        """Add an attribute of a function, or of a module of the user, as it is now.
-
-        Attributes of other objects are added with these.
-        """
-        value = known.get(path[0])
-        for name in path[1:]:
-            owner = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            is_own = isinstance(value, ModuleType | FunctionType) and not is_installed(str(owner))
-            if not is_own or name not in vars(value):
-                return
-            value = vars(value)[name]
-        self._add_all("attribute", [path, value])
-
-    def _add_sources(self, names: Iterable[str]) -> None:
-        """Add the modules of the user among these, and all that they import."""
-        contents, versions = sources(names)
-        for name, content in sorted([*contents.items(), *versions.items()], key=lambda item: item[0]):
-            if name not in self._modules:
-                self._modules.add(name)
-                self._add_all("source", [name, content])
-
-    def _add_code(self, code: CodeType) -> None:
-        self._feed("code", code.co_code)
-        self._add_all(
-            "parts",
-            [
-                code.co_names,
-                code.co_varnames,
-                code.co_argcount,
-                code.co_kwonlyargcount,
-                code.co_flags,
-                code.co_consts,
-            ],
-        )
-
-    def _add_object(self, value: Any) -> None:
-        """Add what pickle would write."""
-        try:
-            parts = value.__reduce_ex__(4)
-        except Exception as error:
-            raise MultiAspectError(
-                f"cannot tell whether {value!r} ({type(value).__name__}) changes between calls: {error}. Omit "
-                "out=, or let measures not refer to it"
-            ) from error
-        if isinstance(parts, str):
-            # What is cached is wrapped.
-            self._add_all("global", [type(value).__module__, parts, getattr(value, "__wrapped__", None)])
-            self._add_sources([str(getattr(value, "__module__", ""))])
-            return
-        function, arguments, *state = parts
-        self._add_all("object", [type(value), function, arguments])
-        self._add_all(
-            "state", [part if index == 0 or part is None else list(part) for index, part in enumerate(state)]
-        )
+    def write(self, data: Any) -> int:
+        self.hash.update(data)
+        return len(data)
 
 
-def _array_of(column: Any) -> np.ndarray[Any, Any]:
-    """Return a column as an array, whatever keeps its strings."""
-    plain = isinstance(column.dtype, np.dtype) and not column.dtype.hasobject
-    return np.asarray(column.to_numpy() if plain else column.to_numpy(dtype=object))
+class _Pickler(pickle.Pickler):
+    """Writes what `_parts` returns in place of what pickle would write.
+
+    Parameters
+    ----------
+    sink : _Sink
+        Where to write.
+    enclosing : tuple of object
+        The values that contain the one to write, from the outside in.
+    """
+
+    def __init__(self, sink: _Sink, enclosing: tuple[object, ...]) -> None:
+        super().__init__(sink, protocol=4)
+        # Without a memo: equal values are one object in one process, and several in another.
+        self.fast = True
+        self._enclosing = enclosing
+
+    def persistent_id(self, value: Any) -> str | None:
+        if isinstance(value, str | int | float | bytes):
+            return None
+        parts = _parts(value)
+        if parts is None:
+            return None
+        level = next((level for level, outer in enumerate(self._enclosing) if outer is value), None)
+        return _digest(parts, (*self._enclosing, value)) if level is None else f"level {level}"
 
 
-def _is_filled(cell: Any) -> bool:
+def _digest(value: object, enclosing: tuple[object, ...] = ()) -> str:
+    sink = _Sink()
     try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
+        _Pickler(sink, enclosing).dump(value)
+    except MultiAspectError:
+        raise
+    except Exception as error:  # whatever objects raise that cannot be pickled
+        raise MultiAspectError(
+            f"out: cannot tell whether measures, judgments and runs change between calls: {error}. Omit out=, or "
+            "leave out what cannot be pickled"
+        ) from error
+    return sink.hash.hexdigest()
 
 
-def _names(code: CodeType) -> set[str]:
-    """Return the names that code, and code within it, looks up."""
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+def _parts(value: Any) -> tuple[object, ...] | None:
+    """Return what a value is digested as; None for what pickle writes."""
+    if isinstance(value, set | frozenset):
+        return "set", sorted(map(_digest, value))  # the order of strings in a set differs between processes
+    if isinstance(value, pd.DataFrame):
+        return "frame", value.index, [value.iloc[:, place] for place in range(value.shape[1])], list(value.columns)
+    if isinstance(value, pd.MultiIndex):
+        return "index", list(value.names), value.to_frame(index=False)
+    if isinstance(value, pd.Series | pd.Index):
+        index = value.index if isinstance(value, pd.Series) else None
+        return "column", value.name, index, str(value.dtype), *_column(value)
+    if isinstance(value, Judgments):
+        return "judgments", *value.content
+    if isinstance(value, ModuleType):
+        return "module", value.__name__, _version(value.__name__)
+    if isinstance(value, type):
+        return "class", *(_class(cls) for cls in value.__mro__)
+    if isinstance(value, FunctionType):
+        cells = [_content(cell) for cell in value.__closure__ or ()]
+        return *_definition(value), _code(value), value.__defaults__, value.__kwdefaults__, cells
+    if hasattr(value, "runtime_impl"):  # a measure that was defined by a function
+        return "defined measure", str(value), function_of(value)
+    if hasattr(value, "SUPPORTED_PARAMS"):  # a measure, which also has notes that change nothing
+        return "measure", type(value), sorted(value.params.items())
+    if hasattr(value, "__wrapped__"):  # as functools.cache makes of functions
+        return "wrapped", type(value).__qualname__, value.__wrapped__
+    return None
 
 
-#: Packages that compute values, besides this one.
-_COMPUTING = ("cwl", "ir_measures", "numpy", "pyndeval", "pytrec_eval", "scipy")
+def _column(column: pd.Series[Any] | pd.Index[Any]) -> tuple[object, ...]:
+    """Return the content of a column, whatever keeps its strings."""
+    if isinstance(column.dtype, np.dtype) and not column.dtype.hasobject:
+        return (column.to_numpy().tobytes(),)
+    values = column.to_numpy(dtype=object).tolist()
+    if set(map(type, values)) == {str}:  # at once, as judgments have millions
+        return np.fromiter(map(len, values), np.int64, len(values)).tobytes(), "".join(values)
+    return (values,)
+
+
+def _definition(value: type | FunctionType) -> tuple[object, ...]:
+    """Return the name of a class or function, the version of its package and, unless this tells all, its source."""
+    name = f"{value.__module__}.{value.__qualname__}"
+    if value.__module__.partition(".")[0] in _VERSIONED:
+        return (name,)
+    try:
+        source = inspect.getsource(value)
+    except (OSError, TypeError):  # made by exec, or compiled
+        source = ""
+    return name, _version(value.__module__), source
+
+
+def _class(cls: type) -> tuple[object, ...]:
+    definition = _definition(cls)
+    if len(definition) == 1:
+        return definition
+    # The source is that of the file, which may have changed since the class was made.
+    own = {name: _function(value) for name, value in vars(cls).items()}
+    plain = {name: value for name, value in own.items() if isinstance(value, bool | int | float | str)}
+    functions = {name: value for name, value in own.items() if isinstance(value, FunctionType)}
+    return *definition, functions, {name: value for name, value in plain.items() if name not in _DERIVED}
+
+
+def _function(value: Any) -> Any:
+    """Return the function of a property or method."""
+    for attribute in ("fget", "func", "__func__"):
+        value = getattr(value, attribute, value)
+    return value
+
+
+def _code(function: FunctionType) -> object:
+    """Return the code of a function that is loaded, as its source may be gone or have changed since."""
+
+    def parts(code: CodeType) -> object:
+        inner = [parts(value) if isinstance(value, CodeType) else value for value in code.co_consts]
+        return code.co_code, code.co_names, inner
+
+    return None if function.__module__.partition(".")[0] in _VERSIONED else parts(function.__code__)
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty
+        return None
+
+
+def _version(module: str) -> str:
+    """Return the version that the package of a module states, if it does."""
+    return str(getattr(sys.modules.get(module.partition(".")[0]), "__version__", ""))
 
 
 @cache
 def _versions() -> tuple[str, ...]:
-    """The versions of what computes values, and this package's own code."""
+    """Return the versions of what computes values, and a digest of the code of this package."""
     own = hashlib.sha256()
     folder = Path(__file__).resolve().parent.parent
     for path in sorted(folder.rglob("*.py")):
         own.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    python = ".".join(map(str, sys.version_info[:2]))
-    return own.hexdigest(), python, *(version_of(package) for package in _COMPUTING)
+    return own.hexdigest(), sys.version.partition(" ")[0], *map(_installed, _COMPUTING)
+
+
+def _installed(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""

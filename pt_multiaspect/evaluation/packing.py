@@ -22,7 +22,7 @@ from ..collection.texts import Texts, is_arrow, joined
 from ..errors import MultiAspectError
 from .plan import Plan
 
-__all__ = ["JoinedRun", "PackedRun", "SentRun", "forget_plan", "pack_plan", "unpack_plan"]
+__all__ = ["JoinedRun", "PackedRun", "SentRun", "forget_plan", "pack_plan", "unpack_plan", "unpacked"]
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,11 @@ class JoinedRun(SentRun):
         return RunTable(distinct.decode(), codes, docnos, np.frombuffer(self.score, "<f8").astype(np.float64))
 
 
+def unpacked(run: object) -> object:
+    """Return a run that can be evaluated: the rows of one that was sent, others as they are."""
+    return run.unpacked() if isinstance(run, SentRun) else run
+
+
 def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
     """Return where strings of these sizes start, one after the other."""
     step = size + gap
@@ -225,5 +230,5 @@ def forget_plan(key: str) -> None:
 
 def _keep(key: str, plan: Plan) -> None:
     _plans[key] = plan
-    while len(_plans) > _MOST_PLANS:
-        _plans.pop(next(iter(_plans)), None)
+    for earlier in list(_plans)[:-_MOST_PLANS]:  # threads of the caller may add and drop others meanwhile
+        _plans.pop(earlier, None)

@@ -23,7 +23,7 @@ from ..integration.long_frames import COLUMNS
 from ..integration.provider import supports
 from ..integration.topics import TOPICS, counted_topics
 
-__all__ = ["Outcome", "Plan", "long_frame"]
+__all__ = ["Outcome", "Plan", "counted_frame", "long_frame"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +114,15 @@ class Plan:
 
     def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
         """Return the long frame of runs, with the judged queries that count."""
-        table = long_frame(names, self.labels, [self.judgments.qids] * len(names), values)
-        if self.counted.all():
-            return table
-        return table[np.tile(self.counted.ravel(), len(names))].reset_index(drop=True)
+        return counted_frame(names, self.labels, self.judgments.qids, values, self.counted)
+
+
+def counted_frame(
+    names: list[str], labels: list[str], qids: np.ndarray, values: list[Floats], counted: Bools
+) -> pd.DataFrame:
+    """Return the long frame of runs with the same queries; `counted` tells which queries count per measure."""
+    table = long_frame(names, labels, [qids] * len(names), values)
+    return table if counted.all() else table[np.tile(counted.ravel(), len(names))].reset_index(drop=True)
 
 
 def long_frame(

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..collection.runs import NamedRuns, read_table
 from ..errors import MultiAspectError
-from .packing import JoinedRun, PackedRun, SentRun, forget_plan, pack_plan, unpack_plan
+from .packing import JoinedRun, PackedRun, SentRun, forget_plan, pack_plan, unpack_plan, unpacked
 from .plan import Outcome, Plan
-from .store import Place, Store, evaluate_stored
+from .store import Place, Store, evaluate_stored, with_digest
 
 __all__ = ["check_n_jobs", "outcomes"]
 
@@ -65,8 +65,10 @@ def outcomes(
             yield from _parallel(plan, runs, n_jobs, n_workers, skip, store)
             return
     for name, run in runs:
-        outcome = _evaluated(plan, name, run, None if store is None else store.place_of(name), skip)
-        del run  # before the next one is read
+        item = _Item.of(name, run, plan.run_columns, skip, store, is_sent=False)
+        del run
+        outcome = _evaluated(plan, item, skip)
+        del item  # before the next one is read
         yield outcome
 
 
@@ -75,24 +77,41 @@ class _Item:
     """A run on its way to a worker; an outcome if it could not be read here."""
 
     name: str
-    run: str | SentRun | Outcome
+    run: Any
     place: Place | None
+    #: The digest of the run; None for paths, or if values are not stored.
+    digest: str | None = None
 
     @classmethod
-    def of(cls, name: str, run: object, columns: list[str], skip: bool, store: Store | None) -> _Item:
+    def of(
+        cls,
+        name: str,
+        run: object,
+        columns: list[str],
+        skip: bool,
+        store: Store | None,
+        *,
+        is_sent: bool = True,
+    ) -> _Item:
         place = None if store is None else store.place_of(name)
-        if isinstance(run, str | PathLike):
-            # Workers may have been started in another directory.
-            return cls(name, os.path.abspath(os.path.expanduser(run)), place)
+        digest = None
         try:
-            joined = None if columns else JoinedRun.of(run)
-            return cls(name, joined or PackedRun.of(read_table(name, run, columns)), place)
+            if place is not None:
+                run, digest = with_digest(name, run, columns)
+            if is_sent:
+                if isinstance(run, str | PathLike):
+                    # Workers may have been started in another directory.
+                    run = os.path.abspath(os.path.expanduser(run))
+                else:
+                    joined = None if columns else JoinedRun.of(run)
+                    run = joined or PackedRun.of(read_table(name, run, columns))
         except MultiAspectError as error:
             if place is not None:
                 place.clear()
             if not skip:
                 raise
             return cls(name, Outcome(name, reason=str(error)), None)
+        return cls(name, run, place, digest)
 
     @property
     def n_rows(self) -> int:
@@ -168,14 +187,13 @@ def _tasks(
 def _work(content: NDArray[np.uint8] | bytes, key: str, task: list[_Item], skip: bool) -> list[Outcome]:
     """Evaluate some runs in a worker."""
     plan = unpack_plan(key, content)
-    return [
-        item.run if isinstance(item.run, Outcome) else _evaluated(plan, item.name, item.run, item.place, skip)
-        for item in task
-    ]
+    return [_evaluated(plan, item, skip) for item in task]
 
 
-def _evaluated(plan: Plan, name: str, run: Any, place: Place | None, skip: bool) -> Outcome:
-    """Evaluate a run, unless its values are stored already."""
-    if place is not None:
-        return evaluate_stored(plan, name, run, place, skip=skip)
-    return plan.evaluate(name, run.unpacked() if isinstance(run, SentRun) else run, skip=skip)
+def _evaluated(plan: Plan, item: _Item, skip: bool) -> Outcome:
+    """Evaluate a run, unless its values are stored already or it could not be read."""
+    if isinstance(item.run, Outcome):
+        return item.run
+    if item.place is not None:
+        return evaluate_stored(plan, item.name, item.run, item.place, item.digest, skip=skip)
+    return plan.evaluate(item.name, unpacked(item.run), skip=skip)

@@ -1,37 +1,55 @@
-"""The values of runs as Parquet files in a directory, from which a later call takes those that are still right."""
+"""The values of runs as files in a directory, from which a later call takes those that are still right."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
+import json
 import os
 import re
 import time
 import warnings
-from dataclasses import dataclass, field
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .._typing import Floats
+from .._writing import write_file
 from ..collection.runs import read_table, titled
-from ..errors import MultiAspectError, MultiAspectWarning, callers_level, choices, number_of
-from .digests import digest_of
-from .packing import PackedRun, SentRun
-from .parquet import check_installed, read_columns, write_atomically
-from .plan import Outcome, Plan
+from ..errors import (
+    MultiAspectError,
+    MultiAspectWarning,
+    callers_level,
+    choices,
+    collected,
+    number_of,
+    warn_once,
+)
+from ..integration.labels import record
+from .digests import digest_of, digest_of_frame
+from .packing import PackedRun, unpacked
+from .plan import Outcome, Plan, counted_frame
 
-__all__ = ["Place", "Store", "evaluate_stored"]
+__all__ = ["Place", "Store", "evaluate_stored", "read_values", "with_digest"]
 
-#: Where files go that were written with other measures or judgments. Readers of Parquet skip names with "_".
+#: Where files go that were written with other measures or judgments.
 SUPERSEDED = "_superseded"
 
 #: Seconds after which a temporary file cannot be in use any more.
 _ABANDONED = 3600
 
-#: NAME.DIGEST OF THE NAME.DIGEST OF MEASURES AND JUDGMENTS.DIGEST OF THE RUN.parquet
-_FILE = re.compile(r"[^.].*\.([0-9a-f]{16})\.([0-9a-f]{16})\.([0-9a-f]{32})\.parquet", re.DOTALL)
+#: NAME.DIGEST OF THE NAME.DIGEST OF MEASURES AND JUDGMENTS.DIGEST OF THE RUN.npz
+_FILE = re.compile(r"[^.].*\.([0-9a-f]{16})\.([0-9a-f]{16})\.([0-9a-f]{32})\.npz", re.DOTALL)
+
+#: Length of the checksum at the end of a file, in the comment of the archive.
+_CHECKSUM = 64
 
 
 @dataclass(frozen=True)
@@ -56,38 +74,38 @@ class Store:
         Raises
         ------
         MultiAspectError
-            If Parquet files cannot be written, or the directory contains others.
+            If the directory cannot be written, or contains other files of this kind.
 
         Warns
         -----
         MultiAspectWarning
             If files are moved.
         """
-        check_installed()
         place = Path(os.path.abspath(os.path.expanduser(directory)))
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise MultiAspectError(f"out: expected a directory, got the file {directory}") from None
+        if place.exists() and not place.is_dir():
+            raise MultiAspectError(f"out: expected a directory, got the file {directory}")
         evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.topics)[:16]
         found: dict[str, list[str]] = {}
         foreign: list[str] = []
         others: list[str] = []
-        for name in sorted(os.listdir(place)):
-            match = _FILE.fullmatch(name)
-            if match is not None:
-                others.append(name) if match[2] != evaluation else found.setdefault(match[1], []).append(name)
-            elif name.endswith(".parquet"):
-                foreign.append(name)
-            elif name.endswith(".tmp") and _is_abandoned(place / name):
-                (place / name).unlink(missing_ok=True)
+        with _writing():
+            place.mkdir(parents=True, exist_ok=True)
+            for name in sorted(os.listdir(place)):
+                match = _FILE.fullmatch(name)
+                if match is not None:
+                    others.append(name) if match[2] != evaluation else found.setdefault(match[1], []).append(name)
+                elif name.endswith(".npz"):
+                    foreign.append(name)
+                elif name.endswith(".tmp") and _is_abandoned(place / name):
+                    (place / name).unlink(missing_ok=True)
         if foreign:
             raise MultiAspectError(
                 f"out: expected an empty directory, or one that evaluate has written, but {directory} contains "
                 f"{choices(foreign[:3])}; use another directory"
             )
         if others:
-            _supersede(place, others)
+            with _writing():
+                _supersede(place, others)
         return cls(place, evaluation, found)
 
     def place_of(self, name: str) -> Place:
@@ -108,7 +126,7 @@ class Place:
 
     def file(self, digest: str) -> str:
         """Return the name of the file for a run with this digest."""
-        return f"{self.start}.{digest[:32]}.parquet"
+        return f"{self.start}.{digest[:32]}.npz"
 
     def clear(self, but: str = "") -> None:
         """Remove the earlier files."""
@@ -117,7 +135,7 @@ class Place:
                 (self.directory / file).unlink(missing_ok=True)
 
 
-def evaluate_stored(plan: Plan, name: str, run: Any, place: Place, *, skip: bool) -> Outcome:
+def evaluate_stored(plan: Plan, name: str, run: Any, place: Place, digest: str | None, *, skip: bool) -> Outcome:
     """Return the stored values of a run if they are still right; otherwise evaluate it and store its values.
 
     Parameters
@@ -126,45 +144,151 @@ def evaluate_stored(plan: Plan, name: str, run: Any, place: Place, *, skip: bool
         The judgments and measures.
     name : str
         The name of the run.
-    run : DataFrame, dict, iterable of namedtuples, path, RunTable or SentRun
+    run : DataFrame, path or RunTable
         The run.
     place : Place
         Where the values of this run are stored.
+    digest : str or None
+        The digest of its content, as of `with_digest`; None if the run is a path that is not read yet.
     skip : bool
         See `Plan.evaluate`.
     """
-    try:
-        run, digest = _with_digest(name, run, plan.run_columns)
-    except MultiAspectError as error:
-        place.clear()
-        if not skip:
-            raise
-        return Outcome(name, reason=str(error))
+    if digest is None:
+        try:
+            run, digest = _file_with_digest(name, run)
+        except MultiAspectError as error:
+            place.clear()
+            if not skip:
+                raise
+            return Outcome(name, reason=str(error))
     file = place.file(digest)
-    if file in place.earlier:
-        values = _values(read_columns(place.directory / file), name, plan)
-        if values is not None:
-            place.clear(but=file)
-            return Outcome(name, values, reused=True)
-    # From here on, no reader finds values of another content under this name.
-    place.clear()
-    outcome = plan.evaluate(name, run, skip=skip)
+    with _writing(), collected() as causes:
+        if file in place.earlier:
+            part = _read(place.directory / file)
+            if part is not None:
+                place.clear(but=file)
+                values = np.zeros(plan.counted.shape)
+                values[plan.counted] = part["value"]
+                return Outcome(name, values, reused=True)
+        # From here on, no reader finds values of another content under this name.
+        place.clear()
+    outcome = plan.evaluate(name, unpacked(run), skip=skip)
     if outcome.values is not None:
-        write_atomically(place.directory / file, plan.frame([name], [outcome.values]))
-    return outcome
+        with _writing():
+            write_file(place.directory / file, _content(file, name, plan, outcome.values[plan.counted]))
+    return replace(outcome, causes=[*causes, *outcome.causes])
 
 
-def _values(columns: dict[str, Any] | None, name: str, plan: Plan) -> Floats | None:
-    """Return the values of a file, or None if its rows are not those of the run: it is evaluated again then."""
-    if columns is None:
+def read_values(directory: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read the values that `evaluate` has written to a directory.
+
+    Parameters
+    ----------
+    directory : path
+        The directory given as ``out=``.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``name qid measure value``, as returned by `evaluate`, with the runs sorted by the names of their
+        files. ``attrs["measures"]`` contains the measures by label.
+
+    Raises
+    ------
+    MultiAspectError
+        If the directory contains no values, values of several evaluations (while another process writes to it), or
+        several values of a run.
+
+    Warns
+    -----
+    MultiAspectWarning
+        For each file that is damaged, which is left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pt_multiaspect as ma
+    >>> qrels, runs = {"q1": {"d1": 0, "d2": 1}}, {"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}
+    >>> directory = tempfile.mkdtemp()
+    >>> done = ma.evaluate(runs, qrels, ["map", "P@1"], progress=False, out=directory, collect=False)
+    >>> ma.read_values(directory)
+       name qid measure  value
+    0  mine  q1     map    0.5
+    1  mine  q1     P@1    0.0
+    """
+    place = Path(os.path.expanduser(directory))
+    files = sorted(os.listdir(place)) if place.is_dir() else []
+    matches = [match for file in files if (match := _FILE.fullmatch(file))]
+    if len({match[2] for match in matches}) > 1 or len({match[1] for match in matches}) < len(matches):
+        raise MultiAspectError(
+            f"{directory}: expected values of one evaluation, with one file per run; evaluate the runs again"
+        )
+    parts = [part for match in matches if (part := _read(place / match[0])) is not None]
+    if not parts:
+        raise MultiAspectError(f"{directory}: expected a directory with values that evaluate has written with out=")
+    about = [json.loads(part["about"].tobytes()) for part in parts]
+    labels, qids = list(about[0]["measures"]), np.array(about[0]["qids"], dtype=object)
+    counted = np.ones((len(labels), len(qids)), dtype=bool)
+    if about[0]["counted"] is not None:
+        counted = np.array(about[0]["counted"], dtype=bool)
+    values = np.zeros((len(parts), *counted.shape))
+    for row, part in zip(values, parts, strict=True):
+        row[counted] = part["value"]
+    result = counted_frame([run["name"] for run in about], labels, qids, list(values), counted)
+    record(result, about[0]["measures"])
+    return result
+
+
+def _content(file: str, name: str, plan: Plan, values: Floats) -> bytes:
+    """Return a file of NumPy with the values of a run, and what they are values of.
+
+    At the end, in the comment of the archive, is a digest of all that comes before and the name of the file.
+    """
+    about = {
+        "name": name,
+        "measures": dict(zip(plan.labels, map(str, plan.measures), strict=True)),
+        "qids": plan.judgments.qids.tolist(),
+        "counted": None if plan.counted.all() else plan.counted.astype(int).tolist(),
+    }
+    content = io.BytesIO()
+    np.savez(content, value=values, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8))
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = bytes(_CHECKSUM)
+    body = content.getvalue()[:-_CHECKSUM]
+    return body + _checksum(file, body)
+
+
+def _checksum(file: str, body: bytes) -> bytes:
+    return hashlib.sha256(os.fsencode(file) + body).hexdigest().encode()
+
+
+def _read(path: Path) -> Any:
+    """Return the arrays of a file; None if it is gone or, with a warning, damaged."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:  # another process has replaced it
         return None
-    stored = np.asarray(columns.pop("value"), dtype=np.float64)
-    values = np.zeros(plan.counted.shape)
-    expected = plan.frame([name], [values])
-    if len(stored) != len(expected) or any(columns[column] != expected[column].tolist() for column in columns):
-        return None
-    values[plan.counted] = stored
-    return values
+    except OSError as error:
+        reason = f"cannot be read ({error.strerror or error})"
+    else:
+        body = content[:-_CHECKSUM]
+        if content[-_CHECKSUM:] == _checksum(path.name, body):
+            return np.load(io.BytesIO(content))
+        reason = "is damaged"
+    warn_once(f"out: {path} {reason}: its values are not used, and evaluate computes them again")
+    return None
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Raise errors of files as those of the parameter ``out=``."""
+    try:
+        yield
+    except OSError as error:
+        remedy = (
+            "; workers on other machines need a directory that all share" if error.errno == errno.ENOENT else ""
+        )
+        raise MultiAspectError(f"out: cannot write {error.filename}: {error.strerror or error}{remedy}") from error
 
 
 class _File(io.BytesIO):
@@ -175,21 +299,27 @@ class _File(io.BytesIO):
         self.name = name
 
 
-def _with_digest(name: str, run: Any, columns: list[str]) -> tuple[Any, str]:
-    """Return a run that can be evaluated, and the digest of its content."""
+def with_digest(name: str, run: Any, columns: list[str]) -> tuple[Any, str | None]:
+    """Return a run, read once if it can be read only once, and the digest of its content; None for a path."""
     if isinstance(run, str | os.PathLike):
-        # Read once, so that the values are those of the content with this digest.
-        path = os.fspath(run)
-        try:
-            content = Path(path).expanduser().read_bytes()
-        except FileNotFoundError:
-            raise MultiAspectError(f"{titled(name)}: {path}: no such file") from None
-        except OSError as error:
-            raise MultiAspectError(f"{titled(name)}: {path}: cannot be read: {error.strerror or error}") from None
-        return _File(content, path), hashlib.sha256(b"file" + content).hexdigest()
-    table = run.unpacked() if isinstance(run, SentRun) else read_table(name, run, columns)
+        return run, None
+    if isinstance(run, pd.DataFrame):
+        return run, digest_of_frame(run)
+    table = read_table(name, run, columns)
     digest = PackedRun.of(table).digest()
     return table, digest if table.others is None else digest_of(digest, table.others)
+
+
+def _file_with_digest(name: str, path: str | os.PathLike[str]) -> tuple[_File, str]:
+    """Return the content of a file, read once so that the values are those of the content with this digest."""
+    file = os.fspath(path)
+    try:
+        content = Path(file).expanduser().read_bytes()
+    except FileNotFoundError:
+        raise MultiAspectError(f"{titled(name)}: {file}: no such file") from None
+    except OSError as error:
+        raise MultiAspectError(f"{titled(name)}: {file}: cannot be read: {error.strerror or error}") from None
+    return _File(content, file), hashlib.sha256(b"file" + content).hexdigest()
 
 
 def _readable(name: str) -> str:

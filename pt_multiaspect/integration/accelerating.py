@@ -132,19 +132,21 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
             return None
         # PyTerrier makes an evaluator for each run, of frames with the same content. Frames can be changed in
         # place, so the content is compared with a copy.
-        if self._prepared is None or not self._prepared.frame.equals(frame):
+        # Another thread may replace it meanwhile.
+        earlier = self._prepared
+        if earlier is None or not earlier.frame.equals(frame):
             frame = frame.copy()
             try:
                 judgments = Judgments(frame)
                 labels = judgments.labels("relevance")
             except MultiAspectError:
                 return None  # different labels for the same document, of which pytrec_eval uses the last one
-        elif self._prepared.measures == measures:
-            return self._prepared
+        elif earlier.measures == measures:
+            return earlier
         else:
-            frame, judgments, labels = self._prepared.frame, self._prepared.judgments, self._prepared.labels
-        self._prepared = _Prepared(frame, judgments, labels, measures)
-        return self._prepared
+            frame, judgments, labels = earlier.frame, earlier.judgments, earlier.labels
+        prepared = self._prepared = _Prepared(frame, judgments, labels, measures)
+        return prepared
 
 
 class _Prepared:

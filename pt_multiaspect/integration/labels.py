@@ -46,10 +46,14 @@ class _Recorded(str):
         return self
 
 
-def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | None]) -> None:
-    """Record in the frame which measures its labels refer to; None if to no measure, whatever the label is."""
+def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
+    """Record in the frame which measures its labels refer to; None if to no measure, whatever the label is.
+
+    Printed measures, as read from files, are parsed when they are looked up.
+    """
     perquery.attrs[_KEY] = {
-        label: None if measure is None else _Recorded(measure) for label, measure in labelled.items()
+        label: measure if measure is None or isinstance(measure, str) else _Recorded(measure)
+        for label, measure in labelled.items()
     }
 
 

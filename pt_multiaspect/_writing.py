@@ -1,0 +1,70 @@
+"""Files that are written as a whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import uuid
+from contextlib import suppress
+from os import PathLike
+from pathlib import Path
+
+__all__ = ["write_file"]
+
+#: Errors of directories in which no other file can be made or renamed.
+_FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
+
+
+def write_file(path: str | PathLike[str], content: str | bytes) -> None:
+    """Write a file beside an earlier one, and then replace that, so that an error leaves the earlier file.
+
+    A file that a symbolic link points to is replaced, and the link kept. The permissions are those of the earlier
+    file. Pipes, devices, and files in directories without write permission are written in place.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; ``~`` stands for the home directory.
+    content : str or bytes
+        The content; strings are written in UTF-8.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; it has the name of the file.
+    """
+    # Names of files that are no UTF-8 are written as they are.
+    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    file = Path(os.path.expanduser(path))
+    try:
+        try:
+            earlier: os.stat_result | None = file.stat()
+        except FileNotFoundError:
+            earlier = None
+        is_special = file.is_relative_to("/dev") or file.is_relative_to("/proc")
+        if earlier is not None and (is_special or not stat.S_ISREG(earlier.st_mode)):
+            file.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(file)), data, earlier)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+
+
+def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
+    if earlier is not None and not os.access(file, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    temporary = file.parent / f".{uuid.uuid4().hex}.tmp"
+    try:
+        with open(temporary, "xb") as beside:
+            beside.write(data)
+        if earlier is not None:
+            with suppress(OSError, AttributeError):  # only some systems and users may
+                os.chown(temporary, earlier.st_uid, earlier.st_gid)
+            temporary.chmod(stat.S_IMODE(earlier.st_mode))
+        os.replace(temporary, file)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if earlier is None or not isinstance(error, OSError) or error.errno not in _FIXED:
+            raise
+        file.write_bytes(data)

@@ -1,0 +1,118 @@
+"""Calls in several threads at once give the values that they give one after the other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from typing import Any
+
+import ir_measures
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import AP, RR, P, nDCG
+
+import pt_multiaspect as ma
+from pt_multiaspect import errors
+from pt_multiaspect.integration.provider import MultiAspectProvider
+
+SCALES = ma.Aspects({"relevance": 2, "credibility": 2})
+OURS = [ma.CAM(aspects=SCALES) @ 10, ma.TOMA(aspects=SCALES) @ 10, ma.MM(aspects=SCALES, base="AP")]
+#: Partly computed by ir-measures.
+MIXED = [*OURS, ma.CAM(base="Bpref", aspects=SCALES), "map", "Bpref", "Judged@10"]
+STANDARD = [[AP, nDCG @ 10], [P @ 5, AP], [nDCG(gains={1: 5}) @ 10, AP, RR @ 10]]
+
+
+@pytest.fixture(autouse=True)
+def _short_turns() -> Iterator[None]:
+    """Let threads take turns fifty times as often as usual."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def world(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return qrels and a run, with the same topics and documents for every seed."""
+    rng = np.random.default_rng(seed)
+    pairs = pd.DataFrame(
+        product([f"q{query}" for query in range(3)], [f"d{document}" for document in range(12)]),
+        columns=["qid", "docno"],
+    )
+    judged = pairs.assign(label=rng.integers(0, 3, len(pairs)), credibility=rng.integers(0, 3, len(pairs)))
+    return judged, pairs.assign(score=rng.normal(size=len(pairs))).sample(frac=0.8, random_state=seed)
+
+
+def in_irm(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
+
+
+def in_threads(calls: list[Callable[[], Any]], times: int) -> None:
+    """Make all calls one by one, then repeatedly in eight threads, and compare what they return."""
+    expected = [call() for call in calls]
+    order = np.random.default_rng(1).permutation(np.arange(times) % len(calls)).tolist()
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda index: calls[index](), order))
+    assert sum(value != expected[index] for index, value in zip(order, found, strict=True)) == 0
+
+
+def evaluated(run: pd.DataFrame, qrels: object, measures: list[Any]) -> list[float]:
+    return ma.evaluate({"run": run}, qrels, measures, progress=False)["value"].tolist()
+
+
+def values(metrics: Any) -> list[tuple[str, str, float]]:
+    return sorted((metric.query_id, str(metric.measure), metric.value) for metric in metrics)
+
+
+def test_2000_calls_in_8_threads() -> None:
+    worlds = [world(seed) for seed in range(4)]
+    shared = [ma.Judgments(qrels) for qrels, _ in worlds]
+    provider = MultiAspectProvider()
+    calls: list[Callable[[], Any]] = []
+    calls += [
+        lambda: evaluated(worlds[0][1], shared[0], MIXED),
+        lambda: evaluated(worlds[1][1], worlds[1][0], OURS),
+    ]
+    for (qrels, run), judgments in zip(worlds, shared, strict=True):
+        plain, ranked = in_irm(qrels), in_irm(run)
+        evaluator = provider.evaluator(OURS, plain)
+        calls += [
+            lambda e=evaluator, r=ranked: values(e.iter_calc(r)),
+            lambda q=plain, r=ranked: values(ir_measures.iter_calc(OURS, q, r)),
+            lambda j=judgments, r=run: evaluated(r, j, OURS),
+        ]
+        # The providers of ir-measures, with and without the kernels of this package.
+        calls += [lambda q=plain, r=ranked, m=m: values(ir_measures.iter_calc(m, q, r)) for m in STANDARD]
+    with ma.accelerate():
+        in_threads(calls, 2000)
+
+
+@pytest.mark.parametrize("measure", ["alpha_nDCG@10", "RBP(p=0.8,rel=1)", "Bpref", "Compat(p=0.9)", "ERR@10"])
+def test_runs_in_the_threads_of_joblib_share_what_other_tools_keep(measure: str) -> None:
+    qrels = world(0)[0]
+    if measure.startswith("alpha"):
+        qrels = pd.concat([world(seed)[0].assign(subtopic=f"s{seed}") for seed in range(3)])
+        qrels = qrels[["qid", "docno", "label", "subtopic"]]
+    parsed = ir_measures.parse_measure(measure)
+    if not ir_measures.DefaultPipeline.supports(parsed):
+        pytest.skip(f"no tool for {measure} is installed")
+    runs = {f"run {seed}": world(seed)[1] for seed in range(40)}
+    expected = ma.evaluate(runs, qrels, measure, progress=False)
+    with joblib.parallel_config(backend="threading"):
+        found = ma.evaluate(runs, qrels, measure, n_jobs=8, progress=False)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def test_warnings_of_several_threads() -> None:
+    """Counting earlier warnings failed while another thread added one."""
+    errors._given.update(f"earlier {number}" for number in range(20_000))
+
+    def warn(number: int) -> None:
+        errors.warn_once("message", key=str(number % 4), group="group")
+
+    with ThreadPoolExecutor(8) as pool, pytest.warns(ma.MultiAspectWarning):
+        list(pool.map(warn, range(400)))
+    assert sum(isinstance(cause, tuple) for cause in errors._given) == 4

@@ -1,0 +1,193 @@
+"""Files are written as a whole or not at all, by whatever writes them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import pt_multiaspect as ma
+from pt_multiaspect import _writing
+from pt_multiaspect._writing import write_file
+
+ROOT = Path(__file__).resolve().parent.parent
+posix = pytest.mark.skipif(os.name != "posix", reason="no such files")
+unprivileged = pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+
+
+class _FullDisk:
+    """A file on a disk that is full after a few bytes."""
+
+    def __init__(self, path: Path, mode: str) -> None:
+        self._file = open(path, mode)  # noqa: SIM115
+
+    def __enter__(self) -> _FullDisk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data[:5])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_writing, "open", _FullDisk, raising=False)
+
+
+EVALUATE = ("evaluate", "-m", "AP", "runs")
+#: What the command line writes, by the file.
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "table.csv": (*EVALUATE, "-o"),
+    "table.json": (*EVALUATE, "-q", "-o"),
+    "table.tex": (*EVALUATE, "-o"),
+    "table.parquet": (*EVALUATE, "-o"),
+    "page.html": ("report", "-m", "AP", "runs", "-o"),
+    "explanation.csv": (
+        "explain",
+        "-m",
+        "CAM AP",
+        "--aspects",
+        "scales.json",
+        "--query",
+        "q1",
+        "runs/beta.run",
+        "-o",
+    ),
+    "description.html": ("describe", "runs", "-o"),
+    "written.json": ("describe", "--write-aspects"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_full_disk_leaves_the_earlier_file(
+    name: str, cli: Callable[..., Any], trec_files: Path, request: pytest.FixtureRequest
+) -> None:
+    command = (*COMMANDS[name], name)
+    (trec_files / name).write_text("earlier")
+    before = sorted(os.listdir(trec_files))
+    code, _, error = cli(*command)
+    assert code == 0, error
+    assert (trec_files / name).read_bytes() != b"earlier"
+    (trec_files / name).write_text("earlier")
+    request.getfixturevalue("full_disk")
+    code, _, error = cli(*command)
+    assert (trec_files / name).read_text() == "earlier"
+    assert sorted(os.listdir(trec_files)) == before
+    assert (code, error.splitlines()[-1]) == (1, f"pt-multiaspect: error: {name}: No space left on device")
+
+
+def test_a_full_disk_while_resuming_is_one_line(cli: Any, trec_files: Path, full_disk: None) -> None:
+    code, out, error = cli("evaluate", "-m", "AP", "--resume", "values", "runs")
+    assert (code, out) == (2, "")
+    (line,) = error.splitlines()
+    assert line.startswith("pt-multiaspect: error: --resume: cannot write ")
+    assert "values/alpha_run." in line
+    assert line.endswith(": No space left on device")
+    assert os.listdir(trec_files / "values") == []
+
+
+def test_python_writes_as_the_command_line_does(tmp_path: Path, full_disk: None) -> None:
+    qrels = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "label": [1, 0]})
+    run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["a", "b"], "score": [1.0, 2.0]})
+    writers: dict[str, Callable[[Path], object]] = {
+        "scales.json": ma.Aspects({"relevance": 2}).to_file,
+        "explanation.html": ma.explain("AP", run, qrels, "q1").to_html,
+        "description.html": ma.describe(qrels).to_html,
+    }
+    for name, write in writers.items():
+        path = tmp_path / name
+        path.write_text("earlier")
+        with pytest.raises(OSError, match="No space left on device") as raised:
+            write(path)
+        assert raised.value.filename == str(path)
+        assert path.read_text() == "earlier"
+    assert sorted(os.listdir(tmp_path)) == sorted(writers)
+
+
+@posix
+def test_links_and_permissions_are_kept(tmp_path: Path) -> None:
+    file, link, dangling = tmp_path / "file", tmp_path / "link", tmp_path / "dangling"
+    file.write_text("earlier")
+    file.chmod(0o640)
+    link.symlink_to("file")
+    write_file(link, "now")
+    assert link.is_symlink()
+    assert file.read_text() == "now"
+    assert file.stat().st_mode & 0o777 == 0o640
+    dangling.symlink_to("new")
+    write_file(str(dangling), b"bytes\n")
+    assert (tmp_path / "new").read_bytes() == b"bytes\n"
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o666 & ~umask
+    assert sorted(os.listdir(tmp_path)) == ["dangling", "file", "link", "new"]
+
+
+@unprivileged
+def test_files_that_may_not_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("earlier")
+    file.chmod(0o444)
+    with pytest.raises(PermissionError):
+        write_file(file, "now")
+    file.chmod(0o644)
+    tmp_path.chmod(0o555)  # nothing can be written beside it
+    write_file(file, "now")
+    tmp_path.chmod(0o755)
+    assert file.read_text() == "now"
+
+
+@posix
+def test_where_nothing_can_be_renamed_files_are_written_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a single file that is mounted into a container."""
+
+    def busy(*_: object) -> None:
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+
+    (tmp_path / "file").write_text("earlier")
+    monkeypatch.setattr(os, "replace", busy)
+    write_file(tmp_path / "file", "now")
+    assert (tmp_path / "file").read_text() == "now"
+    with pytest.raises(OSError, match="busy"):
+        write_file(tmp_path / "new", "now")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@posix
+def test_pipes_and_standard_output_are_written_in_place(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found: list[str] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    write_file(pipe, "text")
+    reader.join(timeout=10)
+    assert found == ["text"]
+    assert os.listdir(tmp_path) == ["pipe"]
+    write_file(os.devnull, "text")
+    code = "import sys; from pt_multiaspect._writing import write_file; write_file('/dev/stdout', 'text')"
+    with open(tmp_path / "out", "w+") as out:
+        subprocess.run([sys.executable, "-c", code], stdout=out, check=True, cwd=ROOT)
+        out.seek(0)
+        assert out.read() == "text"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "text"
+
+
+@posix
+def test_names_that_are_no_utf8_are_written_as_they_are(tmp_path: Path) -> None:
+    write_file(tmp_path / "file", os.fsdecode(b"run\xff"))
+    assert (tmp_path / "file").read_bytes() == b"run\xff"
