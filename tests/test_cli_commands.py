@@ -77,6 +77,20 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     assert inferred == out
 
 
+def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
+    given = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
+    (trec_files / "plain.txt").write_text(given)
+    measures = ("-m", "CAM(base=AP) TOMA", "runs")
+    code, out, err = cli("evaluate", "--aspects", given, *measures)
+    assert (code, err) == (0, "")
+    assert cli("evaluate", "--aspects", "plain.txt", *measures) == (0, out, "")
+    assert out != cli("evaluate", "--aspects", "scales.json", *measures)[1]
+    written = (trec_files / "scales.json").read_text()
+    assert cli("evaluate", "--aspects", written, *measures) == cli("evaluate", "--aspects", "scales.json", *measures)
+    help_text = " ".join(cli("evaluate", "--help", qrels=())[1].split())
+    assert '{"relevance": 2, "effort": {"grades": 10, "threshold": 5}}' in help_text
+
+
 @pytest.mark.parametrize(
     ("options", "part"),
     [
