@@ -113,7 +113,7 @@ def test_files_and_strings_hold_the_same_json(tmp_path: Path, content: str, scal
 
 def test_the_keys_of_one_scale_are_no_aspects() -> None:
     """They were aspects named grades and threshold, which the qrels had no columns for."""
-    with pytest.raises(MultiAspectError, match='as in {"relevance": {"grades": 10, "threshold": 5}}'):
+    with pytest.raises(MultiAspectError, match=r'as in {"relevance": {"grades": 10, "threshold": 5}}'):
         Aspects({"grades": 10, "threshold": 5})
     assert list(Aspects({"grades": 10, "effort": 5})) == ["grades", "effort"]
     assert list(Aspects({"gains": 10})) == ["gains"]

@@ -47,8 +47,8 @@ def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
         return content, None
     if len(marks) == 1:
         raise MultiAspectError(
-            f"expected a scale per aspect, or the keys version and aspects, as Aspects.to_file writes them, got the "
-            f"key {marks[0]} alone"
+            f"expected a scale per aspect, or the keys version and aspects, as Aspects.to_file writes them, got "
+            f"the key {marks[0]} alone"
         )
     version = content["version"]
     if isinstance(version, bool) or version != FILE_VERSION:

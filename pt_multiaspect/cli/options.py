@@ -202,8 +202,8 @@ qrels_option: Callable[[F], F] = click.option(
 aspects_option: Callable[[F], F] = click.option(
     "--aspects",
     metavar="FILE|JSON",
-    help="Label scales, for all measures that declare none: JSON such as '{\"relevance\": 2, \"effort\": "
-    "{\"grades\": 10, \"threshold\": 5}}', or a file of it, which 'pt-multiaspect describe --write-aspects FILE' "
+    help='Label scales, for all measures that declare none: JSON such as \'{"relevance": 2, "effort": '
+    '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
     "writes.",
 )
 
