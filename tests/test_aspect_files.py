@@ -56,9 +56,12 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ("", "a file of aspects: "),
         ("relevance: 2", "a file of aspects: "),
         ("[" * 100_000, "a file of aspects: "),
-        ("[1]", "expected a JSON object with the keys version and aspects, as Aspects.to_file writes it, got list"),
-        ('{"relevance": 2}', "got relevance"),
-        ('{"version": 1}', "got version"),
+        ("[1]", "expected a JSON object with a scale per aspect, got list"),
+        ("{}", "at least one"),
+        ('{"version": 1}', "got the key version"),
+        ('{"aspects": {"relevance": 2}}', "got the key aspects"),
+        ('{"relevance": "high"}', "aspect 'relevance'"),
+        ('{"grades": 10, "threshold": 5}', 'as in {"relevance": {"grades": 10, "threshold": 5}}'),
         ('{"version": 2, "aspects": {"relevance": 2}}', "expected version 1 of a file of aspects, got 2"),
         ('{"version": true, "aspects": {"relevance": 2}}', "got True"),
         ('{"version": "1", "aspects": {"relevance": 2}}', "got '1'"),
@@ -88,6 +91,32 @@ def test_errors_name_the_file(tmp_path: Path, content: str, part: str) -> None:
         Aspects.from_file(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert part in str(caught.value)
+
+
+PLAIN = [
+    ('{"relevance": 2, "credibility": 3}', {"relevance": 2, "credibility": 3}),
+    ('{"effort": {"grades": 10, "threshold": 5}}', {"effort": Aspect(10, threshold=5)}),
+    (' \n{"label": [0, 2, 5], "probability": null}', {"relevance": [0, 2, 5], "probability": None}),
+    ('{"version": 1, "aspects": {"relevance": 2}}', {"relevance": 2}),
+]
+
+
+@pytest.mark.parametrize(("content", "scales"), PLAIN)
+def test_files_and_strings_hold_the_same_json(tmp_path: Path, content: str, scales: dict[str, object]) -> None:
+    path = tmp_path / "scales.json"
+    path.write_text(content)
+    declared = Aspects(scales)
+    assert Aspects.from_file(path) == declared
+    for spec in (content, path, str(path)):
+        assert ma.TOMA(aspects=spec) == ma.TOMA(aspects=declared)
+
+
+def test_the_keys_of_one_scale_are_no_aspects() -> None:
+    """They were aspects named grades and threshold, which the qrels had no columns for."""
+    with pytest.raises(MultiAspectError, match=r'as in {"relevance": {"grades": 10, "threshold": 5}}'):
+        Aspects({"grades": 10, "threshold": 5})
+    assert list(Aspects({"grades": 10, "effort": 5})) == ["grades", "effort"]
+    assert list(Aspects({"gains": 10})) == ["gains"]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 
@@ -49,7 +50,9 @@ def test_describe_prints_the_report(cli, trec_files):
     code, out, err = cli("describe", "-m", "TOMA AP", "runs")
     assert (code, err) == (0, "")
     runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
-    assert out == f"{describe(read_qrels(QRELS), runs=runs, measures=['TOMA', 'AP'])}\n"
+    expected = describe(read_qrels(QRELS), runs=runs, measures=["TOMA", "AP"])
+    expected.in_shell = True
+    assert out == f"{expected}\n"
     assert max(map(len, out.splitlines())) <= 80
     code, out, _ = cli("describe", "--aspects", "scales.json", "--contingency", "relevance", "credibility")
     assert code == 0
@@ -69,12 +72,54 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     code, _, err = cli("describe", "--write-aspects", "inferred.json")
     assert code == 0
     assert "wrote the scales to inferred.json; check them" in err
-    assert Aspects.from_file("inferred.json") == describe(read_qrels(QRELS)).aspects
+    assert Aspects.from_file("inferred.json") == describe(read_qrels(QRELS)).proposed
     code, out, err = cli("evaluate", "-m", "TOMA@5", "--aspects", "inferred.json", "runs")
     assert (code, err) == (0, "")
     code, inferred, err = cli("evaluate", "-m", "TOMA@5", "runs")
     assert "TOMA depends on the label scales, which were inferred" in err
     assert inferred == out
+
+
+def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
+    """It wrote the scales as they were inferred, and each remedy undid the others."""
+    text = (trec_files / "relevance.txt").read_text()
+    (trec_files / "coded.txt").write_text(text.replace(" 2\n", " 99\n", 1).replace(" 0 ", " 0 ", 1))
+    credibility = [line.rsplit(" ", 1) for line in (trec_files / "credibility.txt").read_text().splitlines()]
+    (trec_files / "above.txt").write_text("\n".join(f"{pair} {int(label) + 1}" for pair, label in credibility))
+    (trec_files / "same.txt").write_text("\n".join(f"{pair} 1" for pair, label in credibility))
+    qrels = ("relevance=coded.txt", "credibility=above.txt", "it's=same.txt")
+    code, out, err = cli("describe", "--write-aspects", "proposed.json", qrels=qrels)
+    assert code == 0
+    assert "wrote the scales to proposed.json without it's; check them" in err
+    assert "99, may be a code" in out
+    assert "no label of credibility is 0" in " ".join(out.split())
+    assert out.count("declare the scales as below") == 4  # a scale of 100 grades has no threshold either
+    option = out[out.index("--aspects '") :].strip()
+    (given,) = shlex.split(option.removeprefix("--aspects "))
+    assert Aspects(json.loads(given)) == Aspects.from_file("proposed.json")
+    for scales in ("proposed.json", given):
+        _, again, err = cli("describe", "--aspects", scales, qrels=qrels)
+        assert "declare the scales" not in again
+        assert "may be a code" not in again
+        assert "is 0, but" not in again
+    code, out, _ = cli("describe", "-o", "report.html", qrels=qrels)
+    assert "--aspects &#x27;{" in (trec_files / "report.html").read_text(encoding="utf-8")
+
+
+def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
+    given = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
+    (trec_files / "plain.txt").write_text(given)
+    measures = ("-m", "CAM(base=AP) TOMA", "runs")
+    code, out, err = cli("evaluate", "--aspects", given, *measures)
+    assert (code, err) == (0, "")
+    assert cli("evaluate", "--aspects", "plain.txt", *measures) == (0, out, "")
+    assert out != cli("evaluate", "--aspects", "scales.json", *measures)[1]
+    written = (trec_files / "scales.json").read_text()
+    assert cli("evaluate", "--aspects", written, *measures) == cli(
+        "evaluate", "--aspects", "scales.json", *measures
+    )
+    help_text = " ".join(cli("evaluate", "--help", qrels=())[1].split())
+    assert '{"relevance": 2, "effort": {"grades": 10, "threshold": 5}}' in help_text
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,8 @@ MISTAKES = [
     ('evaluate -m TOMA --aspects \'{"relevance": {"grads": 2}, "credibility": 3}\' runs', "mean grades?"),
     (
         'evaluate -m TOMA --aspects \'{"relevance": 1, "credibility": 3}\' runs',
-        "Declare codes that mean 'not judged' in --aspects FILE, as \"unjudged\": […]",
+        "that 1 is its top grade: 2 may be grades to add. Declare them as codes that mean 'not judged', "
+        '"unjudged": […] in --aspects FILE, only if they are none',
     ),
     # options
     ("evaluate -m AP --ouput x.csv runs", "no such option --ouput. Did you mean --output?"),

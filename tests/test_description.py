@@ -25,6 +25,7 @@ from pt_multiaspect import Aspect, Aspects, MultiAspectError, MultiAspectWarning
 from pt_multiaspect.collection.datasets import load_health
 from pt_multiaspect.description.alike import mend, plain, plain_ids
 from pt_multiaspect.description.between import Cells, association, kendall
+from pt_multiaspect.description.text import declared
 
 NAN = float("nan")
 
@@ -303,12 +304,16 @@ NOT_QUITE = {
         trust=lambda rows: rows["trust"].where(rows["qid"] != "q01", 4 - rows["trust"])
     ),
     "a few labels missing": sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 40 > 0)),
-    "judged where relevant only": sound().assign(trust=lambda rows: rows["trust"].where(rows["label"] > 0)),
+    "judged where relevant only": sound().assign(
+        trust=lambda rows: rows["trust"].where((rows["label"] > 0) & (np.arange(len(rows)) % 3 > 0), 0)
+    ),
     "nearly a copy": sound().assign(
         trust=lambda rows: rows["understandability"].where(np.arange(len(rows)) % 5 > 0, rows["trust"])
     ),
     "nearly constant": sound().assign(trust=lambda rows: np.where(np.arange(len(rows)) % 10 < 9, 0, rows["trust"])),
-    "a rare top grade": sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 300 > 0, 5)),
+    "a rare top grade": sound().assign(
+        trust=lambda rows: rows["trust"].clip(upper=3).where(np.arange(len(rows)) % 300 > 0, 4)
+    ),
     "junk": sound().assign(label=lambda rows: rows["label"].where(np.arange(len(rows)) % 9 > 0, -2)),
 }
 
@@ -383,24 +388,71 @@ def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
 
 @pytest.mark.parametrize(
     ("share", "threshold", "says"),
-    [(0.97, 1, "97.0 %"), (0.95, 1, None), (0.5, 1, None), (0.01, 2, None), (0.005, 2, "0.5 %"), (0.0, 2, "0.0 %")],
+    [(0.97, 1, "97%"), (0.85, 1, "85%"), (0.845, 1, None), (0.01, 2, None), (0.005, 2, "0.5%"), (0.0, 2, None)],
 )
-def test_thresholds(share: float, threshold: int, says: str | None) -> None:
+def test_declared_thresholds_are_notes(share: float, threshold: int, says: str | None) -> None:
     positive = np.arange(1000) % 200 < round(200 * share)
     qrels = small(label=(np.arange(1000) % 3).tolist(), trust=np.where(positive, threshold, threshold - 1).tolist())
     found = about(ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}), "are positive")
-    found = found[found["aspects"] == "trust"]
-    if share == 0.0:  # one label for all: another finding
-        assert found.empty
-    else:
-        assert len(found) == (says is not None)
-        assert says is None or found["finding"].iloc[0].startswith(says)
+    # With no positive document all have one label, which is another finding.
+    assert found["severity"].tolist() == ["note"] * (says is not None)
+    assert says is None or found["finding"].iloc[0].startswith(says)
+
+
+def warned_of(qrels: pd.DataFrame, base: str) -> list[str]:
+    """What evaluation warns of, in one sentence each."""
+    run = qrels[["qid", "docno"]].assign(score=1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ma.evaluate(run, qrels, ma.On(base=base, aspect="trust"), progress=False)
+    texts = [str(one.message) for one in caught if issubclass(one.category, MultiAspectWarning)]
+    return [text for text in texts if "trust" in text and "depends on" not in text]
+
+
+def graded(n_positive: int, size: int, grades: tuple[float, ...] = (0, 1, 2)) -> pd.DataFrame:
+    """Documents of which so many have grades above the lowest in turn."""
+    trust = [grades[1 + at % (len(grades) - 1)] if at < n_positive else grades[0] for at in range(size)]
+    return small(label=[at % 3 for at in range(size)], trust=trust)
+
+
+LABEL_RULES = {
+    "mostly positive": (graded(85, 100), "the threshold of trust is not declared"),
+    "88 % positive": (graded(880, 1000), "the threshold of trust is not declared"),
+    "not mostly positive": (graded(84, 100), None),
+    "mostly positive, of enough documents": (graded(9, 10), "the threshold of trust is not declared"),
+    "mostly positive, of too few documents": (graded(8, 9), None),
+    "rarely positive": (graded(9, 1000), "the threshold of trust is not declared"),
+    "half a percent": (graded(5, 1000), "the threshold of trust is not declared"),
+    "not rarely positive": (graded(10, 1000), None),
+    "rarely positive, of too few documents": (graded(9, 999), None),
+    "a long scale": (graded(50, 100, (0, 1, 2, 3, 4, 5)), "the threshold of trust is not declared"),
+    "a scale that is not long": (graded(50, 100, (0, 1, 2, 3, 4)), None),
+    "no label 0": (graded(50, 100, (1, 2, 3)), "no label of trust is 0"),
+    "one label 0": (small(label=[0, 1, 2] * 3, trust=[0] + [1, 2] * 4), None),
+    "all alike": (small(label=[0, 1] * 5, trust=[2] * 10), "every judged document has the label 2"),
+    "not judged": (small(label=[0, 1] * 5, trust=[NAN] * 10), "all labels of trust are missing"),
+    "not judged, of too few documents": (small(label=[0, 1, 0] * 3, trust=[NAN] * 9), None),
+    "a fraction below": (small(label=[0, 1] * 5, trust=[-0.5, 0, 1, 2, 0] * 2), "trust has labels below"),
+    "a code below": (small(label=[0, 1] * 5, trust=[-3, 0, 1, 2, 0] * 2), "trust has labels below"),
+    "junk": (small(label=[0, 1] * 5, trust=[-1, -2, 1, 2, 0] * 2), None),
+}
+
+
+@pytest.mark.parametrize("case", LABEL_RULES)
+def test_evaluation_warns_of_what_is_found(case: str) -> None:
+    """One said nothing of 88 % positive documents, the other nothing of .5 %, and each blamed something else."""
+    qrels, says = LABEL_RULES[case]
+    findings = ma.describe(qrels).findings
+    listed = findings[(findings["aspects"] == "trust") & findings["severity"].isin(["error", "warning"])]
+    assert [text.startswith(str(says)) for text in listed["finding"]] == [True] * (says is not None)
+    warned = warned_of(qrels, "AP")
+    assert [text.partition(". ")[0] for text in warned] == listed["finding"].tolist()
 
 
 def test_a_scale_that_starts_at_1() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] + 1)
     (found,) = ma.describe(qrels).findings.to_dict("records")
-    assert found["finding"].startswith("no label is 0: the scale is taken as 0, 1, 2, 3, 4, 5")
+    assert found["finding"].startswith("no label of trust is 0, but its scale is taken as 0, 1, 2, 3, 4, 5")
     assert "ma.Aspect([1, 2, 3, 4, 5])" in found["remedy"]
     declared = ma.describe(qrels, {"relevance": 2, "understandability": 3, "trust": [1, 2, 3, 4, 5]})
     assert texts(declared) == []
@@ -409,9 +461,15 @@ def test_a_scale_that_starts_at_1() -> None:
 def test_labels_below_the_scale() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, -9))
     (found,) = ma.describe(qrels).findings.to_dict("records")
-    assert found["finding"].startswith("24 labels below the scale (-9) count as its lowest grade")
-    low = ma.describe(sound(), {"relevance": 2, "understandability": [1, 2, 3], "trust": 4})
-    assert about(low, "labels below the scale (0)")["aspects"].tolist() == ["understandability"]
+    assert found["finding"].startswith(
+        "trust has labels below its lowest grade 0, which are evaluated as that grade: -9"
+    )
+    low = ma.describe(sound(), {"relevance": 2, "understandability": Aspect([1, 2, 3], threshold=3), "trust": 4})
+    assert about(low, "lowest grade 1, which are evaluated as that grade: 0")["aspects"].tolist() == [
+        "understandability"
+    ]
+    # They are not hidden, and the threshold stays.
+    assert low.proposed["understandability"] == Aspect(3, threshold=3)
 
 
 def test_labels_out_of_scale() -> None:
@@ -440,8 +498,9 @@ def test_aspects_without_relevance_are_compared_too() -> None:
 
 def test_an_aspect_that_is_never_judged() -> None:
     description = ma.describe(sound().assign(trust=np.nan))
-    assert about(description, "no document is judged on it")["aspects"].tolist() == ["trust"]
-    assert about(description, "no document is judged on it")["severity"].tolist() == ["error"]
+    (found,) = about(description, "all labels of trust are missing").to_dict("records")
+    assert (found["severity"], found["aspects"]) == ("error", "trust")
+    assert list(description.proposed) == ["relevance", "understandability"]
 
 
 def test_columns_that_may_be_no_labels() -> None:
@@ -488,9 +547,8 @@ def test_repeated_and_tied_documents() -> None:
 def test_sparse_judgments_at_the_top() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(rows["label"] > 0))
     run = run_of(qrels).assign(score=lambda rows: rows["score"] - 10_000 * qrels["label"])
-    (found,) = ma.describe(qrels, runs={"mine": run}).findings.to_dict("records")
+    (found,) = about(ma.describe(qrels, runs={"mine": run}), "of a run's top 10 is judged on it").to_dict("records")
     assert (found["severity"], found["aspects"]) == ("warning", "trust")
-    assert "of a run's top 10 is judged on it" in found["finding"]
 
 
 @pytest.mark.parametrize(
@@ -640,11 +698,88 @@ def test_remedies_are_remedies(name: str) -> None:
     assert texts(mended) == []
 
 
+MIXED = sound().assign(
+    label=lambda rows: rows["label"].where(np.arange(len(rows)) % 300 > 0, 99),
+    understandability=lambda rows: 3 - rows["understandability"] + 1,
+    trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, -9),
+    copy=lambda rows: rows["trust"],
+    ease=7,
+)
+
+
+def declaring(description: ma.Description) -> list[tuple[str, str]]:
+    found = description.findings[description.findings["remedy"].str.startswith("ma.Aspects")]
+    return list(zip(found["aspects"], found["finding"].str[:25], strict=True))
+
+
+def test_remedies_together_are_one_declaration() -> None:
+    """Each undid the others."""
+    description = ma.describe(MIXED)
+    assert len(declaring(description)) >= 5
+    assert declaring(ma.describe(MIXED, description.proposed)) == []
+    assert description.proposed == Aspects(
+        {
+            "relevance": Aspect(2, unjudged=[99]),
+            "understandability": Aspect([1, 2, 3, 4], greater_is_better=False),
+            "copy": Aspect(4, unjudged=[-9]),
+        }
+    )
+    # Nothing of what the user has declared is undone.
+    given = {"relevance": Aspect(2, threshold=2, unjudged=[99]), "trust": Aspect([0, 1, 2, 4], threshold=4)}
+    described = ma.describe(MIXED[["qid", "docno", "label", "trust"]], given)
+    assert described.proposed == Aspects(
+        {"relevance": given["relevance"], "trust": Aspect(4, threshold=4, unjudged=[-9])}
+    )
+
+
+def test_scales_stay_where_nothing_is_found() -> None:
+    named = Aspects({"relevance": 2, "trust": Aspect(4, threshold=2)}, name="nothing-found")
+    assert ma.describe(sound(), named).proposed == named
+    assert ma.describe(sound()).proposed == ma.describe(sound()).aspects
+
+
+def test_labels_above_the_scale_are_not_hidden() -> None:
+    """The remedy was to declare codes, which would have hidden thousands of labels."""
+    description = ma.describe(sound(), {"relevance": 1, "trust": Aspect([0, 1, 2], threshold=2)})
+    assert description.proposed == Aspects(
+        {"relevance": Aspect(2, threshold=None), "trust": Aspect(4, threshold=2)}
+    )
+    (first, second) = about(description, "no declared grade")["finding"]
+    assert "Check first that these are the labels of relevance and that its top grade is 1" in first
+    with pytest.raises(
+        MultiAspectError, match="Check first that these are the labels of trust, not of another file"
+    ):
+        ma.evaluate(run_of(sound()), sound(), ma.CAM(aspects={"relevance": 2, "trust": 2}), progress=False)
+    coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
+    assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])
+    gains = {"relevance": 2, "trust": Aspect([0, 1, 2], gains=[0, 1, 5])}
+    (found,) = about(ma.describe(sound(), gains), "no declared grade")["remedy"]
+    assert found == "ma.describe(qrels).labels"
+
+
+def test_a_reversed_scale_with_gains_and_a_threshold() -> None:
+    """It was an error that the gains decrease."""
+    qrels = sound().assign(trust=lambda rows: 4 - rows["trust"])
+    for aspect in (Aspect(4, gains=[0, 1, 2, 3, 5]), Aspect(4, threshold=4)):
+        description = ma.describe(qrels, {"relevance": 2, "trust": aspect})
+        assert description.proposed["trust"] == Aspect(4, greater_is_better=False)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_labels_that_are_no_grades(turned: bool) -> None:
+    """At the lowest grade, at a code and below the scale they are none of these."""
+    sign = -1 if turned else 1
+    labels = [sign * label for label in (1, 2, 3, 0, 2.5, 4, 9)]
+    scale = Aspect(sorted(sign * grade for grade in (1, 2, 3)), greater_is_better=not turned, unjudged=[sign * 9])
+    (row,) = ma.describe(small(label=labels), {"relevance": scale}).per_aspect.to_dict("records")
+    assert (row["judged"], row["out_of_scale"], row["below_scale"], row["missing"]) == (4, 2, 1, 1)
+
+
 def test_the_threshold_proposed_is_one() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] * 20 + np.arange(len(rows)) % 19 + 1)
     qrels.loc[0, "trust"] = 0
-    (remedy,) = about(ma.describe(qrels, "relevance,trust"), "are positive")["remedy"]
-    assert about(ma.describe(qrels, eval(remedy, {"ma": ma})), "are positive").empty
+    (remedy,) = about(ma.describe(qrels, "relevance,trust"), "is not declared")["remedy"]
+    assert texts(ma.describe(qrels, eval(remedy, {"ma": ma}))) == []
 
 
 # --- how it looks -------------------------------------------------------------------------
@@ -670,17 +805,14 @@ def test_text_fits_a_terminal() -> None:
 
 def test_code_in_the_text_can_be_pasted() -> None:
     qrels = sound().assign(trust=lambda rows: (rows["trust"] + 1) / 7)
+    qrels["label"] = qrels["label"].where(np.arange(len(qrels)) % 300 > 0, 99)
     description = ma.describe(qrels)
+    declaring = [remedy for remedy in description.findings["remedy"] if remedy.startswith("ma.Aspects")]
+    assert len(declaring) > 1
+    assert {eval(remedy, {"ma": ma}) for remedy in declaring} == {description.proposed}
     printed = str(description)
-    code = textwrap_block(printed)
-    assert eval(code, {"ma": ma}) == eval(description.findings["remedy"].iloc[0], {"ma": ma})
-
-
-def textwrap_block(printed: str) -> str:
-    lines = printed[printed.index("Findings") :].splitlines()
-    begin = next(at for at, line in enumerate(lines) if line.startswith("     "))
-    end = next((at for at, line in enumerate(lines) if at > begin and not line.startswith("     ")), len(lines))
-    return "\n".join(line[5:] for line in lines[begin:end])
+    assert printed.count("declare the scales as below") == len(declaring)
+    assert eval(printed[printed.index("ma.Aspects(") :], {"ma": ma}) == description.proposed
 
 
 class _Checker(HTMLParser):
@@ -720,7 +852,10 @@ def test_html_is_sound_and_needs_nothing_else(tmp_path: Path) -> None:
     assert "@import" not in text
     assert description._repr_html_() in text
     for finding in description.findings["remedy"]:
-        assert finding in checker.text
+        assert finding in checker.text or finding.startswith("ma.Aspects")
+    code = "\n".join(declared(description, ""))
+    assert code in checker.text
+    assert eval(code, {"ma": ma}) == description.proposed
 
 
 def test_long_scales_are_drawn_in_ranges() -> None:
@@ -781,7 +916,10 @@ def test_findings_on_clef_2015() -> None:
         }
     )
     description = ma.describe(qrels, runs=runs_of("clef2015"))
-    assert found(description) == [("note", "understandability", "documents with the highest label, 3,")]
+    assert found(description) == [
+        ("warning", "understandability", "the threshold of understandability is not"),
+        ("note", "understandability", "documents with the highest label, 3,"),
+    ]
     # Understandability holds a fifth of the distance, though its scale is the longer one.
     shares = description.distance_shares.set_index(["order", "aspect"])["share"]
     assert shares["axes='equal'", "understandability"] == pytest.approx(0.208, abs=0.001)
@@ -790,8 +928,8 @@ def test_findings_on_clef_2015() -> None:
 def test_findings_on_clef_2018_and_on_scales_of_100() -> None:
     qrels, runs = clef2018(), runs_of("clef2018")
     expected = [
-        ("warning", "understandability", "98.1 % of the judged documents"),
-        ("warning", "trust", "95.4 % of the judged documents"),
+        ("warning", "understandability", "the threshold of understandability is not"),
+        ("warning", "trust", "the threshold of trust is not"),
         ("note", "understandability", "documents with the highest label, 10,"),
     ]
     assert found(ma.describe(qrels, runs=runs)) == expected
@@ -812,7 +950,7 @@ def test_findings_on_a66() -> None:
     table = pd.read_csv(shared_path("data", "a66.csv")).rename(columns={"query": "qid", "url_id": "docno"})
     qrels = table[table["assessor"] == 6][["qid", "docno", "relevance", "credibility"]]
     description = ma.describe(qrels)
-    starts = about(description, "no label is 0")
+    starts = about(description, " is 0, but its scale is taken as ")
     assert starts["aspects"].tolist() == ["relevance", "credibility"]
 
 

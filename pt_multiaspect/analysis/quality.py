@@ -16,6 +16,7 @@ from .._validation import choice, count
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
+from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.runs import join, named_runs
 from ..collection.swapped import asks_whether_swapped
 from ..collection.views import AspectView
@@ -399,7 +400,9 @@ def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabili
         for view in views
         if view.inferred
         and (
-            not view.scale.identity if probabilities else view.scale.is_fractional or view.other_reading is not None
+            not view.scale.identity
+            if probabilities
+            else view.scale.is_fractional or start_at_one(view.label_counts) is not None
         )
     ]
     if inferred:
@@ -407,11 +410,7 @@ def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabili
         warn_once(
             f"{function} depends on the label scales, which were inferred from these qrels: {scales}. "
             "Declare them with aspects= to get comparable values on other qrels"
-            + "".join(
-                f". No label of {view.name} is 0: if its scale starts at 1, declare {view.other_reading!r}"
-                for view in inferred
-                if view.other_reading is not None
-            ),
+            + starts_at_one_note(view.label_counts for view in inferred),
             key=scales,
             group=f"{function}: {choices(repr(view.name) for view in inferred)}",
         )

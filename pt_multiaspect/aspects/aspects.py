@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from .._numbers import spell
 from .._writing import write_file
-from ..errors import MultiAspectError
-from .aspect import Aspect
-from .files import FILE_VERSION, file_content
+from ..errors import MultiAspectError, choices
+from .aspect import _KEYS, Aspect
+from .files import FILE_VERSION, read_file, scales_and_name
 from .names import NameRegistry
 
 __all__ = ["Aspects", "aspect_name"]
@@ -58,6 +58,11 @@ class Aspects(Mapping[str, Aspect]):
         if not isinstance(aspects, Mapping) or not aspects:
             raise MultiAspectError(
                 f"aspects: expected a mapping of at least one aspect name to its scale, got {aspects!r}"
+            )
+        if "grades" in aspects and set(aspects) <= set(_KEYS) and len(aspects) > 1:
+            raise MultiAspectError(
+                f"aspects: expected a scale per aspect, got {choices(aspects)}, the parameters of one scale; name "
+                f"its aspect, as in {json.dumps({'relevance': dict(aspects)}, default=repr)}"
             )
         self._aspects: dict[str, Aspect] = {}
         for key, aspect in aspects.items():
@@ -120,12 +125,13 @@ class Aspects(Mapping[str, Aspect]):
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Aspects:
-        """Read a file written by `to_file`.
+        """Read a JSON file of scales, such as `to_file` writes.
 
         Parameters
         ----------
         path : str or path
-            A JSON file: an object with the keys ``version`` (1), ``aspects`` (a name and a scale per aspect)
+            A JSON object with a scale per aspect, ``{"relevance": 2, "effort": {"grades": 10, "threshold": 5}}``,
+            or, as `to_file` writes it, an object with the keys ``version`` (1), ``aspects`` (a scale per aspect)
             and, if the set has one, ``name``.
 
         Raises
@@ -135,8 +141,8 @@ class Aspects(Mapping[str, Aspect]):
             message starts with the name of the file.
         """
         try:
-            content = file_content(path)
-            return cls(content["aspects"], name=content.get("name"))
+            scales, name = scales_and_name(read_file(path))
+            return cls(scales, name=name)
         except MultiAspectError as error:
             raise MultiAspectError(f"{path}: {error}") from error.__cause__
 

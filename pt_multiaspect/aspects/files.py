@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,10 @@ FILE_ENDING = ".json"
 FILE_VERSION = 1
 
 
-def file_content(path: str | PathLike[str]) -> dict[str, Any]:
-    """Return the content of a file of aspects, whose keys are checked but not its scales."""
+def read_file(path: str | PathLike[str]) -> object:
+    """Return the content of a JSON file of aspects."""
     try:
-        content = read_json(Path(path).expanduser().read_text(encoding="utf-8-sig"), "a file of aspects")
+        return read_json(Path(path).expanduser().read_text(encoding="utf-8-sig"), "a file of aspects")
     except FileNotFoundError as error:
         raise MultiAspectError(
             f"no such file (a string that ends in {FILE_ENDING} is the name of a file of aspects, which "
@@ -29,10 +30,25 @@ def file_content(path: str | PathLike[str]) -> dict[str, Any]:
         raise MultiAspectError(f"the file cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise MultiAspectError("expected a JSON file of aspects in UTF-8, got other bytes") from error
-    if not isinstance(content, dict) or "version" not in content or "aspects" not in content:
-        found = choices(content) if isinstance(content, dict) else type(content).__name__
+
+
+def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
+    """Return the scales in JSON, and the name of the set if there is one; the scales are not checked.
+
+    Parameters
+    ----------
+    content : object
+        Either a scale per aspect, or what `Aspects.to_file` writes, recognised by the keys version and aspects.
+    """
+    if not isinstance(content, Mapping):
+        raise MultiAspectError(f"expected a JSON object with a scale per aspect, got {type(content).__name__}")
+    marks = [key for key in ("version", "aspects") if key in content]
+    if not marks:
+        return content, None
+    if len(marks) == 1:
         raise MultiAspectError(
-            f"expected a JSON object with the keys version and aspects, as Aspects.to_file writes it, got {found}"
+            f"expected a scale per aspect, or the keys version and aspects, as Aspects.to_file writes them, got "
+            f"the key {marks[0]} alone"
         )
     version = content["version"]
     if isinstance(version, bool) or version != FILE_VERSION:
@@ -45,4 +61,4 @@ def file_content(path: str | PathLike[str]) -> dict[str, Any]:
         raise MultiAspectError(
             f"expected the keys version, name and aspects, got the unknown key {choices(unknown)}"
         )
-    return content
+    return content["aspects"], content.get("name")

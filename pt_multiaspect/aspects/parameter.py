@@ -10,7 +10,7 @@ from os import PathLike
 from .._numbers import read_json
 from ..errors import MultiAspectError, choices
 from .aspects import Aspects, aspect_name
-from .files import FILE_ENDING
+from .files import FILE_ENDING, scales_and_name
 
 __all__ = ["AspectSpec", "declared_aspects", "parse_aspects", "parse_names", "spell_aspects", "spell_names"]
 
@@ -49,7 +49,8 @@ def parse_aspects(spec: object) -> AspectSpec:
         if text.startswith(("{", "[")):
             content = read_json(text, "aspects")
             if isinstance(content, Mapping):
-                return Aspects(content)
+                scales, name = scales_and_name(content)
+                return Aspects(scales, name=name)
             spec = content
         else:
             registered = Aspects.registry.get(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..description import describe
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, refusals
 from .options import Command, OutputFile, Requested, aspects_option, measure_option, qrels_option, runs_argument
 from .tables import write_text
@@ -36,7 +36,8 @@ Examples:
     "--write-aspects",
     metavar="FILE",
     type=OutputFile(),
-    help="Write the label scales to a JSON file, to check, edit and use as --aspects.",
+    help="Write the label scales, as the findings propose to declare them, to a JSON file, to check, edit and use "
+    "as --aspects.",
 )
 @click.option(
     "-o", "--output", metavar="FILE", type=OutputFile(), help="Write the report to a file, .html or .txt."
@@ -67,9 +68,12 @@ def command(
         runs=read_runs(runs, qrels) if runs else None,
         measures=read_measures(measures, scales, judgments) if measures else None,
     )
+    found.in_shell = True
     if write_aspects is not None:
-        found.aspects.to_file(write_aspects)
-        click.echo(f"wrote the scales to {write_aspects}; check them before use", err=True)
+        found.proposed.to_file(write_aspects)
+        left_out = [name for name in found.aspects if name not in found.proposed]
+        without = f" without {choices(left_out)}" if left_out else ""
+        click.echo(f"wrote the scales to {write_aspects}{without}; check them before use", err=True)
     if contingency:
         text = found.contingency(*contingency).to_string()
     else:

@@ -13,6 +13,7 @@ import ir_measures
 import pandas as pd
 
 from ..aspects import Aspects
+from ..aspects.parameter import declared_aspects
 from ..collection.groups import Groups
 from ..collection.run_files import run_files
 from ..collection.trec_files import read_qrels, read_run
@@ -185,16 +186,14 @@ def _without_extension(name: str) -> tuple[str, str]:
 
 
 def read_aspects(given: str | None) -> Aspects | None:
-    """Read declared scales from a file that `Aspects.to_file` has written, or from JSON."""
+    """Read declared scales from JSON, or from a file of it."""
     if given is None:
         return None
     try:
         if given.lstrip().startswith("{"):
-            from .._numbers import read_json
-
-            return Aspects(read_json(given, "aspects"))
+            return declared_aspects(given)
         path = Path(given).expanduser()
-        if not path.is_file():
+        if not path.exists():
             raise MultiAspectError(
                 f"no such file: {given}; expected a file that 'pt-multiaspect describe --write-aspects' writes, or "
                 'JSON such as \'{"relevance": 2, "credibility": 3}\''

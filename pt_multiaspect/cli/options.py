@@ -201,9 +201,10 @@ qrels_option: Callable[[F], F] = click.option(
 
 aspects_option: Callable[[F], F] = click.option(
     "--aspects",
-    metavar="FILE",
-    help="Label scales, for all measures that declare none: a file written by "
-    "'pt-multiaspect describe --write-aspects FILE', or JSON such as '{\"relevance\": 2, \"effort\": 3}'.",
+    metavar="FILE|JSON",
+    help='Label scales, for all measures that declare none: JSON such as \'{"relevance": 2, "effort": '
+    '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
+    "writes.",
 )
 
 

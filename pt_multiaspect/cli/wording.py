@@ -17,8 +17,8 @@ _WORDS = {
     "FILE ('pt-multiaspect describe --write-aspects FILE' writes them) to get comparable values on other qrels, or "
     "in the measure, as in ",
     "Declare them with aspects= to": "Declare them with --aspects FILE to",
-    "Declare codes that mean 'not judged': Aspect(unjudged=[…])": "Declare codes that mean 'not judged' in "
-    '--aspects FILE, as "unjudged": […]',
+    "codes that mean 'not judged', Aspect(unjudged=[…]), only": "codes that mean 'not judged', \"unjudged\": […] "
+    "in --aspects FILE, only",
     "select other columns, as in aspects=['relevance', …]": "leave its file out of --qrels",
     "Leave it out with aspects=": "Leave its file out of --qrels",
     "that ci= or over= adds": "that --ci adds",

@@ -15,8 +15,8 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..errors import number_of, warn_once
 from ..kernels import opinions
+from .label_rules import is_doubtful
 from .long_judgments import JUDGE, LongJudgments
-from .views import _LONG_SCALE, _MIN_POOL, _MOSTLY
 
 __all__ = ["COMBINATIONS", "from_long"]
 
@@ -210,7 +210,7 @@ def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:
     elif len(scale) > 2 and len(known):
         lowest = float(scale.grades[1])
         fraction = float((known >= lowest if scale.greater_is_better else known <= lowest).mean())
-        if len(scale) >= _LONG_SCALE or (fraction >= _MOSTLY and len(known) >= _MIN_POOL):
+        if is_doubtful(fraction, len(known), len(scale)):
             middle = spell(float(scale.grades[len(scale) // 2]))
             warn_once(
                 f"the threshold of {name} is not declared, so means from its second grade on, {spell(lowest)}, "

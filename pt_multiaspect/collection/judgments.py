@@ -30,6 +30,7 @@ from .columns import (
     id_column,
     identifiers,
     is_numeric,
+    shortened,
     text_remedy,
     texts_like_labels,
 )
@@ -438,10 +439,13 @@ class Judgments:
             row = int(wrong[0])
             sign = 1.0 if scale.greater_is_better else -1.0
             above = sign * labels[row] > sign * scale.grades[-1]
+            known = f"{spell(scale.grades[-1])} is its top grade" if above else "no grade is missing"
+            given = shortened([spell(label) for label in np.unique(labels[wrong]).tolist()])
             raise MultiAspectError(
                 f"invalid {name} label {spell(float(labels[row]))} for {self._where(row)}, "
                 f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
-                f"first, {scale} {counted(len(wrong), 'label')}. Declare codes that mean 'not judged': "
-                "Aspect(unjudged=[…])"
+                f"first, {scale} {counted(len(wrong), 'label')}. Check first that these are the labels of {name}, "
+                f"not of another file or column, and that {known}: {given} may be grades to add. Declare them as "
+                "codes that mean 'not judged', Aspect(unjudged=[…]), only if they are none"
             )
         return index

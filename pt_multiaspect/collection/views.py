@@ -13,16 +13,17 @@ from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect, Scale
 from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.target import Target
-from .columns import _USUAL_GRADES, shortened
+from .label_rules import (
+    MIN_POOL,
+    LabelCounts,
+    LabelFinding,
+    constant,
+    doubtful_threshold,
+    labels_below,
+    never_judged,
+)
 
 __all__ = ["AspectView"]
-
-#: The default threshold is doubtful on scales of so many grades, or with such a fraction of positive documents.
-_LONG_SCALE, _MOSTLY = 6, 0.85
-
-
-#: Minimum number of judged documents for the fraction of positive documents to be checked.
-_MIN_POOL = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class AspectView:
     label: Floats
     #: What `grade` returns.
     grade_index: Ints
+    #: The aspect with all labels, if this one is gated: rules of labels are about those.
+    ungated: AspectView | None = None
 
     @property
     def grade(self) -> Ints:
@@ -52,24 +55,29 @@ class AspectView:
         return self.grade_index
 
     def _warn_of_labels_below(self) -> None:
-        codes = self._labels_below
-        if len(codes):
-            lowest = spell(float(self.scale.grades[0]))
-            warn_once(
-                f"{self.name} has labels below its lowest grade {lowest}, which are evaluated as that grade: "
-                f"{shortened(codes)}. If they mean 'not judged', declare Aspect(unjudged=[{shortened(codes)}]); "
-                "if they are codes of another kind, map them to grades",
-                key=f"{self.scale}: {','.join(codes)}",
-                group=f"codes: {self.name}",
-            )
+        found = labels_below(self.label_counts)
+        if found:
+            self._warn(found, key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}", group="codes")
+
+    def _warn(self, found: LabelFinding, *, key: str, group: str) -> None:
+        if found.severity != "note":
+            warn_once(f"{found.text}. {found.advice}", key=key, group=f"{group}: {self.name}")
 
     @cached_property
-    def _labels_below(self) -> list[str]:
-        """Distinct labels below the lowest grade, except those that mark junk."""
-        lowest, label = self.scale.grades[0], self.label
-        below = label < lowest if self.scale.greater_is_better else label > lowest
-        # TREC marks junk by -1 and -2; any other label below the scale is hardly meant as the lowest grade.
-        return [spell(code) for code in np.unique(label[below]).tolist() if code not in (-1, -2)]
+    def label_counts(self) -> LabelCounts:
+        """What the rules of labels read."""
+        if self.ungated is not None:
+            return self.ungated.label_counts
+        label, lowest = self.label, self.scale.grades[0]
+        below = label[label < lowest if self.scale.greater_is_better else label > lowest]
+        return LabelCounts(
+            name=self.name,
+            aspect=self.aspect,
+            inferred=self.inferred,
+            n_documents=len(label),
+            counts=np.bincount(self.grade_index[self.known], minlength=len(self.scale)),
+            below=tuple(np.unique(below).tolist()),
+        )
 
     @property
     def scale(self) -> Scale:
@@ -86,52 +94,15 @@ class AspectView:
         """Documents at or above the threshold."""
         return self.known & (self.grade >= self.scale.threshold)
 
-    @cached_property
-    def other_reading(self) -> Aspect | None:
-        """The aspect on a scale that starts at 1, if its scale was inferred from 0 but no label is 0."""
-        if not self.inferred or self.scale.identity or self.scale.is_fractional:
-            return None
-        distinct = np.unique(self.label[self.known])
-        if len(distinct) < 2 or distinct[0] <= 0 or self.aspect.threshold is not None:
-            return None
-        return Aspect(
-            range(1, len(self.scale)),
-            greater_is_better=self.aspect.greater_is_better,
-            unjudged=self.aspect.unjudged,
-        )
-
     def check_threshold(self) -> None:
-        """Warn if a measure reads the default threshold and it hardly separates the documents."""
-        if self._threshold_warning is not None:
-            warn_once(self._threshold_warning, key=str(self.scale), group=f"threshold: {self.name}")
+        """Warn if a measure reads the threshold and it hardly separates the documents."""
+        if self._threshold_finding is not None:
+            self._warn(self._threshold_finding, key=str(self.scale), group="threshold")
 
     @cached_property
-    def _threshold_warning(self) -> str | None:
-        n_judged, n_grades = int(self.known.sum()), len(self.scale)
-        if self.aspect.threshold is not None or n_grades <= 2 or not n_judged:
-            return None
-        fraction = float(self.positive.sum()) / n_judged
-        what = (
-            f"the threshold of {self.name} is not declared, so every grade above the lowest is positive: "
-            f"{fraction:.0%} of the judged documents ({n_judged}), on the scale {self.scale}"
-        )
-        if self.other_reading is not None:
-            return (
-                f"{what}. No label is 0. If the scale starts at 1, declare {self.name}: {self.other_reading!r}; "
-                f"if it starts at 0, {self.name}: {self._with_threshold(1)}"
-            )
-        if n_grades < _LONG_SCALE and (fraction < _MOSTLY or n_judged < _MIN_POOL):
-            return None
-        return f"{what}. Declare the lowest positive grade, as in {self._with_threshold(n_grades // 2)}"
-
-    def _with_threshold(self, index: int) -> str:
-        """The declaration of the aspect with the grade at `index` as threshold."""
-        grade, spec = float(self.scale.grades[index]), self.aspect.to_spec()
-        if isinstance(spec, int):
-            return f"Aspect({spec}, threshold={spell(grade)})"
-        if len(self.scale) > _USUAL_GRADES:
-            return f"Aspect(…, threshold={spell(grade)})"
-        return repr(Aspect(**{**spec, "threshold": grade}))
+    def _threshold_finding(self) -> LabelFinding | None:
+        found = doubtful_threshold(self.label_counts)
+        return found and (constant(self.label_counts) or found)
 
     @cached_property
     def probability(self) -> Floats:
@@ -162,22 +133,17 @@ class AspectView:
             )
 
     def check_judged(self) -> None:
-        """Warn if no document is judged on this aspect; very few documents may happen not to be."""
-        n_pairs = len(self.label)
-        if n_pairs >= _MIN_POOL and not self.known.any():
-            warn_once(
-                f"all labels of {self.name} are missing ({n_pairs} documents), so no run scores on it. Leave it "
-                "out with aspects=, or check how the column was made: a merge by ids that do not match leaves "
-                "labels missing. In a part of the qrels (a batch, a fold), this may be as intended",
-                key=f"not judged: {self.name}",
-            )
+        """Warn if no document is judged on this aspect."""
+        found = never_judged(self.label_counts)
+        if found:
+            warn_once(f"{found.text}. {found.advice}", key=f"not judged: {self.name}")
 
     def check_rel(self, rel: float) -> None:
         """Warn if no grade reaches `rel`, so that no document can be relevant on this aspect.
 
         Few labels do not show the top of an inferred scale, so nothing is said of those.
         """
-        few = self.inferred and (len(self.scale) == 1 or int(self.known.sum()) < _MIN_POOL)
+        few = self.inferred and (len(self.scale) == 1 or int(self.known.sum()) < MIN_POOL)
         if self.scale.reaches(rel) or few:
             return
         top = spell(float(self.scale.grades[-1]))
@@ -219,7 +185,10 @@ class AspectView:
         """Return the aspect with the lowest grade for the documents that do not pass; unjudged ones stay so."""
         lowest = np.where(self.known, self.scale.grades[0], np.nan)
         return replace(
-            self, label=np.where(passed, self.label, lowest), grade_index=np.where(passed, self.grade_index, 0)
+            self,
+            label=np.where(passed, self.label, lowest),
+            grade_index=np.where(passed, self.grade_index, 0),
+            ungated=self,
         )
 
     @cached_property

@@ -9,10 +9,13 @@ import numpy as np
 from .._numbers import spell
 from ..aspects.aspect import Aspect
 from ..collection.columns import doubt, text_mapping
-from ..collection.views import AspectView
+from ..collection.label_rules import RARELY, constant, doubtful_threshold, labels_below, never_judged, rescaled
 from ..errors import number_of
-from .figures import Figures, Finding, direction, percent, scale_code, scale_code_with, unjudged_code
-from .scales import is_positive, records
+from .figures import Figures, Finding, percent
+from .scales import records
+
+#: Labels are taken for codes if they are so many times the length of the scale above it.
+_FAR = 3
 
 
 def out_of_scale(figures: Figures) -> Iterator[Finding]:
@@ -24,46 +27,39 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
                 view.name,
                 f"{int(count[label > 1].sum())} labels are no probabilities, up to {spell(float(label[-1]))}; "
                 "measures that multiply probabilities refuse them",
-                figures.declaration({view.name: scale_code(Aspect(label.tolist()))}),
+                changes={view.name: Aspect(label.tolist())},
             )
         off = figures.judged.off_scale.get(view.name)
         if off is None:
             continue
-        labels = np.unique(off).tolist()
-        listed = ", ".join(map(spell, labels[:5])) + (", ..." if len(labels) > 5 else "")
-        grades = sorted({*(view.aspect.grades or ()), *labels})
+        labels, scale = np.unique(off), view.scale
+        span = float(np.ptp(scale.grades))
+        distance = (labels - scale.grades[-1]) * (1 if scale.greater_is_better else -1)
+        far = distance >= _FAR * max(span, 1.0)
+        grades = [*(view.aspect.grades or ()), *labels[~far].tolist()]
+        listed = ", ".join(map(spell, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
+        changed = rescaled(view.label_counts, grades, labels[far].tolist())
         yield Finding(
             "error",
             view.name,
-            f"{len(off)} labels are no declared grade ({listed}); the grades are {view.scale}, and measures refuse "
-            "others",
-            figures.declaration({view.name: scale_code(Aspect(grades, **direction(view)))}),
+            f"{len(off)} labels are no declared grade ({listed}); the grades are {scale}, and measures refuse "
+            f"others. Check first that these are the labels of {view.name} and that its top grade is "
+            f"{spell(scale.grades[-1])}",
+            changes=None if changed is None else {view.name: changed},
         )
 
 
-def never_judged(figures: Figures) -> Iterator[Finding]:
-    for row in records(figures.per_aspect):
-        if row.judged == 0:
-            yield Finding(
-                "error", row.aspect, "no document is judged on it", figures.declaration(without=row.aspect)
-            )
-
-
-def constant(figures: Figures) -> Iterator[Finding]:
+def labels(figures: Figures) -> Iterator[Finding]:
+    """List what measures warn of."""
     for view in figures.judged.views:
-        labels, _ = figures.used(view)
-        if len(labels) != 1:
-            continue
-        only_positives = view.name == "relevance" and bool(is_positive(view).any())
-        yield Finding(
-            "note" if only_positives else "warning",
-            view.name,
-            f"every judged document has the label {spell(float(labels[0]))}"
-            + ("; documents that are not relevant are not in the qrels" if only_positives else ""),
-            figures.declaration(without=view.name)
-            if len(figures.judged.views) > 1
-            else "ma.describe(qrels).labels",
-        )
+        counts = view.label_counts
+        for found in (never_judged(counts), constant(counts) or doubtful_threshold(counts), labels_below(counts)):
+            if found is None:
+                continue
+            changes = None
+            if found.leave_out or found.declaration is not None:
+                changes = {view.name: found.declaration}
+            yield Finding(found.severity, view.name, found.text, changes=changes)
 
 
 def code_on_top(figures: Figures) -> Iterator[Finding]:
@@ -83,7 +79,7 @@ def code_on_top(figures: Figures) -> Iterator[Finding]:
         independent = len(foreseen) > 0 and bool((rows["z"].abs() < 2).all())
         lower = rows[(rows["other"] == "relevance") & (rows["z_next"] < -3)]
         text, severity = "", "warning"
-        if apart and (share < 0.005 or gap >= 3 * max(span, 1.0)):
+        if apart and (share < 0.005 or gap >= _FAR * max(span, 1.0)):
             text = (
                 f"the highest label, {spell(top)}, may be a code rather than a grade: {percent(share)} of the "
                 f"judged documents have it, and no label is between it and {spell(below)}"
@@ -99,86 +95,17 @@ def code_on_top(figures: Figures) -> Iterator[Finding]:
                 f"documents with the highest label, {spell(top)}, are on average less relevant than those with "
                 f"{spell(below)}; sound scales do that too, but check that it is a grade"
             )
-        if text:
-            below_top = [grade for grade in grades if grade <= below]
-            remedy = figures.declaration({view.name: unjudged_code(view, [top], below_top)})
-            if severity == "note":
-                remedy = f"ma.describe(qrels).contingency({view.name!r}, 'relevance')"
-            yield Finding(severity, view.name, text, remedy)
-
-
-def starts_above_zero(figures: Figures) -> Iterator[Finding]:
-    for view in figures.judged.views:
-        if view.other_reading is not None:
-            label, _ = figures.used(view)
-            yield Finding(
-                "warning",
-                view.name,
-                f"no label is 0: the scale is taken as {view.scale}, so that every judged document is positive "
-                f"and {spell(float(label[0]))} is worth something",
-                figures.declaration({view.name: scale_code(view.other_reading)}),
-            )
-
-
-def below_scale(figures: Figures) -> Iterator[Finding]:
-    for view in figures.judged.views:
-        label, count = figures.used(view)
-        lowest = view.scale.grades[0]
-        odd = label < -2 if view.scale.greater_is_better else np.zeros(len(label), dtype=np.bool_)
-        if not view.inferred:
-            under = label < lowest if view.scale.greater_is_better else label > lowest
-            odd |= under & (label >= 0)
-        if odd.any():
-            codes = label[odd].tolist()
-            yield Finding(
-                "warning",
-                view.name,
-                f"{int(count[odd].sum())} labels below the scale ({', '.join(map(spell, codes[:5]))}) count as its "
-                f"lowest grade, {spell(float(lowest))}; only -1 and -2 usually mark junk",
-                figures.declaration({view.name: unjudged_code(view, codes, view.aspect.grades)}),
-            )
-
-
-def threshold(figures: Figures) -> Iterator[Finding]:
-    for view in figures.judged.views:
-        label, _ = figures.used(view)
-        if len(label) < 2 or len(view.scale) < 2:
-            continue
-        share = is_positive(view).sum() / view.known.sum()
-        if 0.01 <= share <= 0.95:
-            continue
-        # Where the scale starts is another finding, and its remedy moves the threshold too.
-        if view.inferred and label[0] > 0:
-            continue
-        threshold = spell(float(view.scale.grades[view.scale.threshold]))
-        other = _other_threshold(view)
-        yield Finding(
-            "warning",
-            view.name,
-            f"{percent(share)} of the judged documents are positive (threshold {threshold}): to binary measures "
-            f"{'nearly all' if share > 0.5 else 'nearly none'} count",
-            figures.declaration({view.name: scale_code_with(view.aspect, threshold=other)})
-            if other is not None
-            else figures.declaration(without=view.name),
-        )
-
-
-def _other_threshold(view: AspectView) -> float | None:
-    """The grade nearest the middle of the scale among those with 1 to 95 % positive, or the most even one."""
-    counts = np.bincount(view.grade[view.known], minlength=len(view.scale))
-    shares = (counts[::-1].cumsum()[::-1] / counts.sum())[1:]
-    usable = np.flatnonzero((shares >= 0.01) & (shares <= 0.95))
-    if not len(usable):
-        return None
-    middle = len(view.scale) / 2
-    at = usable[np.argmin(np.abs(usable + 1 - middle))]
-    return float(view.scale.grades[at + 1])
+        if text and severity == "note":
+            yield Finding(severity, view.name, text, f"ma.describe(qrels).contingency({view.name!r}, 'relevance')")
+        elif text:
+            changed = rescaled(view.label_counts, [grade for grade in grades if grade <= below], [top])
+            yield Finding(severity, view.name, text, changes=None if changed is None else {view.name: changed})
 
 
 def no_positive(figures: Figures) -> Iterator[Finding]:
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.per_aspect):
-        if row.judged and row.positive >= 0.01 and row.topics_without_positive > 0.2 * n_topics:
+        if row.judged and row.positive >= RARELY and row.topics_without_positive > 0.2 * n_topics:
             yield Finding(
                 "note",
                 row.aspect,
@@ -200,7 +127,7 @@ def no_label_column(figures: Figures) -> Iterator[Finding]:
                 view.name,
                 f"the column is unlikely to hold labels ({reason}), but is evaluated as an aspect, as none were "
                 "selected",
-                figures.declaration(without=view.name),
+                f"ma.describe(qrels, aspects={[name for name in figures.judged.names if name != view.name]!r})",
             )
 
 
@@ -224,14 +151,20 @@ def reversed_scale(figures: Figures) -> Iterator[Finding]:
         other = row.second if row.first == "relevance" else row.first
         view = figures.judged.view(other)
         assert view is not None
-        turned = scale_code_with(view.aspect, greater_is_better=not view.scale.greater_is_better)
+        # Gains, probabilities and a threshold that were declared do not apply to the turned scale.
+        turned = Aspect(
+            None if view.inferred else sorted(view.scale.grades.tolist()),
+            greater_is_better=not view.scale.greater_is_better,
+            unjudged=view.aspect.unjudged,
+        )
         sure = row.topics >= 5 and row.tau + 2 * row.tau_error < 0
         yield Finding(
             "warning" if sure else "note",
             other,
             f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
             f"{number_of(row.topics, 'topic')} {row.tau:.2f})",
-            figures.declaration({other: turned}),
+            f"ma.describe(qrels).contingency('relevance', {other!r})",
+            {other: turned} if sure else None,
         )
 
 
@@ -247,7 +180,7 @@ def copied(figures: Figures) -> Iterator[Finding]:
                 if row.same == "equal"
                 else f"each label of one stands for one label of the other on all {row.both} documents judged on "
                 "both; one may be a recoded copy",
-                figures.declaration(without=row.second if row.first == "relevance" else row.first),
+                changes={row.second if row.first == "relevance" else row.first: None},
             )
         elif row.tau >= 0.95 and several and row.both >= 10:
             yield Finding(

@@ -1,8 +1,8 @@
-"""All that was counted, as rules look at it, and code for their remedies."""
+"""Figures of judgments and runs, which rules read, and the findings of rules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,15 @@ from ir_measures import Measure
 
 from .._typing import Floats, Ints
 from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects
 from ..collection.views import AspectView
 from ..orders.registered import exponent_of
+from .between import between
 from .retrieved import Retrieved
-from .scales import Judged, used_labels
+from .scales import Judged, label_counts, per_aspect, used_labels
+
+#: The remedy of findings that no declaration answers.
+LOOK = "ma.describe(qrels).labels"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +36,12 @@ class Figures:
     dependences: pd.DataFrame = field(default_factory=pd.DataFrame)
     refused: Mapping[str, str] = field(default_factory=dict)
 
-    def declaration(self, changed: Mapping[str, str] | None = None, without: str | None = None) -> str:
-        """The scales as code, some of them replaced by other code, one left out if there are others."""
-        if len(self.judged.views) == 1:
-            without = None
-        return f"ma.Aspects({{{', '.join(self._declared(changed or {}, without))}}})"
-
-    def _declared(self, changed: Mapping[str, str], without: str | None) -> Iterator[str]:
-        for view in self.judged.views:
-            if view.name != without:
-                yield f"{view.name!r}: {changed.get(view.name) or scale_code(view.aspect)}"
+    @classmethod
+    def of(cls, judged: Judged, retrieved: Retrieved, **others: Any) -> Figures:
+        """Count everything."""
+        labels = label_counts(judged)
+        pairs, tops = between(judged)
+        return cls(judged, per_aspect(judged, labels), labels, pairs, tops, retrieved, **others)
 
     def used(self, view: AspectView) -> tuple[Floats, Ints]:
         """The labels of an aspect in increasing order, and how many documents have each."""
@@ -53,14 +54,24 @@ class Figures:
 
 @dataclass(frozen=True)
 class Finding:
+    """What is odd, and what to do about it."""
+
     severity: str
     aspects: str
     finding: str
-    remedy: str
+    #: Code to paste, if there are no changes.
+    remedy: str = LOOK
+    #: By aspect, the scale to declare instead, None to leave the aspect out; empty if the scales are to be
+    #: declared as they are.
+    changes: Mapping[str, Aspect | None] | None = None
 
 
-def scale_code(aspect: Aspect) -> str:
-    """An aspect as code that makes it."""
+def declaration(aspects: Aspects) -> str:
+    """Return declared scales as code."""
+    return f"ma.Aspects({{{', '.join(f'{name!r}: {_scale(aspect)}' for name, aspect in aspects.items())}}})"
+
+
+def _scale(aspect: Aspect) -> str:
     spec = aspect.to_spec()
     if isinstance(spec, int):
         return str(spec)
@@ -70,29 +81,12 @@ def scale_code(aspect: Aspect) -> str:
     return f"ma.Aspect({', '.join([*first, *(f'{key}={value!r}' for key, value in spec.items())])})"
 
 
-def scale_code_with(aspect: Aspect, **changes: Any) -> str:
-    """An aspect with some of its declaration changed, as code."""
-    spec = aspect.to_spec()
-    declared = {"grades": spec} if isinstance(spec, int) else spec
-    return scale_code(Aspect(**{**declared, **changes}))
-
-
-def unjudged_code(view: AspectView, codes: Sequence[float], grades: Sequence[float] | None) -> str:
-    """An aspect for which some labels mean that a document is not judged, as code."""
-    aspect = Aspect(list(grades or ()), unjudged=[*view.aspect.unjudged, *codes], **direction(view))
-    return scale_code(aspect)
-
-
 def percent(share: float) -> str:
     """A fraction in per cent, never 0 or 100 unless it is."""
     text = f"{100 * share:.1f}"
     if (text == "0.0" and share > 0) or (text == "100.0" and share < 1):
         text = f"{100 * share:.3g}" if share < 0.5 else f"{100 - 100 * (1 - share):.6g}"
     return f"{text} %"
-
-
-def direction(view: AspectView) -> dict[str, Any]:
-    return {} if view.scale.greater_is_better else {"greater_is_better": False}
 
 
 def has_distance(measure: Measure) -> bool:

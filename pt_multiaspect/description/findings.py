@@ -1,15 +1,19 @@
-"""What is odd about the figures, most serious first, each with a remedy to paste."""
+"""Findings: what is odd about the figures, most serious first, and the scales that they propose together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
 
+from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects
+from ..collection.label_rules import as_given
 from . import aspect_rules, run_rules
-from .figures import Figures, Finding
+from .figures import LOOK, Figures, Finding, declaration
+from .scales import read
 
-__all__ = ["SEVERITIES", "findings"]
+__all__ = ["SEVERITIES", "findings", "proposed", "tabulated"]
 
 #: "error": values are refused or mean nothing; "warning": they are likely not what is wanted; "note": look.
 SEVERITIES = ("error", "warning", "note")
@@ -23,14 +27,10 @@ RULES: tuple[Rule, ...] = (
     run_rules.other_collection,
     aspect_rules.different_documents,
     aspect_rules.copied,
-    aspect_rules.never_judged,
     run_rules.refused,
     aspect_rules.reversed_scale,
     aspect_rules.code_on_top,
-    aspect_rules.constant,
-    aspect_rules.starts_above_zero,
-    aspect_rules.threshold,
-    aspect_rules.below_scale,
+    aspect_rules.labels,
     run_rules.inferred_scales,
     run_rules.unequal_axes,
     run_rules.sparse_top,
@@ -41,12 +41,55 @@ RULES: tuple[Rule, ...] = (
     run_rules.tied,
 )
 
+#: The rules that propose other scales.
+_DECLARING: tuple[Rule, ...] = (
+    aspect_rules.out_of_scale,
+    aspect_rules.copied,
+    aspect_rules.reversed_scale,
+    aspect_rules.code_on_top,
+    aspect_rules.labels,
+)
 
-def findings(figures: Figures) -> pd.DataFrame:
-    """Apply all rules; columns ``severity aspects finding remedy``."""
-    found = [finding for rule in RULES for finding in rule(figures)]
-    found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    columns = ["severity", "aspects", "finding", "remedy"]
-    return pd.DataFrame(
-        [[getattr(one, column) for column in columns] for one in found], columns=columns, dtype=object
-    )
+#: How often the proposed scales are looked at again.
+_MOST_ROUNDS = 20
+
+
+def findings(figures: Figures, rules: Sequence[Rule] = RULES) -> list[Finding]:
+    """Apply rules."""
+    found = [finding for rule in rules for finding in rule(figures)]
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def proposed(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
+    """Return the scales with the changes of findings, made one after another until none is left.
+
+    Each change is seen in the light of the others: without a code, or turned, a scale has another threshold.
+    """
+    judged = figures.judged
+    scales = {view.name: as_given(view.label_counts) for view in judged.views}
+    for _ in range(_MOST_ROUNDS):
+        changes: dict[str, Aspect | None] = {}
+        for finding in found:
+            changes = {**(finding.changes or {}), **changes}
+        changed = {name: changes.get(name, aspect) for name, aspect in scales.items()}
+        kept = {name: aspect for name, aspect in changed.items() if aspect is not None}
+        if not kept or kept == scales:
+            break
+        if judged is figures.judged:
+            given = judged.given
+            labels = pd.DataFrame({"query_id": given.qids[given.pool_query], "doc_id": given.docnos})
+            labels = labels.assign(**{view.name: view.label for view in given.views(tuple(scales))})
+        scales, judged = kept, read(labels, Aspects(kept))
+        found = findings(Figures.of(judged, figures.retrieved), _DECLARING)
+    return {view.name: view.aspect for view in judged.views}
+
+
+def tabulated(found: Sequence[Finding], scales: Aspects) -> pd.DataFrame:
+    """Return findings as a table with the columns ``severity aspects finding remedy``."""
+    rows = []
+    for finding in found:
+        left_out = [name for name, aspect in (finding.changes or {}).items() if aspect is None]
+        declared = finding.changes is not None and not any(name in scales for name in left_out)
+        remedy = declaration(scales) if declared else LOOK if left_out else finding.remedy
+        rows.append([finding.severity, finding.aspects, finding.finding, remedy])
+    return pd.DataFrame(rows, columns=["severity", "aspects", "finding", "remedy"], dtype=object)

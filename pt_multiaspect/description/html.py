@@ -6,12 +6,11 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from .. import _rendering
 from .._rendering import percent, table
 from .scales import records
-from .text import bars, dependence, facts, judged_rows, scale, size
+from .text import BELOW, bars, declared, declared_by, declares, dependence, facts, judged_rows, scale, size
 
 if TYPE_CHECKING:
     from .report import Description
@@ -21,7 +20,7 @@ def fragment(description: Description) -> str:
     """The report as an element to put into a page."""
     parts = [
         f"<p>{size(description)}</p>",
-        _findings(description.findings),
+        _findings(description),
         *(_aspect(description, row) for row in records(description.per_aspect)),
         _between(description),
         _shares(description),
@@ -39,17 +38,23 @@ def _bar(share: float, title: str) -> str:
     )
 
 
-def _findings(found: pd.DataFrame) -> str:
-    if found.empty:
+def _findings(description: Description) -> str:
+    if description.findings.empty:
         return "<h3>Findings</h3><p>none</p>"
-    items = []
-    for row in records(found):
+    items, declaring, below = [], [], ""
+    for number, row in enumerate(records(description.findings), 1):
         aspects = f"<b>{escape(row.aspects)}</b>: " if row.aspects else ""
+        remedy = f"<pre>{escape(row.remedy)}</pre>"
+        if declares(description, row):
+            declaring.append(number)
+            remedy = f"<p>{BELOW}</p>"
         items.append(
-            f'<li><span class="tag {row.severity}">{row.severity}</span>{aspects}{escape(row.finding)}'
-            f"<pre>{escape(row.remedy)}</pre></li>"
+            f'<li><span class="tag {row.severity}">{row.severity}</span>{aspects}{escape(row.finding)}{remedy}</li>'
         )
-    return f"<h3>Findings</h3><ol>{''.join(items)}</ol>"
+    if declaring:
+        lines = escape("\n".join(declared(description, "")))
+        below = f"<p>{declared_by(declaring)}:</p><pre>{lines}</pre>"
+    return f"<h3>Findings</h3><ol>{''.join(items)}</ol>{below}"
 
 
 def _aspect(description: Description, row: Any) -> str:

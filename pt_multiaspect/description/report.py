@@ -11,7 +11,7 @@ import pandas as pd
 from ir_measures import Measure
 
 from .._rendering import Rendered
-from ..aspects.aspect import _KEYS
+from ..aspects.aspect import _KEYS, Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import is_frame
@@ -21,12 +21,12 @@ from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
-from .between import between, contingency, gap_shares
+from .between import contingency, gap_shares
 from .dependence import dependences
-from .figures import Figures, has_distance
-from .findings import findings
+from .figures import Figures, Finding, has_distance
+from .findings import findings, proposed, tabulated
 from .retrieved import retrieved
-from .scales import Judged, label_counts, per_aspect, read
+from .scales import Judged, read
 
 __all__ = ["Description", "describe"]
 
@@ -65,8 +65,9 @@ def describe(
 
     Notes
     -----
-    Nothing is changed or recommended on its own: `Description.findings` lists what to look at, and each
-    remedy is code to paste. Warnings that evaluation would give are not given here.
+    Nothing is changed on its own: `Description.findings` lists what to look at, each with a remedy as code to
+    paste. The remedies that declare scales are one declaration, `Description.proposed`. Warnings that evaluation
+    would give are not given here.
 
     Examples
     --------
@@ -88,21 +89,10 @@ def describe(
         judged = read(qrels, spec)
         labelled = {} if measures is None else parse_all(measures)
         table, refused = dependences(labelled, judged)
-        labels = label_counts(judged)
-        pairs, tops = between(judged)
-        figures = Figures(
-            judged=judged,
-            per_aspect=per_aspect(judged, labels),
-            labels=labels,
-            between=pairs,
-            top_labels=tops,
-            retrieved=retrieved(runs, judged),
-            measures=labelled,
-            dependences=table,
-            refused=refused,
-        )
+        figures = Figures.of(judged, retrieved(runs, judged), measures=labelled, dependences=table, refused=refused)
+        found = findings(figures)
         name = spec.name if isinstance(spec, Aspects) else None
-        return Description(figures, findings(figures), _shares(figures), name)
+        return Description(figures, found, proposed(figures, found), _shares(figures), name)
 
 
 def _refuse_runs(aspects: object) -> None:
@@ -133,8 +123,10 @@ class Description(Rendered):
     ----------
     figures : Figures
         All that was counted.
-    found : DataFrame
-        The findings.
+    found : list of Finding
+        The findings, most serious first.
+    scales : mapping of str to Aspect
+        The scales that the findings propose.
     shares : DataFrame
         The part of each aspect in TOMA's distance.
     name : str or None
@@ -148,6 +140,9 @@ class Description(Rendered):
         with ``import pt_multiaspect as ma`` and names such as ``qrels`` and ``runs`` for what was given.
     aspects : Aspects
         The scales, declared or inferred, ready for ``aspects=`` and `Aspects.to_file`.
+    proposed : Aspects
+        The scales as errors and warnings among the findings propose to declare them: their changes are made one
+        after another until none of these findings is left. Check them before use.
     per_aspect : DataFrame
         One row per aspect: ``aspect``, ``scale`` ('declared' or 'inferred'), ``grades``, ``threshold``,
         ``judged`` and ``missing`` pairs, labels ``below_scale`` (junk) and ``out_of_scale``, ``distinct`` labels,
@@ -199,10 +194,20 @@ class Description(Rendered):
     Findings: none
     """
 
-    def __init__(self, figures: Figures, found: pd.DataFrame, shares: pd.DataFrame, name: str | None) -> None:
+    def __init__(
+        self,
+        figures: Figures,
+        found: Sequence[Finding],
+        scales: Mapping[str, Aspect],
+        shares: pd.DataFrame,
+        name: str | None,
+    ) -> None:
+        #: Whether the report shows the proposed declaration as an option of the command line.
+        self.in_shell = False
         self._figures = figures
         self._name = name
-        self.findings = found
+        self.proposed = self.aspects if scales == dict(self.aspects) else Aspects(scales)
+        self.findings = tabulated(found, self.proposed)
         self.per_aspect = figures.per_aspect
         self.labels = figures.labels
         self.between = figures.between

@@ -8,7 +8,7 @@ from .._numbers import spell
 from ..integration.provider import supports
 from ..orders.order import weights_of
 from . import alike
-from .figures import Figures, Finding, has_distance, percent, scale_code
+from .figures import Figures, Finding, has_distance, percent
 from .scales import records
 
 
@@ -43,14 +43,12 @@ def inferred_scales(figures: Figures) -> Iterator[Finding]:
     for label, rows in depends.groupby("measure", sort=False):
         alike.setdefault(", ".join(rows["aspect"]), []).append(str(label))
     for aspects, labels in alike.items():
-        views = figures.measures[labels[0]].views(figures.judged.judgments)
-        scales = ", ".join(f"{view.name!r}: {scale_code(view.aspect)}" for view in views)
         yield Finding(
             "warning",
             aspects,
             f"{', '.join(labels)} depend{'s' * (len(labels) == 1)} on the length of scales that were inferred; "
             "other qrels, or parts of these, may give other values",
-            f"ma.Aspects({{{scales}}})",
+            changes={},
         )
 
 

@@ -70,20 +70,19 @@ def read(qrels: object, spec: AspectSpec) -> Judged:
     return Judged(kept, kept.views(spec), judgments, set_aside, columns)
 
 
+def _off_scale(labels: Floats, aspect: Aspect) -> Bools:
+    """Return which labels are above or between the grades."""
+    marked = np.zeros(len(labels), dtype=np.bool_)
+    if aspect.grades is not None:
+        _, off = aspect.scale.positions(np.where(np.isin(labels, aspect.unjudged), np.nan, labels))
+        marked[off] = True
+    return marked
+
+
 def _columns(qrels: object) -> dict[str, str]:
     given = set(getattr(qrels, "columns", ()))
     kinds = {"relevance": ("label", "relevance"), "qid": QUERY_COLUMNS, "docno": DOCUMENT_COLUMNS}
     return {kind: next((name for name in names if name in given), names[0]) for kind, names in kinds.items()}
-
-
-def _off_scale(labels: Floats, aspect: Aspect) -> Bools:
-    """Which labels are above or between the grades."""
-    if aspect.grades is None:
-        return np.zeros(len(labels), dtype=np.bool_)
-    lowest = aspect.grades[0]
-    with np.errstate(invalid="ignore"):
-        above_lowest = labels > lowest if aspect.greater_is_better else labels < lowest
-    return np.asarray(above_lowest & ~np.isin(labels, [*aspect.grades, *aspect.unjudged]), dtype=np.bool_)
 
 
 def records(table: pd.DataFrame) -> list[Any]:

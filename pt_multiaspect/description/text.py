@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import textwrap
 import tokenize
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,8 @@ import pandas as pd
 
 from .._numbers import spell
 from .._rendering import MOST_ROWS, WIDTH, crop, heading, percent, wrapped
-from ..errors import number_of
+from ..errors import choices, number_of
+from .figures import declaration
 from .scales import records
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ def report(description: Description) -> str:
     parts = [size(description)]
     parts += [_aspect(description, row) for row in records(description.per_aspect)]
     parts += [_between(description), _shares(description), _runs(description), _measures(description)]
-    parts.append(_findings(description.findings))
+    parts.append(_findings(description))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -210,15 +213,48 @@ def dependence(row: Any) -> str:
     return "; ".join([found] * bool(found) + [f"unknown: {', '.join(unknown)}"] * bool(unknown))
 
 
-def _findings(found: pd.DataFrame) -> str:
-    if found.empty:
+def _findings(description: Description) -> str:
+    if description.findings.empty:
         return "Findings: none"
-    lines = [heading("Findings")]
-    for number, row in enumerate(records(found), 1):
+    lines, declaring = [heading("Findings")], []
+    for number, row in enumerate(records(description.findings), 1):
         title = f"{number}. {row.severity.upper()}{f' {row.aspects}' if row.aspects else ''}: {row.finding}"
         lines += textwrap.wrap(title, WIDTH, subsequent_indent="   ", break_on_hyphens=False)
-        lines += wrap_code(row.remedy, "     ")
+        if declares(description, row):
+            declaring.append(number)
+            lines.append(f"     {BELOW}")
+        else:
+            lines += wrap_code(row.remedy, "     ")
+    if declaring:
+        lines += ["", *wrapped(f"{declared_by(declaring)}:", ""), *declared(description, "  ")]
     return "\n".join(lines)
+
+
+#: The remedy of findings that the declaration at the end answers.
+BELOW = "declare the scales as below"
+
+
+def declares(description: Description, row: Any) -> bool:
+    """Return whether the remedy of a finding is the proposed declaration."""
+    return bool(row.remedy == declaration(description.proposed))
+
+
+def declared_by(numbers: Sequence[int]) -> str:
+    """Return the heading of the proposed declaration, with the numbers of its findings."""
+    listed = f"finding{'s' * (len(numbers) > 1)} {choices(numbers)}"
+    return f"Declaration for {listed}; check it before use"
+
+
+def declared(description: Description, indent: str) -> list[str]:
+    """Return the lines of the proposed declaration: Python code, or an option for the command line."""
+    if not description.in_shell:
+        return wrap_code(declaration(description.proposed), indent)
+    # No quote may end the argument of the shell.
+    specs = {name: aspect.to_spec() for name, aspect in description.proposed.items()}
+    text = json.dumps(specs, ensure_ascii=False).replace("'", r"\u0027")
+    lines = wrap_code(text, " " * (len(indent) + len("--aspects '")))
+    lines[0] = f"{indent}--aspects '{lines[0].lstrip()}"
+    return [*lines[:-1], f"{lines[-1]}'"]
 
 
 def wrap_code(code: str, indent: str) -> list[str]:

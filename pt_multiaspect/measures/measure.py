@@ -15,6 +15,7 @@ from ..aspects.parameter import AspectSpec
 from ..bases import Term
 from ..bases.base import check_values
 from ..collection.judgments import Judgments
+from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, did_you_mean, warn_once
@@ -298,16 +299,13 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         inferred = self.inferred_views(views)
         if inferred:
             scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-            declared = self._declared(Aspects({view.name: view.other_reading or view.aspect for view in views}))
+            declared = self._declared(
+                Aspects({view.name: start_at_one(view.label_counts) or view.aspect for view in views})
+            )
             warn_once(
                 f"{self.NAME} depends on the label scales, which were inferred from these qrels: {scales}. "
                 f"Declare them to get comparable values on other qrels, batches or folds, as in {declared}"
-                + "".join(
-                    f". No label of {view.name} is 0: this declares {view.other_reading!r}, which changes values; "
-                    f"if 0 is a grade, declare {view.aspect!r}"
-                    for view in inferred
-                    if view.other_reading is not None
-                ),
+                + starts_at_one_note(view.label_counts for view in inferred),
                 key=scales,
                 group=f"{self.NAME}: {choices(repr(view.name) for view in inferred)}",
             )

@@ -1,0 +1,249 @@
+"""Rules of labels and scales: measures warn by them, and `describe` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._numbers import spell
+from .._typing import Ints
+from ..aspects.aspect import Aspect
+from .columns import _USUAL_GRADES, shortened
+
+__all__ = [
+    "JUNK",
+    "MIN_POOL",
+    "LabelCounts",
+    "LabelFinding",
+    "as_given",
+    "constant",
+    "doubtful_threshold",
+    "is_doubtful",
+    "labels_below",
+    "never_judged",
+    "rescaled",
+    "start_at_one",
+    "starts_at_one_note",
+]
+
+#: Labels by which TREC marks junk.
+JUNK = (-1, -2)
+
+#: Minimum number of judged documents for rules about fractions of them.
+MIN_POOL = 10
+
+#: The default threshold is doubtful on scales of so many grades, from this fraction of positive documents, or below
+#: that one if the judged documents would be expected to include `MIN_POOL` positive ones.
+LONG_SCALE, MOSTLY, RARELY = 6, 0.85, 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """The number of documents with each grade of an aspect, which is all that the rules read."""
+
+    name: str
+    #: With its grades, given or inferred.
+    aspect: Aspect
+    inferred: bool
+    #: The number of documents judged on any aspect.
+    n_documents: int
+    #: By grade; labels below the lowest grade count as it.
+    counts: Ints
+    #: Distinct labels below the lowest grade.
+    below: tuple[float, ...]
+
+    @property
+    def n_judged(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def positive(self) -> float:
+        """The fraction of the judged documents that reach the threshold."""
+        return float(self.counts[self.aspect.scale.threshold :].sum() / max(self.n_judged, 1))
+
+
+@dataclass(frozen=True)
+class LabelFinding:
+    """What is odd about the labels of an aspect."""
+
+    #: 'error', 'warning' or 'note'; measures do not warn of notes.
+    severity: str
+    text: str
+    #: The remedy, a sentence for warnings.
+    advice: str = ""
+    #: What to declare instead, if that can be told.
+    declaration: Aspect | None = None
+    #: Whether the aspect is better left out.
+    leave_out: bool = False
+
+
+def never_judged(labels: LabelCounts) -> LabelFinding | None:
+    """Find an aspect without any label; very few documents may happen not to be judged on it."""
+    if labels.n_judged or labels.n_documents < MIN_POOL:
+        return None
+    return LabelFinding(
+        "error",
+        f"all labels of {labels.name} are missing ({labels.n_documents} documents), so no run scores on it",
+        "Leave it out with aspects=, or check how the column was made: a merge by ids that do not match leaves "
+        "labels missing. In a part of the qrels (a batch, a fold), this may be as intended",
+        leave_out=True,
+    )
+
+
+def labels_below(labels: LabelCounts) -> LabelFinding | None:
+    """Find labels below the lowest grade, which are hardly meant as that grade."""
+    below = [label for label in labels.below if label not in JUNK]
+    if not below:
+        return None
+    aspect, lowest = labels.aspect, spell(labels.aspect.scale.grades[0])
+    grades, codes = [label for label in below if label >= 0], [label for label in below if label < 0]
+    listed = shortened(list(map(spell, below)))
+    return LabelFinding(
+        "warning",
+        f"{labels.name} has labels below its lowest grade {lowest}, which are evaluated as that grade: {listed}",
+        (f"If they are grades, add them to the declared ones ({aspect.scale}). " if grades else "")
+        + f"If they mean 'not judged', declare Aspect(unjudged=[{listed}]); if they are codes of another kind, map "
+        "them to grades",
+        rescaled(labels, [*grades, *(aspect.grades or ())], codes),
+    )
+
+
+def constant(labels: LabelCounts) -> LabelFinding | None:
+    """Find an aspect with one grade for all documents; qrels may list the relevant documents only."""
+    grade = np.flatnonzero(labels.counts)
+    if len(grade) != 1 or labels.below:
+        return None
+    scale = labels.aspect.scale
+    text = f"every judged document has the label {spell(scale.grades[grade[0]])}"
+    if labels.name == "relevance" and grade[0] >= scale.threshold:
+        return LabelFinding("note", f"{text}; documents that are not relevant are not in the qrels")
+    advice = f"{labels.name} cannot tell documents apart: leave it out with aspects="
+    return LabelFinding("warning", text, advice, leave_out=True)
+
+
+def doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
+    """Find a threshold that hardly separates the documents, by what makes it so."""
+    return _starts_above_zero(labels) or _threshold(labels)
+
+
+def start_at_one(labels: LabelCounts) -> Aspect | None:
+    """Return the aspect on a scale that starts at 1, if its scale was inferred from 0 but no label is 0."""
+    aspect, scale = labels.aspect, labels.aspect.scale
+    if not labels.inferred or scale.identity or scale.is_fractional or aspect.threshold is not None:
+        return None
+    zero = 0 if scale.greater_is_better else -1
+    if labels.counts[zero] or np.count_nonzero(labels.counts) < 2:
+        return None
+    return Aspect(range(1, len(scale)), greater_is_better=aspect.greater_is_better, unjudged=aspect.unjudged)
+
+
+def starts_at_one_note(aspects: Iterable[LabelCounts]) -> str:
+    """Return further sentences of a warning about inferred scales, one per aspect without a label 0."""
+    return "".join(
+        f". No label of {labels.name} is 0: if its scale starts at 1, declare {start!r}, which changes values; if "
+        f"0 is a grade, declare {labels.aspect!r}"
+        for labels in aspects
+        if (start := start_at_one(labels)) is not None
+    )
+
+
+def _starts_above_zero(labels: LabelCounts) -> LabelFinding | None:
+    start = start_at_one(labels)
+    if start is None:
+        return None
+    scale = labels.aspect.scale
+    lowest = spell(scale.grades[np.flatnonzero(labels.counts)[0]])
+    effect = f"every judged document is positive and {lowest} is worth something"
+    if not scale.greater_is_better:
+        effect = "no document has its top grade"
+    return LabelFinding(
+        "warning",
+        f"no label of {labels.name} is 0, but its scale is taken as {scale}, so that {effect}",
+        f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, {labels.name}: "
+        f"{_with_threshold(labels.aspect, 1)}",
+        start,
+    )
+
+
+def is_doubtful(positive: float, n_judged: int, n_grades: int) -> bool:
+    """Return whether a default threshold is doubtful, by the fraction of positive documents and the scale."""
+    return (
+        n_grades >= LONG_SCALE
+        or (positive >= MOSTLY and n_judged >= MIN_POOL)
+        or (positive < RARELY and n_judged * RARELY >= MIN_POOL)
+    )
+
+
+def _threshold(labels: LabelCounts) -> LabelFinding | None:
+    aspect, n_judged, positive = labels.aspect, labels.n_judged, labels.positive
+    scale, n_grades = aspect.scale, len(aspect.scale)
+    # A threshold that is declared, or is the only one possible, is doubtful by the documents alone.
+    settled = aspect.threshold is not None or n_grades == 2
+    if not n_judged or n_grades < 2 or not is_doubtful(positive, n_judged, 2 if settled else n_grades):
+        return None
+    percent = f"{positive:.0%}" if 0.01 <= positive <= 0.99 else f"{100 * positive:.4g}%"
+    share = f"{percent} of the judged documents ({n_judged})"
+    if settled:
+        lowest = spell(scale.grades[scale.threshold])
+        return LabelFinding("note", f"{share} are positive on {labels.name}, from {lowest} on")
+    fractions = labels.counts[::-1].cumsum()[::-1][1:] / n_judged  # positive documents by threshold
+    usable = np.flatnonzero((fractions >= RARELY) & (fractions < MOSTLY)) + 1
+    index = int(usable[np.argmin(np.abs(usable - n_grades / 2))]) if len(usable) else None
+    rare = positive < RARELY
+    check = f"Check that the labels are those of {labels.name} and not reversed. " if rare else ""
+    return LabelFinding(
+        "warning",
+        f"the threshold of {labels.name} is not declared, so every grade above the lowest is positive: {share}, on "
+        f"the scale {scale}",
+        f"{check}Declare the lowest positive grade, as in "
+        f"{_with_threshold(aspect, 1 if rare else index or n_grades // 2)}",
+        None if index is None else Aspect(**{**_spec(aspect), "threshold": float(scale.grades[index])}),
+    )
+
+
+def _with_threshold(aspect: Aspect, index: int) -> str:
+    """Return the declaration of the aspect with the grade at `index` as threshold, as printed in advice."""
+    spec, grade = aspect.to_spec(), spell(aspect.scale.grades[index])
+    if isinstance(spec, int):
+        return f"Aspect({spec}, threshold={grade})"
+    if len(aspect.scale) > _USUAL_GRADES:
+        return f"Aspect(…, threshold={grade})"
+    return repr(Aspect(**{**spec, "threshold": float(grade)}))
+
+
+def _spec(aspect: Aspect) -> dict[str, Any]:
+    spec = aspect.to_spec()
+    return {"grades": spec} if isinstance(spec, int) else spec
+
+
+def as_given(labels: LabelCounts) -> Aspect:
+    """Return the aspect as it was given, without grades that were inferred."""
+    return Aspect(**{**_spec(labels.aspect), "grades": None}) if labels.inferred else labels.aspect
+
+
+def rescaled(labels: LabelCounts, grades: Sequence[float], unjudged: Sequence[float]) -> Aspect | None:
+    """Return an aspect with further codes of unjudged documents and, if its scale is declared, other grades.
+
+    Its threshold stays if that is still possible. None if it declares gains or probabilities of each grade, as
+    those of further grades are not known.
+    """
+    aspect, scale = labels.aspect, labels.aspect.scale
+    spec = _spec(aspect)
+    codes = sorted({*aspect.unjudged, *unjudged})
+    if labels.inferred:
+        return Aspect(**{**spec, "grades": None, "unjudged": codes})
+    upwards = sorted(set(grades), reverse=not scale.greater_is_better)
+    kept = np.isin(scale.grades, upwards)
+    for key in ("gains", "probabilities"):
+        if isinstance(spec.get(key), list):
+            if len(upwards) > kept.sum():
+                return None
+            spec[key] = getattr(scale, key)[kept].tolist()
+    if len(scale) > 1 and upwards[0] != scale.grades[0]:
+        spec["threshold"] = float(scale.grades[scale.threshold])  # the default would be another grade
+    if spec.get("threshold") not in upwards[1:]:
+        spec.pop("threshold", None)
+    return Aspect(**{**spec, "grades": upwards, "unjudged": codes})
