@@ -72,6 +72,17 @@ class RefAspect:
 Aspects = Mapping[str, RefAspect]
 
 
+def exactly(number: Number) -> Fraction:
+    """The decimal a float prints as, or the fraction it is nearest to, so that 0.3 - 0.2 is 0.1."""
+    near = Fraction(number).limit_denominator(10**6)
+    return near if float(near) == number else Fraction(str(number))
+
+
+def difference(a: Number, b: Number) -> Number:
+    """a - b without the rounding of floats."""
+    return float(exactly(a) - exactly(b))
+
+
 def ref_aspect(
     grades: Sequence[Number],
     gains: Sequence[Number] | None = None,
@@ -93,7 +104,7 @@ def ref_aspect(
     elif greater_is_better:
         the_gains = list(worst_to_best)
     else:
-        the_gains = [worst - grade for grade in worst_to_best]
+        the_gains = [difference(worst, grade) for grade in worst_to_best]
     for lower, higher in itertools.pairwise(the_gains):
         if lower > higher:
             raise ValueError(f"gains decrease along the grades: {the_gains}")
@@ -102,7 +113,9 @@ def ref_aspect(
     elif worst == best:
         the_probabilities = [0.0]
     else:
-        the_probabilities = [(grade - worst) / (best - worst) for grade in worst_to_best]
+        the_probabilities = [
+            float(exactly(difference(grade, worst)) / exactly(difference(best, worst))) for grade in worst_to_best
+        ]
     if threshold is None and len(worst_to_best) > 1:
         threshold = worst_to_best[1]
     return RefAspect(worst_to_best, the_gains, the_probabilities, threshold, greater_is_better)
