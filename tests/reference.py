@@ -335,6 +335,22 @@ def set_average_precision(flags: Sequence[bool], positives: int) -> float:
     return set_precision(flags, positives) * set_recall(flags, positives)
 
 
+def rank_biased_overlap(ranked: Sequence[str], ideal: Sequence[str], p: float) -> float:
+    """Sum over k = 1, ..., 1000 of p^(k-1) |first k of both| / k (MEASURES §8)."""
+    return sum(p ** (k - 1) * len(set(ranked[:k]) & set(ideal[:k])) / k for k in range(1, 1001))
+
+
+def compatibility(run: Run, weights: Mapping[str, Number], p: float) -> float:
+    """Overlap with the documents of positive weight, best first, ties in the run's order, over that of these with
+    themselves (MEASURES §8)."""
+    ranked = ranking(run)
+    at = {docno: rank for rank, docno in enumerate(ranked)}
+    positive = [docno for docno in weights if weights[docno] > 0]
+    ideal = sorted(positive, key=lambda docno: (-weights[docno], at.get(docno, len(ranked))))
+    best = rank_biased_overlap(ideal, ideal, p)
+    return rank_biased_overlap(ranked, ideal, p) / best if best > 0 else 0.0
+
+
 @dataclass(frozen=True)
 class RefColumn:
     """What a base measure sees of one query: one single label a document, from an aspect or aggregated."""
