@@ -72,6 +72,17 @@ class RefAspect:
 Aspects = Mapping[str, RefAspect]
 
 
+def exactly(number: Number) -> Fraction:
+    """The decimal a float prints as, or the fraction it is nearest to, so that 0.3 - 0.2 is 0.1."""
+    near = Fraction(number).limit_denominator(10**6)
+    return near if float(near) == number else Fraction(str(number))
+
+
+def difference(a: Number, b: Number) -> Number:
+    """a - b without the rounding of floats."""
+    return float(exactly(a) - exactly(b))
+
+
 def ref_aspect(
     grades: Sequence[Number],
     gains: Sequence[Number] | None = None,
@@ -93,7 +104,7 @@ def ref_aspect(
     elif greater_is_better:
         the_gains = list(worst_to_best)
     else:
-        the_gains = [worst - grade for grade in worst_to_best]
+        the_gains = [difference(worst, grade) for grade in worst_to_best]
     for lower, higher in itertools.pairwise(the_gains):
         if lower > higher:
             raise ValueError(f"gains decrease along the grades: {the_gains}")
@@ -102,7 +113,9 @@ def ref_aspect(
     elif worst == best:
         the_probabilities = [0.0]
     else:
-        the_probabilities = [(grade - worst) / (best - worst) for grade in worst_to_best]
+        the_probabilities = [
+            float(exactly(difference(grade, worst)) / exactly(difference(best, worst))) for grade in worst_to_best
+        ]
     if threshold is None and len(worst_to_best) > 1:
         threshold = worst_to_best[1]
     return RefAspect(worst_to_best, the_gains, the_probabilities, threshold, greater_is_better)
@@ -320,6 +333,22 @@ def set_f(flags: Sequence[bool], positives: int, beta: float = 1.0) -> float:
 def set_average_precision(flags: Sequence[bool], positives: int) -> float:
     """Set precision times set recall (trec_eval set_map)."""
     return set_precision(flags, positives) * set_recall(flags, positives)
+
+
+def rank_biased_overlap(ranked: Sequence[str], ideal: Sequence[str], p: float) -> float:
+    """Sum over k = 1, ..., 1000 of p^(k-1) |first k of both| / k (MEASURES §8)."""
+    return sum(p ** (k - 1) * len(set(ranked[:k]) & set(ideal[:k])) / k for k in range(1, 1001))
+
+
+def compatibility(run: Run, weights: Mapping[str, Number], p: float) -> float:
+    """Overlap with the documents of positive weight, best first, ties in the run's order, over that of these with
+    themselves (MEASURES §8)."""
+    ranked = ranking(run)
+    at = {docno: rank for rank, docno in enumerate(ranked)}
+    positive = [docno for docno in weights if weights[docno] > 0]
+    ideal = sorted(positive, key=lambda docno: (-weights[docno], at.get(docno, len(ranked))))
+    best = rank_biased_overlap(ideal, ideal, p)
+    return rank_biased_overlap(ranked, ideal, p) / best if best > 0 else 0.0
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import statistics
 import ir_measures
 import pandas as pd
 import pytest
+import reference as ref
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, R, nDCG
@@ -223,20 +224,6 @@ def test_esl_is_the_expectation_over_orders_of_tied_documents(judged, scores, wa
 # --- compatibility ----------------------------------------------------------------------------
 
 
-def overlap(ranking: list[str], ideal: list[str], p: float, depth: int) -> float:
-    """Rank-biased overlap to a depth, without its constant factor."""
-    return sum(p ** (d - 1) * len(set(ranking[:d]) & set(ideal[:d])) / d for d in range(1, depth + 1))
-
-
-def compat(weights: dict[str, float], run: dict[str, float], p: float) -> float:
-    ranking = sorted(run, key=lambda doc: -run[doc])
-    place = {doc: rank for rank, doc in enumerate(ranking)}
-    ideal = sorted((d for d in weights if weights[d] > 0), key=lambda d: (-weights[d], place.get(d, len(run))))
-    depth = max(len(ranking), len(ideal))
-    best = overlap(ideal, ideal, p, depth)
-    return overlap(ranking, ideal, p, depth) / best if best else 0.0
-
-
 preferences = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(-2, 4), min_size=1)
 rankings = st.permutations("abcdefghijklm").flatmap(
     lambda docs: st.integers(0, 13).map(lambda n: ranked(*docs[:n]))
@@ -244,20 +231,42 @@ rankings = st.permutations("abcdefghijklm").flatmap(
 
 
 @given(preferences, rankings, st.sampled_from([0.95, 0.5, 0.0]))
+@examples(40)
 def test_compatibility_is_rank_biased_overlap(weights, run, p):
-    helpful = compat(weights, run, p)
-    harmful = compat({doc: -weight for doc, weight in weights.items()}, run, p)
+    helpful = ref.compatibility(run, weights, p)
+    harmful = ref.compatibility(run, {doc: -weight for doc, weight in weights.items()}, p)
     qrels = {"q": weights}
     assert perquery(HelpfulCompat(p=p), qrels, {"q": run})["q"] == pytest.approx(helpful, abs=1e-12)
     assert perquery(HarmfulCompat(p=p), qrels, {"q": run})["q"] == pytest.approx(harmful, abs=1e-12)
     assert perquery(HelpfulMinusHarmful(p=p), qrels, {"q": run})["q"] == pytest.approx(helpful - harmful, abs=1e-12)
 
 
+@pytest.mark.parametrize("n_below", [0, 1, 10, 996, 997, 2000])
+def test_unjudged_documents_below_change_no_compatibility(n_below):
+    qrels = {"q": {"h1": 2, "h2": 1, "h3": 1, "bad": -1}}
+    run = {"q": ranked("x1", "h1", "x2", "h2", *(f"y{number}" for number in range(n_below)))}
+    assert perquery(HelpfulCompat, qrels, run)["q"] == pytest.approx(0.505493, abs=5e-7)
+    explained = HelpfulMinusHarmful.explain(run, qrels, "q")
+    assert explained.ranks["contribution"].sum() == pytest.approx(explained.value, abs=1e-12)
+    assert explained.value == perquery(HelpfulCompat, qrels, run)["q"]
+
+
+def test_compatibility_ends_at_rank_1000():
+    qrels = {"q": {"good": 1}}
+    above = [f"x{number}" for number in range(1000)]
+    assert perquery(HelpfulCompat, qrels, {"q": ranked(*above, "good")})["q"] == 0
+    last = perquery(HelpfulCompat(p=0.999), qrels, {"q": ranked(*above[:999], "good")})["q"]
+    assert last == pytest.approx(ref.compatibility(ranked(*above[:999], "good"), qrels["q"], 0.999), rel=1e-9)
+    many = {f"d{number:04d}": 1 for number in range(1200)}
+    assert perquery(HelpfulCompat, {"q": many}, {"q": ranked(*many)})["q"] == 1
+
+
 @given(st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 4), min_size=1), rankings)
-def test_compatibility_equals_ir_measures(weights, run):
-    if run or any(weights.values()):
-        theirs = perquery(ir_measures.Compat, {"q": weights}, {"q": run})["q"] if run else 0.0
-        assert perquery(HelpfulCompat, {"q": weights}, {"q": run})["q"] == pytest.approx(theirs, abs=1e-9)
+def test_the_base_compat_keeps_the_value_of_ir_measures(weights, run):
+    if run:
+        theirs = perquery(ir_measures.Compat, {"q": weights}, {"q": run})["q"] if any(weights.values()) else 0.0
+        aspects = Aspects({"relevance": 4})
+        assert perquery(On(base="Compat", aspects=aspects), {"q": weights}, {"q": run})["q"] == pytest.approx(theirs)
 
 
 def test_orders_say_what_is_harmful():
@@ -271,7 +280,9 @@ def test_orders_say_what_is_harmful():
     run = {"q": ranked("bad", "good")}
     measure = HelpfulMinusHarmful(order="harm")
     assert measure == HelpfulMinusHarmful(order=order)
-    assert measure.calc_aggregate(qrels, run) == pytest.approx(0.5 * 0.95 / (1 + 0.475) - 1)
+    # Both rankings overlap in one document from rank 2 on, the ideal one in itself from rank 1 on.
+    whole = sum(0.95 ** (k - 1) / k for k in range(1, 1001))
+    assert measure.calc_aggregate(qrels, run) == pytest.approx((whole - 1) / whole - 1)
     assert ir_measures.parse_measure(str(measure)) == measure
 
 

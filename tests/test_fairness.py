@@ -168,6 +168,31 @@ def test_docnos_that_fit_no_group_are_told(measure: ma.Measure) -> None:
         measure.calc_aggregate({"q": {"D1": 1, "D2": 1}}, {"q": {"D1": 2.0, "D2": 1.0}})
 
 
+def test_each_dimension_has_the_target_of_the_relevant_documents_with_a_membership_in_it() -> None:
+    level = {"d1": "a", "d3": "b", "d4": "a", "d5": "b"}
+    kind = {"d2": "x", "d3": "y", "d6": "x"}
+    qrels = {"q": {"d1": 1, "d2": 1, "d3": 2, "d4": 2, "d5": 0}, "r": {"d3": 1, "d2": 1, "d1": 0}}
+    run = {"q": ranked(["d1", "d6", "d2", "d5", "d3", "d4"]), "r": ranked(["d1", "d2", "d3"])}
+    aspects = Aspects({"relevance": 2})
+    given = {
+        "q": {"level": {"a": 2 / 3, "b": 1 / 3}, "kind": {"x": 0.5, "y": 0.5}},
+        "r": {"level": {"a": 0, "b": 1}, "kind": {"x": 0.5, "y": 0.5}},
+    }
+    dimensions = {"level": level, "kind": kind}
+    both, declared = Groups(dimensions, name="two"), Groups(dimensions, target=given, name="two-declared")
+    measures = [GFR(groups=groups, aspects=aspects) for groups in (both, declared)]
+    for name, members in dimensions.items():
+        groups = Groups({name: members}, name=f"one-{name}")
+        measures += [GF(groups=groups, aspects=aspects), GFR(groups=groups, aspects=aspects)]
+    gfr, wanted, _, with_level, of_kind, _ = [measure.calc_aggregate(qrels, run) for measure in measures]
+    assert gfr == pytest.approx(wanted, abs=1e-12)
+    # GFR of the level alone is the mean of ERR and GF of the level.
+    assert gfr == pytest.approx((2 * with_level + of_kind) / 3, abs=1e-12)
+    without = {"q": {"d1": 1}}
+    with pytest.raises(MultiAspectError, match="no relevant document of q belongs to a group of kind, so there is"):
+        GFR(groups=both, aspects=aspects).calc_aggregate(without, run)
+
+
 def test_targets_from_relevant_documents() -> None:
     """d1 is a woman, d3 half; of the second query only d2 is relevant."""
     groups = Groups({"gender": GENDER}, name="relevant-target")

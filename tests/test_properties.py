@@ -902,6 +902,67 @@ def test_declared_scales_against_the_reference(scale: Any) -> None:
         assert theirs.grades[ours.threshold] == theirs.threshold
 
 
+@st.composite
+def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect], dict[str, Aspect]]:
+    """Draw a collection on fractional scales from 0, and the same with some scales and their labels reversed."""
+    upwards: dict[str, Aspect] = {}
+    turned: dict[str, Aspect] = {}
+    for name in NAMES[: draw(st.integers(1, 3))]:
+        unit = draw(st.sampled_from([Fraction(1, 10), Fraction(1, 20), Fraction(1, 3), Fraction(1)]))
+        steps = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
+        places = [Fraction(0), *itertools.accumulate(unit * step for step in steps)]
+        threshold = draw(st.sampled_from(places[1:]))
+        upwards[name] = Aspect([float(place) for place in places], threshold=float(threshold))
+        turned[name] = upwards[name]
+        if draw(st.booleans()):
+            down = [float(places[-1] - place) for place in places]
+            turned[name] = Aspect(down, threshold=float(places[-1] - threshold), greater_is_better=False)
+    collection = draw(collections(grades=[aspect.grades for aspect in upwards.values()], junk=False))
+    mirror = {
+        name: dict(zip(aspect.grades, turned[name].grades, strict=True)) | {None: None}
+        for name, aspect in upwards.items()
+    }
+    labels = {
+        qid: {docno: {name: mirror[name][label] for name, label in of.items()} for docno, of in docs.items()}
+        for qid, docs in collection.labels.items()
+    }
+    return collection, Collection(collection.names, labels, collection.run), upwards, turned
+
+
+@given(mirrored(), st.integers(0, 3))
+@examples(25)
+def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part: int) -> None:
+    collection, mirror, upwards, turned = drawn
+    # An explicit rel is compared with the labels as they are.
+    some = [measure for measure in sampled(ON_NAMES[len(upwards)], part) if "rel=" not in str(measure)]
+    some += [TOMA(base="CRP", distance=distance, weighting="normalized") for distance in ("manhattan", 1.5)]
+    before = evaluate(declared(some, Aspects(upwards)), collection.qrels, collection.run)
+    after = evaluate(declared(some, Aspects(turned)), mirror.qrels, mirror.run)
+    for measure in some:
+        one, other = (measure(aspects=Aspects(aspects)) for aspects in (upwards, turned))
+        for qid in collection.labels:
+            assert after[other, qid] == before[one, qid], (measure, qid)
+
+
+@pytest.mark.parametrize("axes", ["equal", "gains"])
+def test_a_scale_beside_the_same_reversed_has_the_classes_of_two_equal_ones(axes: str) -> None:
+    up, down = Aspect([0, 0.1, 0.2, 0.3]), Aspect([0, 0.1, 0.2, 0.3], greater_is_better=False)
+    assert down.scale.gains.tolist() == [0, 0.1, 0.2, 0.3]
+    assert down.scale.probabilities.tolist() == up.scale.probabilities.tolist()
+    assert DistanceOrder({"relevance": up, "understandability": down}, "manhattan", axes=axes).n_classes == 7
+
+
+@pytest.mark.parametrize("distance", [0.5, 1.5, 2.5])
+def test_tuples_of_one_class_are_equally_close(distance: float) -> None:
+    """Sums of irrational powers differ in the last digit, which bases that compare gains must not see."""
+    order = DistanceOrder(dict.fromkeys(NAMES[:3], Aspect([0, 0.1, 0.2, 0.3])), distance)
+    grades = np.array(list(itertools.product(range(4), repeat=3)), dtype=np.intp)
+    closeness = order.closeness(grades)
+    assert len(np.unique(closeness)) == order.n_classes
+    assert closeness.min() == 0 and closeness.max() == 1
+    assert (closeness[np.lexsort(grades.T)] == closeness[np.lexsort(grades[:, [1, 2, 0]].T)]).all()
+
+
 def test_an_aspect_is_empty_by_the_gains_its_base_maps_labels_to() -> None:
     judged = {"q": {"a": {"relevance": 1, "credibility": 1}, "b": {"relevance": 0, "credibility": 1}}}
     run = {"q": {"b": 2.0, "a": 1.0}}

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+import reference as ref
 from ir_measures import AP, P, Rprec, nDCG
 from shared_data import shared_path
 
@@ -74,6 +75,17 @@ def official(measure: ir_measures.Measure, qrels: pd.DataFrame, run: pd.DataFram
     return sum(found.get(topic, 0.0) for topic in topics) / len(topics)
 
 
+def compatibility(qrels: pd.DataFrame, run: pd.DataFrame, topics=None) -> float:
+    """The mean as the tracks' program computes it: overlaps to depth 1000, which ir-measures does not sum."""
+    values = []
+    for topic in sorted(set(qrels["query_id"])) if topics is None else topics:
+        judged, ranked = qrels[qrels["query_id"] == topic], run[run["qid"] == topic]
+        weights = dict(zip(judged["doc_id"], judged["relevance"], strict=True))
+        scores = dict(zip(ranked["docno"], ranked["score"], strict=True))
+        values.append(ref.compatibility(scores, weights, 0.95))
+    return sum(values) / len(values)
+
+
 def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.DataFrame) -> dict[str, float]:
     """The measures of a track by the book: derived files, and ir-measures on each of them."""
     column, _ = CODES[year]
@@ -105,12 +117,9 @@ def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.Da
     values["CAM(AP) useful, correct, credible"] = cam([useful, right, credible], useful)
     codes = getattr(ma.orders, f"trec_misinfo_{year}")().apply(labelled(year, qrels, answers))["code"]
     for name, sign in (("helpful", 1), ("harmful", -1)):
-        preferred = derived(qrels, (sign * codes).tolist())
-        values[f"{name} compatibility"] = official(ir_measures.Compat(p=0.95), preferred, run)
+        values[f"{name} compatibility"] = compatibility(derived(qrels, (sign * codes).tolist()), run)
     both = sorted(set(qrels.loc[codes > 0, "qid"]) & set(qrels.loc[codes < 0, "qid"]))
-    sides = [
-        official(ir_measures.Compat(p=0.95), derived(qrels, (sign * codes).tolist()), run, both) for sign in (1, -1)
-    ]
+    sides = [compatibility(derived(qrels, (sign * codes).tolist()), run, both) for sign in (1, -1)]
     values["helpful minus harmful"] = sides[0] - sides[1]
     return values
 

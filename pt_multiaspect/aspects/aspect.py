@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property, wraps
 from itertools import pairwise
 from typing import Any, ParamSpec, cast
@@ -10,7 +11,7 @@ from typing import Any, ParamSpec, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .._numbers import number, numbers, spell
+from .._numbers import exact, number, numbers, spell
 from ..errors import MultiAspectError, choices, did_you_mean
 
 __all__ = ["Aspect", "Scale"]
@@ -253,13 +254,15 @@ class Aspect:
         raise MultiAspectError(f"expected an Aspect, a list of grades or a top grade, got {spec!r}")
 
     def _default_gains(self) -> tuple[float, ...]:
-        grades = self.grades or ()
-        return grades if self.greater_is_better else tuple(grades[0] - grade for grade in grades)
+        if self.greater_is_better or self.grades is None:
+            return self.grades or ()
+        grades = [_rational(grade) for grade in self.grades]
+        return tuple(number(float(grades[0] - grade), "a gain") for grade in grades)
 
     def _linear_probabilities(self) -> tuple[float, ...]:
-        grades = self.grades or (0,)
-        span = (grades[-1] - grades[0]) or 1
-        return tuple((grade - grades[0]) / span + 0.0 for grade in grades)  # no -0 on a turned scale
+        grades = [_rational(grade) for grade in self.grades or (0,)]
+        span = grades[-1] - grades[0] or 1
+        return tuple(float((grade - grades[0]) / span) for grade in grades)
 
     def with_grades(self, grades: Sequence[float]) -> Aspect:
         """Return this aspect with inferred `grades`, in increasing order."""
@@ -295,6 +298,11 @@ class Aspect:
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+
+def _rational(value: float) -> Fraction | int:
+    """Return a number in which differences are exact: 0.3 - 0.2 is 0.1. Whole numbers are fast as they are."""
+    return value if isinstance(value, int) else exact(value)
 
 
 class Scale:

@@ -5,45 +5,58 @@ Clarke, Vtyurina, Smucker: Assessing Top-k Preferences. ACM TOIS 39(3), 2021.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from .._typing import Floats, Ints
 from .hits import Hits, positions, ratio
 
+#: The last depth at which rankings are compared, as in the program of the measure's authors.
+DEPTH = 1000
+
 
 def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
-    """Compute the RBO of each ranking with the ideal ranking / the RBO of the ideal ranking with itself."""
+    """Return the RBO of each ranking with the ideal ranking, divided by that of the ideal ranking with itself.
+
+    RBO is Σ_k p^(k-1) · overlap of the first k documents / k, for k from 1 to 1000, also below the end of both
+    rankings, where the overlap no longer grows.
+    """
     row, score, best = _overlap(hits, gain, p)
     return np.minimum(ratio(hits.total(score, hits.pool_query[row]), best), 1.0)
 
 
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
-    """Return the contribution of each hit, from the depths at which it is in both rankings, to compatibility."""
+    """Return what each hit adds to the compatibility: the depths from which on it is in both rankings."""
     row, score, best = _overlap(hits, gain, p)
-    contribution = np.zeros(len(gain))
-    contribution[row] = ratio(score, best[hits.pool_query[row]])
-    return contribution[hits.row]
+    of_row = np.zeros(len(gain))
+    of_row[row] = ratio(score, best[hits.pool_query[row]])
+    return of_row[hits.row]
 
 
 def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
-    """Return the retrieved documents of the ideal ranking, their contributions to RBO, and the ideal RBO per query.
+    """Return the documents of the ideal ranking, what each adds to RBO, and the RBO of the ideal ranking per query.
 
     The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain keep their
     order in the ranking; documents that were not retrieved are last.
     """
     n_pool = len(gain)
-    rank = np.full(n_pool, np.iinfo(np.intp).max, dtype=np.intp)
+    rank = np.full(n_pool, DEPTH + 1, dtype=np.intp)
     rank[hits.row] = hits.rank
     kept = np.flatnonzero(gain > 0)
     order = kept[np.lexsort((rank[kept], -gain[kept], hits.pool_query[kept]))]
     query = hits.pool_query[order]
     ideal = positions(query) + 1
-    depth = np.maximum(hits.n_ret, np.bincount(query, minlength=hits.n_queries))
-    weights = p ** np.arange(depth.max(initial=0)) / np.arange(1, depth.max(initial=0) + 1)
-    agreement = np.concatenate([[0.0], np.cumsum(weights)])
     # A document is in the overlap of each depth from its larger rank in the two rankings on.
-    retrieved = rank[order] <= depth[query]
-    larger = np.maximum(ideal, rank[order])[retrieved]
-    score = agreement[depth[query[retrieved]]] - agreement[larger - 1]
-    best = hits.total(agreement[depth[query]] - agreement[ideal - 1], query)
-    return order[retrieved], score, best
+    overlap = _overlap_from(p)
+    score = overlap[np.minimum(np.maximum(ideal, rank[order]), DEPTH + 1)]
+    best = hits.total(overlap[np.minimum(ideal, DEPTH + 1)], query)
+    return order, score, best
+
+
+@cache
+def _overlap_from(p: float) -> Floats:
+    """What a document adds to RBO that is in both rankings from each rank on, by rank: Σ_{k≥rank} p^(k-1) / k."""
+    depth = np.arange(1, DEPTH + 1)
+    weights = p ** (depth - 1.0) / depth
+    return np.concatenate([[np.nan], np.cumsum(weights[::-1])[::-1], [0.0]])

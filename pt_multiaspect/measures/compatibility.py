@@ -106,9 +106,11 @@ class _PreferenceCompat(TermMeasure):
 class _HelpfulCompat(_PreferenceCompat):
     """Compatibility of a ranking with the ideal ranking of the helpful documents, those of positive weight.
 
-    Compatibility is RBO(R, I) / RBO(I, I): the rank-biased overlap of the ranking R with the ideal
-    ranking I, which sorts the documents of positive weight by decreasing weight. Values are between
-    0 and 1, and 0 for queries without a document of positive weight.
+    Compatibility is RBO(R, I) / RBO(I, I), where RBO is the rank-biased overlap Σ_k p^(k-1) · |first k of R and of
+    I| / k for k from 1 to 1000. The ideal ranking I sorts the documents of positive weight by decreasing weight;
+    documents of equal weight are in the order of R, those that R lacks last. The sum continues below the end of
+    both rankings, so unjudged documents at the end of a ranking change nothing. Values are between 0 and 1, and 0
+    for queries without a document of positive weight.
 
     Parameters
     ----------
@@ -117,6 +119,11 @@ class _HelpfulCompat(_PreferenceCompat):
         relevance labels are the weights, as in qrels of preference codes.
     p : float in [0, 1), default 0.95
         Persistence.
+
+    Notes
+    -----
+    Values are those of the authors' program, which the TREC Health Misinformation tracks used. `Compat` of
+    ir-measures stops at the end of the longer of the two rankings and differs: for short rankings, by up to .18.
 
     References
     ----------
@@ -132,8 +139,8 @@ class _HelpfulCompat(_PreferenceCompat):
     >>> explanation = HelpfulCompat.explain(run, qrels, "q1")
     >>> explanation.ranks[["docno", "weight", "gain", "contribution"]].round(3)
       docno  weight  gain  contribution
-    0    d1     2.0   2.0         0.696
-    1    d2     1.0   1.0         0.304
+    0    d1     2.0   2.0         0.594
+    1    d2     1.0   1.0         0.406
     2    d3    -1.0   0.0         0.000
     """
 
@@ -165,14 +172,14 @@ class _HarmfulCompat(_PreferenceCompat):
     >>> from pt_multiaspect import HarmfulCompat
     >>> qrels = {"q1": {"d1": 2, "d2": 1, "d3": -1}}
     >>> round(HarmfulCompat.calc_aggregate(qrels, {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}), 4)
-    0.1694
+    0.5323
     >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
     >>> explanation = HarmfulCompat.explain(run, qrels, "q1")
     >>> explanation.ranks[["docno", "weight", "gain", "contribution"]].round(3)
       docno  weight  gain  contribution
     0    d1     2.0   0.0         0.000
     1    d2     1.0   0.0         0.000
-    2    d3    -1.0   1.0         0.169
+    2    d3    -1.0   1.0         0.532
     """
 
     __name__ = "HarmfulCompat"

@@ -185,11 +185,7 @@ class _Stopping(GroupMeasure):
         hits = rankings.top(self.cutoff)
         key = ("seen", self._groups, dimension, self.cutoff)
         seen: Floats = rankings.shared(key, lambda: self._seen(rankings, dimension))
-        target = self._target(rankings.judgments).reshape(
-            -1, *(len(each.groups) for each in self._groups.dimensions)
-        )
-        others = tuple(axis + 1 for axis in range(len(self._groups.dimensions)) if axis != dimension)
-        wanted = target.sum(axis=others)[hits.query]
+        wanted = self._target(rankings.judgments, dimension)[hits.query]
         stops = self._stops(rankings, view)
         return sums(hits.query, stops * (1.0 - fairness.DIVERGENCES[divergence](seen, wanted)), hits.n_queries)
 
@@ -327,7 +323,10 @@ class _GFR(_Stopping):
     -----
     ERR stops with the probability gain / (1 + maximum gain), as in the program of NTCIR FairWeb. ERR as a base of
     this package stops with (2^gain - 1) / 2^maximum: GFR has that form if the declared gains of the grades g are
-    2^g - 1. A target over several dimensions is summed over the other dimensions. FairWeb used the cutoff 20.
+    2^g - 1. FairWeb used the cutoff 20.
+
+    A target over several dimensions is summed over the other dimensions. Without a target, that of each dimension is
+    the mean membership of the relevant documents that belong to a group of this dimension.
 
     References
     ----------

@@ -50,18 +50,26 @@ def warn_if_none(groups: Groups, n_retrieved: int, n_members: int) -> None:
         )
 
 
-def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView) -> Floats:
-    """The mean membership of the relevant documents of each query, as a distribution."""
+def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView, dimension: int | None) -> Floats:
+    """Return the mean membership of the relevant documents of each query, as a distribution.
+
+    It is over the combinations of groups, or over the groups of one dimension. Documents without a membership there
+    are left out.
+    """
     relevant = np.flatnonzero(view.target.relevant(None))
     query, docnos = judgments.pool_query[relevant], judgments.docnos[relevant]
-    place, cell, share = groups.cells(docnos)
-    n_cells = groups.n_cells
-    rows = sums(query[place] * n_cells + cell, share, judgments.n_queries * n_cells).reshape(-1, n_cells)
+    if dimension is None:
+        (row, cell, share), n_cells, what = groups.cells(docnos), groups.n_cells, "a group"
+    else:
+        one = groups.dimensions[dimension]
+        (row, cell, share), n_cells = one.expand(docnos, np.arange(len(docnos))), len(one.groups)
+        what = f"a group of {one.name}"
+    rows = sums(query[row] * n_cells + cell, share, judgments.n_queries * n_cells).reshape(-1, n_cells)
     total = rows.sum(axis=1, keepdims=True)
     without = judgments.qids[np.flatnonzero(total[:, 0] == 0)].tolist()
     if without:
         raise MultiAspectError(
-            f"no relevant document of {choices(without[:10])} belongs to a group, so there is no target "
+            f"no relevant document of {choices(without[:10])} belongs to {what}, so there is no target "
             "distribution; declare one, Groups(..., target=...), or leave the queries out"
         )
     return np.asarray(rows / total, dtype=np.float64)
@@ -104,10 +112,23 @@ class GroupMeasure(DirectMeasure):
             shares += list(sums(place * n_groups + group, share, len(judgments) * n_groups).reshape(-1, n_groups).T)
         return [*super().distinctions(judgments), *shares]
 
-    def _target(self, judgments: Judgments) -> Floats:
-        """The target distribution of each query, shape (n_queries, n_cells)."""
+    def _target(self, judgments: Judgments, dimension: int | None = None) -> Floats:
+        """Return the target distribution of each query over the cells, or over the groups of one dimension.
+
+        A given target is summed over the other dimensions. Otherwise, each dimension has the target of the
+        relevant documents with a membership in it, which may have none in others.
+        """
+        return judgments.cached(
+            ("target", self._groups, self.spec, dimension), lambda: self._make_target(judgments, dimension)
+        )
+
+    def _make_target(self, judgments: Judgments, dimension: int | None) -> Floats:
         groups = self._groups
-        if groups.has_target:
-            return judgments.cached(("target", groups), lambda: groups.target(judgments.original_qids.tolist()))
-        view = judgments.view("relevance", self.spec)
-        return judgments.cached(("target", groups, self.spec), lambda: _relevant_target(groups, judgments, view))
+        if not groups.has_target:
+            return _relevant_target(groups, judgments, judgments.view("relevance", self.spec), dimension)
+        target = groups.target(judgments.original_qids.tolist())
+        if dimension is None:
+            return target
+        others = tuple(axis + 1 for axis in range(len(groups.dimensions)) if axis != dimension)
+        by_group = target.reshape(-1, *(len(one.groups) for one in groups.dimensions)).sum(axis=others)
+        return np.asarray(by_group, dtype=np.float64)

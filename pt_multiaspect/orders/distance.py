@@ -253,7 +253,12 @@ class DistanceOrder(TupleOrder):
         """The distances to the best tuple as fractions of the maximum distance."""
         if not self._worst:
             return np.zeros(len(grades))
-        shares = (self._keys(grades) / self._worst).astype(np.float64)
+        keys = self._keys(grades)
+        if self._tolerance:  # equal distances are equal numbers, as the largest of those within the tolerance
+            levels = np.unique(np.append(keys, self._worst))
+            largest = levels[np.diff(levels, append=np.inf) > self._tolerance]
+            keys = largest[np.searchsorted(largest, keys)]
+        shares = (keys / self._worst).astype(np.float64)
         return shares if self._chebyshev else shares ** (1.0 / self._exponent)
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:

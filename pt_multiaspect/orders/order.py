@@ -107,7 +107,7 @@ def numeric(labels: pd.Series[Any], column: str) -> NDArray[np.float64]:
 
 def times(label: float, constant: float) -> float:
     """Return the product in decimal arithmetic: 0.3 times 3 is 0.9."""
-    return number(float(exact(label) * Fraction(constant)), "a label")
+    return number(float(exact(label) * exact(constant)), "a label")
 
 
 def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:

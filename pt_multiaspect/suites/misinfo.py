@@ -34,9 +34,6 @@ _CAM_SLIP = (
 _CAM_THREE_SLIP = (
     "The official cam_map_three weighs the aspects by .3333 each: its values are .9999 times those here."
 )
-_COMPATIBILITY = (
-    "The official compatibility is cut at depth 1000, here it is not, which changes values by less than 1e-20."
-)
 
 
 _SOURCES_2020 = ("https://trec.nist.gov/data/misinfo2020.html (README.md, scripts/run-2020-eval.sh)",)
@@ -88,7 +85,6 @@ def misinfo_2020() -> Suite:
             ),
             _CAM_SLIP,
             _CAM_THREE_SLIP,
-            _COMPATIBILITY,
         ),
         sources=_SOURCES_2020,
     )
@@ -133,7 +129,7 @@ def misinfo_2021() -> Suite:
         },
         topics="positive",
         about_topics=f"{_TOPICS} Of the 35 judged topics, these are 32 to 35.",
-        notes=(_CAM_SLIP, _CAM_THREE_SLIP, _COMPATIBILITY),
+        notes=(_CAM_SLIP, _CAM_THREE_SLIP),
         sources=("https://trec.nist.gov/data/misinfo/misinfo-resources-2021.tar.gz (scripts/run-2021-eval.sh)",),
     )
 
@@ -166,7 +162,6 @@ def misinfo_2022() -> Suite:
                 "above all others, which the labels do not contain. For the official value, evaluate HelpfulCompat "
                 "(without an order) on the track's graded qrels as relevance."
             ),
-            _COMPATIBILITY,
             "Answer prediction is no ranking task.",
         ),
         sources=(
