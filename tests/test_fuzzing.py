@@ -27,7 +27,7 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect.bases.strings import read_measure, with_quotes
-from pt_multiaspect.collection import fast_lines, trec_files, trec_lines
+from pt_multiaspect.collection import file_contents, trec_files, trec_lines
 from pt_multiaspect.integration.parsing import parse
 
 SECONDS = float(os.environ.get("PT_MULTIASPECT_FUZZ", "0"))
@@ -153,20 +153,18 @@ READERS: dict[str, tuple[bytes, Callable[[Any], pd.DataFrame]]] = {
 def test_files(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed, read = READERS[kind]
     path = tmp_path / "given.txt"
-    monkeypatch.setattr(fast_lines, "_WORTHWHILE", 0)  # small files, too, are read by Polars
     good = 0
     for chance in cases(120):
         content = chance.randbytes(chance.randrange(60)) if chance.random() < 0.1 else mutated(chance, seed)
         path.write_bytes(compressed(chance, content))
-        fast = outcome(lambda: read(path))
+        by_python = outcome(lambda: read(path))
         with monkeypatch.context() as patch:
-            patch.setattr(trec_lines, "read_fast", lambda *_: None)
-            patch.setattr(trec_files, "read_fast", lambda *_: None)
-            slow = outcome(lambda: read(path))
-        np.testing.assert_equal(fast, slow)
-        if isinstance(slow, str):
-            assert names_the_line(slow, str(path)), slow
-            assert len(slow) < 1000 + len(str(path))
+            patch.setattr(trec_lines, "_WORTHWHILE", 0)  # numbers of small files, too, are read by pandas
+            by_pandas = outcome(lambda: read(path))
+        np.testing.assert_equal(by_pandas, by_python)
+        if isinstance(by_python, str):
+            assert names_the_line(by_python, str(path)), by_python
+            assert len(by_python) < 1000 + len(str(path))
         else:
             good += 1
     assert good > 5
@@ -337,9 +335,9 @@ def test_files_that_expand_beyond_measure(form: str, monkeypatch: pytest.MonkeyP
         data = pytest.importorskip("zstandard").ZstdCompressor().compress(BOMB)
     else:
         data = {"gzip": gzip.compress, "bzip2": bz2.compress}[form](BOMB)
-    monkeypatch.setattr(trec_lines, "_EXPANSION_FACTOR", 10)
-    monkeypatch.setattr(trec_lines, "_EXPANSION_BYTES", 1 << 20)
-    monkeypatch.setattr(trec_lines, "_BLOCK", 1 << 16)
+    monkeypatch.setattr(file_contents, "_EXPANSION_FACTOR", 10)
+    monkeypatch.setattr(file_contents, "_EXPANSION_BYTES", 1 << 20)
+    monkeypatch.setattr(file_contents, "_BLOCK", 1 << 16)
     tracemalloc.start()
     try:
         with pytest.raises(

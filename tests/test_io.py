@@ -213,7 +213,8 @@ def test_aspects_judged_where_relevant_are_ordinary(tmp_path: Path, aspects: dic
 
 
 def test_many_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trec_lines, "_BLOCK", 64)
+    monkeypatch.setattr(trec_lines, "_SPLIT", 64)
+    monkeypatch.setattr(trec_lines, "_SEARCHED", 64)
     lines = [f"q{i % 7} 0 d{i} {i % 3}" for i in range(200)]
     lines[50:50] = ["", "  "]
     qrels = read_qrels(write(tmp_path / "q", "\n".join(lines)))

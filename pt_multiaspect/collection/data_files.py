@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ..errors import MultiAspectError
-from .trec_lines import Text, as_text, load
+from .file_contents import Text, as_text, load
 
 __all__ = ["DATA_VARIABLE", "DataFile", "Repository", "first_fields", "trec_fields"]
 

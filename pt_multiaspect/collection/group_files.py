@@ -13,7 +13,7 @@ import pandas as pd
 from .._numbers import read_json
 from ..errors import MultiAspectError, choices
 from .columns import DOCUMENT_COLUMNS, as_floats
-from .trec_lines import load
+from .file_contents import load
 
 __all__ = ["groups_in_file"]
 

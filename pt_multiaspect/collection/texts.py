@@ -125,7 +125,8 @@ class Texts:
 
     def decode(self) -> NDArray[np.object_]:
         """Return the strings as Python's."""
-        data = self.data.data  # slices of which are no copies of the whole buffer
+        # Slices of bytes are faster than those of memory, but the buffer of few strings is not worth a copy.
+        data = self.data.tobytes() if len(self.data) < 100 * len(self) else self.data.data
         ends = self.start + self.size
         pairs = zip(self.start.tolist(), ends.tolist(), strict=True)
         strings = np.empty(len(self), dtype=object)

@@ -13,9 +13,9 @@ from .._typing import Floats
 from ..errors import MultiAspectError, choices, warn_once
 from .arrow_files import labels_of_table, read_arrow, run_of_table, run_table_of
 from .columns import BY_SUBTOPIC, IDENTIFIERS
-from .fast_lines import read_fast
+from .file_contents import Source, Text, as_text, load
 from .run_tables import RunTable
-from .trec_lines import LineFormat, NumberField, Source, Text, as_text, excerpt, is_whole, load, parse_lines
+from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
 __all__ = ["NAME_COLUMNS", "read_qrels", "read_run", "read_run_table"]
 
@@ -155,7 +155,7 @@ def read_run(source: Source) -> pd.DataFrame:
     table = read_arrow(name, data)
     if table is not None:
         return run_of_table(name, table)
-    rows = parse_lines(as_text(name, data), _RUN).astype({"rank": np.int64})
+    rows = read_lines(as_text(name, data), _RUN).frame().astype({"rank": np.int64})
     return rows[["qid", "docno", "rank", "score", "name"]]
 
 
@@ -165,12 +165,9 @@ def read_run_table(source: Source) -> RunTable:
     table = read_arrow(name, data)
     if table is not None:
         return run_table_of(name, table)
-    text = as_text(name, data)
-    fast = read_fast(text, _RUN, ["docno"], ["qid"])
-    if fast is None:
-        return RunTable.of(parse_lines(text, _RUN))
-    query, qids = fast.codes["qid"]
-    return RunTable(qids, query, fast.texts["docno"], fast.numbers["score"])
+    columns = read_lines(as_text(name, data), _RUN, ("qid", "docno"))
+    query, qids = columns.codes["qid"]
+    return RunTable(qids, query, columns.docnos, columns.numbers["score"])
 
 
 _LABEL = NumberField("a finite number (or nan for no judgment)", lambda values: ~np.isinf(values))
@@ -292,7 +289,7 @@ def _read_labels(source: Source, columns: Mapping[str, str], *, as_it_is: bool =
     if table is not None:
         return name, labels_of_table(name, table, None if as_it_is else columns)
     text = as_text(name, data)
-    rows = parse_lines(text, layout)
+    rows = read_lines(text, layout).frame()[["qid", "docno", *columns]]
     pair = ["qid", "docno"]
     if rows.duplicated(pair).any():
         rows = rows.drop_duplicates()

@@ -1,33 +1,53 @@
-"""Parse the bytes of a TREC file into columns; errors explain malformed lines."""
+"""Columns of TREC files: NumPy finds the fields, and pandas' C parser reads the numbers.
+
+Identifiers remain bytes until strings are asked for. Files with irregular lines, such as several blanks between
+fields, are read from a copy in which the lines are regular. If that fails, too, a line is malformed, and the error
+explains it.
+"""
 
 from __future__ import annotations
 
-import bz2
+import csv
 import io
-import os
 import re
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+from numpy.typing import NDArray
 
-from .._typing import Floats
+from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError
-from .fast_lines import read_fast
+from .file_contents import Text
+from .texts import Texts
 
-Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
+__all__ = ["Columns", "LineFormat", "NumberField", "excerpt", "is_whole", "read_lines"]
+
+#: Number of bytes from which pandas reads numbers faster than Python's `float`.
+_WORTHWHILE = 1 << 16
+
+#: Number of bytes searched for separators at once, so that intermediate arrays stay in the processor's cache.
+_SEARCHED = 1 << 19
+
+#: Number of bytes split at once, which bounds the memory that the short-lived pieces take.
+_SPLIT = 1 << 22
+
+_NEWLINE, _BLANK, _TAB = b"\n \t"
+
+#: Bytes that are not part of fields. Control characters other than these are.
+_NO_FIELD = np.frombuffer(b"\0\t\n\v\f\r ", dtype=np.uint8)
+
+#: Makes pandas read numbers to the last bit, which is the default since 3.1.
+_EXACT: dict[str, Any] = (
+    {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
+)
 
 
-_BLOCK = 1 << 22  # bytes split at once: bounds the memory that the short-lived pieces take
-
-
-def is_whole(values: Floats) -> npt.NDArray[np.bool_]:
+def is_whole(values: Floats) -> Bools:
     # Beyond 2**53 neighbouring integers share a float64, so "whole" would mean nothing.
-    whole: npt.NDArray[np.bool_] = (np.abs(values) <= 2.0**53) & (np.floor(values) == values)
+    whole: Bools = (np.abs(values) <= 2.0**53) & (np.floor(values) == values)
     return whole
 
 
@@ -36,7 +56,7 @@ class NumberField:
     """The numbers that a field accepts."""
 
     expected: str
-    accepts: Callable[[Floats], npt.NDArray[np.bool_]]
+    accepts: Callable[[Floats], Bools]
 
 
 @dataclass(frozen=True)
@@ -54,191 +74,211 @@ class LineFormat:
         return " ".join(self.fields)
 
 
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The columns of a file, by the names of its format."""
+
+    docnos: Texts
+    #: The other identifiers: a code per line, and the distinct strings.
+    codes: dict[str, tuple[Ints, NDArray[np.object_]]]
+    numbers: dict[str, Floats]
+
+    def frame(self) -> pd.DataFrame:
+        """Return identifiers as Python strings, and numbers."""
+        ids = {column: distinct[codes] for column, (codes, distinct) in self.codes.items()}
+        return pd.DataFrame({"docno": self.docnos.decode(), **ids, **self.numbers})
+
+
+class _Unreadable(Exception):
+    """Raised for lines that are irregular or malformed."""
+
+
+def read_lines(text: Text, layout: LineFormat, ids: Collection[str] | None = None) -> Columns:
+    """Read the columns of a file.
+
+    Parameters
+    ----------
+    text : Text
+        The content of the file.
+    layout : LineFormat
+        The fields of a line.
+    ids : collection of str, optional
+        The identifiers to read, among them docno; by default all.
+
+    Raises
+    ------
+    MultiAspectError
+        If the file is empty, or a line is malformed.
+    """
+    wanted = {position: column for position, column in layout.ids.items() if ids is None or column in ids}
+    for regular in _forms(text):
+        if not regular.data:
+            raise MultiAspectError(f"{text.name}: the file is empty; expected lines `{layout}`")
+        try:
+            return _Lines(regular, layout).columns(wanted)
+        except _Unreadable:
+            continue
+    raise _explained(text, layout)
+
+
+def _forms(text: Text) -> Iterator[Text]:
+    """Yield a text with newlines, then with a blank between fields and without blank lines."""
+    has_returns = text.data.startswith(b"\r", text.data.index(b"\n") - 1)
+    yield Text(text.name, text.data.replace(b"\r\n", b"\n")) if has_returns else text
+    _check_no_binary_data(text)
+    blocks = (text.lines(*block) for block in text.blocks(_SPLIT))
+    yield Text(text.name, b"".join(b"".join(b" ".join(fields) + b"\n" for *_, fields in block) for block in blocks))
+
+
 @dataclass(frozen=True)
-class Text:
-    """A file's bytes, known to be UTF-8, ending in a newline."""
+class _Lines:
+    """Lines in which one byte separates the fields."""
 
-    name: str
-    data: bytes
+    text: Text
+    layout: LineFormat
 
-    def lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes, list[bytes]]]:
-        """Yield number, line and fields of every line that is not blank."""
-        first = self.data.count(b"\n", 0, start) + 1
-        for number, line in enumerate(self.data[start:end].split(b"\n"), first):
-            if fields := line.split():
-                yield number, line, fields
+    def columns(self, ids: Mapping[int, str]) -> Columns:
+        """Return the numbers and some identifiers.
 
-    def with_newlines(self) -> Text:
-        """Return the text with newlines instead of each carriage return and newline."""
-        return Text(self.name, self.data.replace(b"\r\n", b"\n"))
-
-    def blocks(self, size: int = _BLOCK) -> Iterator[tuple[int, int]]:
-        """Yield where blocks of about `size` bytes begin and end, which are whole lines."""
-        start = 0
-        while start < len(self.data):
-            end = self.data.find(b"\n", min(start + size, len(self.data) - 1)) + 1
-            yield start, end
-            start = end
-
-
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
-def load(source: Source) -> tuple[str, bytes]:
-    """Return the name of a file and its content, decompressed."""
-    name, data = _read_bytes(source)
-    for form, (magic, decompress) in _COMPRESSED.items():
-        if data.startswith(magic):
-            return name, _decompressed(name, data, form, decompress)
-    return name, data
-
-
-def as_text(name: str, data: bytes) -> Text:
-    """Return the content of a file as text; raise if it is not UTF-8."""
-    data = data.removeprefix(_BYTE_ORDER_MARK)
-    if not data.isascii():
-        _check_encoding(name, data)
-    return Text(name, data if data.endswith(b"\n") else data + b"\n")
-
-
-def _check_encoding(name: str, data: bytes) -> None:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise MultiAspectError(
-            f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
-            "expected a TREC file in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
-        ) from error
-    if _BYTE_ORDER_MARK in data:
-        line = data.count(b"\n", 0, data.index(_BYTE_ORDER_MARK)) + 1
-        raise MultiAspectError(
-            f"{name}:{line}: a byte order mark (U+FEFF) within the text, which would be part of an id; remove it "
-            "(files that are joined may each start with one)"
+        Raises
+        ------
+        _Unreadable
+            If a line is irregular, or a number is not accepted.
+        """
+        data = self.text.data
+        # Rows of a query, and of a run, are mostly adjacent.
+        columns = {name: _Column(position, only_changes=name != "docno") for position, name in ids.items()}
+        n_lines, are_digits = self._fill(columns.values())
+        parsed = self._parsed() if are_digits and len(data) >= _WORTHWHILE else None
+        # The fields of other files, such as those with nan, are read one by one.
+        values = self._converted() if parsed is None or len(parsed) != n_lines else parsed
+        for position, (_, number) in self.layout.numbers.items():
+            if not np.all(number.accepts(values[position])):
+                raise _Unreadable
+        return Columns(
+            columns.pop("docno").texts(data),
+            {name: column.codes(data) for name, column in columns.items()},
+            {name: np.asarray(values[position]) for position, (name, _) in self.layout.numbers.items()},
         )
 
+    def _fill(self, columns: Collection[_Column]) -> tuple[int, bool]:
+        """Add all lines to columns; return how many lines there are, and whether no number begins with a letter."""
+        n_lines, are_digits = 0, True
+        before_numbers = [position - 1 for position in self.layout.numbers]
+        bytes_ = np.frombuffer(self.text.data, dtype=np.uint8)
+        for begin, end in self.text.blocks(_SEARCHED):
+            ends = self._ends(bytes_[begin:end])
+            ends += begin
+            n_lines += len(ends)
+            are_digits = are_digits and bool((bytes_[ends[:, before_numbers] + 1] < ord("A")).all())
+            for column in columns:
+                column.add(self.text.data, begin, ends)
+        return n_lines, are_digits
 
-#: A compressed file may expand to this many bytes, or to this many times its size. TREC files expand 5 to 50 times.
-_EXPANSION_BYTES, _EXPANSION_FACTOR = 1 << 28, 200
+    def _ends(self, block: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return where the fields of some lines end, shape (n_lines, n_fields).
 
+        Raises
+        ------
+        _Unreadable
+            Unless each line has as many fields as it should, none of which is empty, with one separator between
+            them, and no other white space.
+        """
+        ends = np.flatnonzero(block <= _BLANK)
+        marks = block[ends]
+        is_mark = (marks == self._separator) | (marks == _NEWLINE)
+        if not is_mark.all():
+            if np.isin(marks[~is_mark], _NO_FIELD).any():
+                raise _Unreadable
+            ends, marks = ends[is_mark], marks[is_mark]
+        width = len(self.layout.fields)
+        if len(ends) % width or ends[0] == 0 or (ends[1:] - ends[:-1]).min(initial=2) < 2:
+            raise _Unreadable
+        marks = marks.reshape(-1, width)
+        if np.any(marks[:, -1] != _NEWLINE) or np.any(marks[:, :-1] != self._separator):
+            raise _Unreadable
+        return ends.reshape(-1, width)
 
-def _decompressed(name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]) -> bytes:
-    most = max(_EXPANSION_BYTES, _EXPANSION_FACTOR * len(data))
-    pieces, size = [], 0
-    try:
-        for piece in parts(data):
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                raise MultiAspectError(
-                    f"{name}: expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size, "
-                    "as no TREC file does; to read it anyway, decompress it"
-                )
-    except ImportError as error:
-        raise MultiAspectError(
-            f"{name}: reading {form} files requires the package zstandard, which is part of the extra fast: "
-            "pip install 'pt-multiaspect[fast]', or decompress the file"
-        ) from error
-    except MultiAspectError:
-        raise
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
-    return b"".join(pieces)
+    @property
+    def _separator(self) -> int:
+        return _TAB if self.text.data.find(b"\t", 0, self.text.data.index(b"\n")) >= 0 else _BLANK
 
-
-def _gunzip(data: bytes) -> Iterator[bytes]:
-    # As gzip.GzipFile, in less time: the library reads the headers and checks the sums itself.
-    library = _gzip_library()
-    view, start = memoryview(data), 0
-    while start < len(data):  # a file may have several members
-        member = library.decompressobj(wbits=16 + zlib.MAX_WBITS)
-        while not member.eof:
-            if start == len(data):
-                raise EOFError("the file ends within a member; copy or download it again")
-            piece = view[start : start + _GZIP_PIECE]
-            try:
-                yield member.decompress(piece, _BLOCK)
-            except library.error as error:
-                raise ValueError(error) from error
-            start += len(piece) - len(member.unconsumed_tail)
-        start -= len(member.unused_data)
-        if data[start : start + 1] == b"\0":  # padding
-            start = len(data) - len(data[start:].lstrip(b"\0"))
-
-
-def _gzip_library() -> Any:
-    """ISA-L, which is twice as fast, or zlib, which has the same interface."""
-    try:
-        from isal import isal_zlib
-    except ImportError:
-        return zlib
-    return isal_zlib
-
-
-def _bunzip(data: bytes) -> Iterator[bytes]:
-    with bz2.BZ2File(io.BytesIO(data)) as file:
-        yield from iter(lambda: file.read(_BLOCK), b"")
-
-
-def _unzstd(data: bytes) -> Iterator[bytes]:
-    import zstandard
-
-    while data:  # a file may have several frames
-        frame = zstandard.ZstdDecompressor().decompressobj()
-        start = 0
+    def _parsed(self) -> pd.DataFrame | None:
+        """Return numbers as pandas reads them, None unless it reads all of them."""
         try:
-            # A block of 128 kB takes four bytes at least, so that what a piece expands to is bounded.
-            while not frame.eof and start < len(data):
-                yield frame.decompress(data[start : start + _ZSTD_PIECE])
-                start += _ZSTD_PIECE
-        except zstandard.ZstdError as error:
-            raise ValueError(error) from error
-        if not frame.eof:
-            raise EOFError("the file ends within a frame")
-        data = frame.unused_data + data[start:]
+            return pd.read_csv(
+                io.BytesIO(self.text.data),
+                sep=chr(self._separator),
+                header=None,
+                usecols=sorted(self.layout.numbers),
+                dtype=np.float64,
+                engine="c",
+                quoting=csv.QUOTE_NONE,
+                lineterminator="\n",
+                na_filter=False,
+                skip_blank_lines=False,
+                **_EXACT,
+            )
+        except (ValueError, OverflowError):
+            return None
+
+    def _converted(self) -> dict[int, Floats]:
+        """Return numbers as Python reads them."""
+        columns = {position: _Column(position, only_changes=False) for position in self.layout.numbers}
+        self._fill(columns.values())
+        values = {position: _numbers(column.fields(self.text.data)) for position, column in columns.items()}
+        if any(column is None for column in values.values()):
+            raise _Unreadable
+        return {position: column for position, column in values.items() if column is not None}
 
 
-#: Bytes that are decompressed at once.
-_GZIP_PIECE = 1 << 16
-_ZSTD_PIECE = 1 << 8
+class _Column:
+    """The positions of a field in each line, or only in those where it differs from the line before."""
 
-#: Forms of compression: how their files begin, and how they are decompressed, piece by piece.
-_COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
-    "gzip": (b"\x1f\x8b", _gunzip),
-    "bzip2": (b"BZh", _bunzip),
-    "Zstandard": (b"\x28\xb5\x2f\xfd", _unzstd),
-}
+    def __init__(self, position: int, *, only_changes: bool) -> None:
+        self._position, self._only_changes = position, only_changes
+        self._n_lines = 0
+        self._lines: list[Ints] = []
+        self._starts: list[NDArray[np.int64]] = []
+        self._sizes: list[NDArray[np.int64]] = []
+
+    def add(self, data: bytes, begin: int, ends: NDArray[np.int64]) -> None:
+        """Add some lines, which begin at a byte and whose fields end at others."""
+        start = np.append(begin, ends[:-1, -1] + 1) if self._position == 0 else ends[:, self._position - 1] + 1
+        size = ends[:, self._position] - start
+        if self._only_changes:
+            heads = Texts.within(data, start, size).heads()
+            self._lines.append(self._n_lines + heads)
+            start, size = start[heads], size[heads]
+        self._n_lines += len(ends)
+        self._starts.append(start)
+        self._sizes.append(size)
+
+    def texts(self, data: bytes) -> Texts:
+        """Return the fields as texts."""
+        return Texts.within(data, np.concatenate(self._starts), np.concatenate(self._sizes))
+
+    def codes(self, data: bytes) -> tuple[Ints, NDArray[np.object_]]:
+        """Factorise the fields: a code per line, and the distinct strings."""
+        codes, distinct = self.texts(data).codes()
+        lines = np.append(np.concatenate(self._lines), self._n_lines)
+        return np.repeat(codes, lines[1:] - lines[:-1]), distinct.decode()
+
+    def fields(self, data: bytes) -> list[bytes]:
+        """Return the fields as bytes."""
+        texts = self.texts(data)
+        ends = texts.start + texts.size
+        return [data[start:end] for start, end in zip(texts.start.tolist(), ends.tolist(), strict=True)]
 
 
-def _read_bytes(source: Any) -> tuple[str, bytes]:
-    if hasattr(source, "read"):
-        name = getattr(source, "name", None)
-        name = name if isinstance(name, str) else f"<{type(source).__name__}>"
-    elif isinstance(source, str | os.PathLike):
-        name = os.fsdecode(source)
-    else:
-        raise MultiAspectError(f"expected a path or an open file, got {type(source).__name__}")
+def _numbers(fields: Sequence[bytes]) -> Floats | None:
+    """Convert fields to numbers; return None if one of them is no number."""
     try:
-        if hasattr(source, "read"):
-            content = source.read()
-        else:
-            with open(os.path.expanduser(name), "rb") as file:
-                content = file.read()
-    except FileNotFoundError as error:
-        raise MultiAspectError(f"{name}: no such file") from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise MultiAspectError(f"{name}: cannot be read: {reason}") from error
-    # A lone surrogate is let through here: it is no UTF-8 either, and is reported as such.
-    return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
-
-
-class _Strings(dict[bytes, str]):
-    """Decodes ids, giving the same object for the same id."""
-
-    def __missing__(self, key: bytes) -> str:
-        self[key] = text = key.decode("utf-8")
-        return text
+        values = np.fromiter(map(float, fields), np.float64, len(fields))
+    except ValueError:
+        return None
+    # float() also reads Python's 1_000, which no other tool takes for a number.
+    return None if b"_" in b"".join(fields) else values
 
 
 def _check_no_binary_data(text: Text) -> None:
@@ -250,88 +290,52 @@ def _check_no_binary_data(text: Text) -> None:
         )
 
 
-def parse_lines(text: Text, layout: LineFormat) -> pd.DataFrame:
-    fast = read_fast(text, layout)
-    if fast is not None:
-        return fast.frame()
-    _check_no_binary_data(text)
-    # Python's own split and float: as fast here as pandas.read_csv, the same in every
-    # version of pandas, and without its readings of "NA", "True", quotes and short lines.
-    strings = _Strings()
-    ids: dict[str, list[str]] = {column: [] for column in layout.ids.values()}
-    numbers: dict[str, list[Floats]] = {column: [] for column, _ in layout.numbers.values()}
-    for start, end in text.blocks():
-        fields, values = _split_block(text, layout, start, end)
-        for position, column in layout.ids.items():
-            ids[column].extend(map(strings.__getitem__, fields[position]))
-        for column, converted in values.items():
-            numbers[column].append(converted)
-    if not ids["qid"]:
-        raise MultiAspectError(f"{text.name}: the file is empty; expected lines `{layout}`")
-    return pd.DataFrame({**ids, **{column: np.concatenate(parts) for column, parts in numbers.items()}})
+def _explained(text: Text, layout: LineFormat) -> MultiAspectError:
+    """Return the error about the first malformed line."""
+    for start, end in text.blocks(_SPLIT):
+        lines = list(text.lines(start, end))
+        if not _are_good([fields for *_, fields in lines], layout):
+            for number, line, fields in lines:
+                if not _are_good([fields], layout):
+                    return _error(text.name, number, line, fields, layout)
+    raise AssertionError("expected a malformed line")
 
 
-def _split_block(
-    text: Text, layout: LineFormat, start: int, end: int
-) -> tuple[list[list[bytes]], dict[str, Floats]]:
-    """Split whole lines into columns, and raise for the first malformed line."""
+def _are_good(rows: Sequence[Sequence[bytes]], layout: LineFormat) -> bool:
+    """Return whether lines have the right number of fields, and numbers where they should."""
     width = len(layout.fields)
-    rows = text.data.count(b"\n", start, end)
-    # NUL does not occur in the data, so it can mark the ends of lines among the fields: one
-    # split then serves the whole block, and the marks show whether all lines are as they should.
-    pieces = text.data[start:end].replace(b"\n", b" \0 ").split()
-    if len(pieces) == rows * (width + 1) and pieces[width :: width + 1] == [b"\0"] * rows:
-        fields = [pieces[position :: width + 1] for position in range(width)]
-        values = _convert(fields, layout)
-        if values is not None:
-            return fields, values
-    good = []
-    for number, line, found in text.lines(start, end):
-        _check_line(text.name, number, line, found, layout)
-        good.append(found)
-    fields = [list(column) for column in zip(*good, strict=True)] or [[] for _ in range(width)]
-    values = _convert(fields, layout)
-    assert values is not None  # every line has just been checked by the same rule
-    return fields, values
+    return all(len(fields) == width for fields in rows) and all(
+        _is_accepted([fields[position] for fields in rows], number)
+        for position, (_, number) in layout.numbers.items()
+    )
 
 
-def _convert(fields: Sequence[Sequence[bytes]], layout: LineFormat) -> dict[str, Floats] | None:
-    """Convert the numeric columns; return None if a value is not accepted."""
-    values = {}
-    for position, (column, number) in layout.numbers.items():
-        converted = _floats(fields[position], number)
-        if converted is None:
-            return None
-        values[column] = converted
-    return values
+def _is_accepted(fields: Sequence[bytes], number: NumberField) -> bool:
+    values = _numbers(fields)
+    return values is not None and bool(np.all(number.accepts(values)))
 
 
-def _floats(fields: Sequence[bytes], number: NumberField) -> Floats | None:
-    try:
-        values = np.fromiter(map(float, fields), np.float64, len(fields))
-    except ValueError:
-        return None
-    # float() also reads Python's 1_000, which no other tool takes for a number.
-    return None if b"_" in b"".join(fields) or not np.all(number.accepts(values)) else values
-
-
-def _check_line(name: str, number: int, line: bytes, found: list[bytes], layout: LineFormat) -> None:
+def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> MultiAspectError:
+    """Return the error about a malformed line."""
     width = len(layout.fields)
-    if len(found) != width:
+    if len(fields) != width:
         n_other, other = layout.other
-        hint = other if len(found) == n_other else layout.hint if len(found) > width else ""
-        if len(found) < 3 and line.count(b",") >= 2:
+        hint = other if len(fields) == n_other else layout.hint if len(fields) > width else ""
+        if len(fields) < 3 and line.count(b",") >= 2:
             hint = "; fields are separated by blanks or tabs, not by commas"
-        raise MultiAspectError(
-            f"{name}:{number}: expected {width} fields ({layout}), got {len(found)}: {excerpt(line)}{hint}"
+        return MultiAspectError(
+            f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: {excerpt(line)}{hint}"
         )
-    for position, (column, kind) in layout.numbers.items():
-        if _floats([found[position]], kind) is None:
-            raise MultiAspectError(
-                f"{name}:{number}: {column}: expected {kind.expected}, got {excerpt(found[position])} (query "
-                f"{excerpt(found[0])}, document {excerpt(found[2])}): {excerpt(line)}"
-                f"{_remedy(number, found, found[position])}"
-            )
+    position, column, kind = next(
+        (position, column, kind)
+        for position, (column, kind) in layout.numbers.items()
+        if not _is_accepted([fields[position]], kind)
+    )
+    return MultiAspectError(
+        f"{name}:{number}: {column}: expected {kind.expected}, got {excerpt(fields[position])} (query "
+        f"{excerpt(fields[0])}, document {excerpt(fields[2])}): {excerpt(line)}"
+        f"{_remedy(number, fields, fields[position])}"
+    )
 
 
 def _remedy(number: int, found: list[bytes], value: bytes) -> str:

@@ -1,0 +1,195 @@
+"""Contents of files: read, decompressed, and checked to be text."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any, TypeAlias
+
+from ..errors import MultiAspectError
+
+__all__ = ["Source", "Text", "as_text", "load"]
+
+Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
+
+#: Bytes decompressed at once.
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file's bytes, known to be UTF-8, ending in a newline."""
+
+    name: str
+    data: bytes
+
+    def lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes, list[bytes]]]:
+        """Yield number, line and fields of every line that is not blank."""
+        first = self.data.count(b"\n", 0, start) + 1
+        for number, line in enumerate(self.data[start:end].split(b"\n"), first):
+            if fields := line.split():
+                yield number, line, fields
+
+    def blocks(self, size: int) -> Iterator[tuple[int, int]]:
+        """Yield where blocks of about `size` bytes begin and end, which are whole lines."""
+        start = 0
+        while start < len(self.data):
+            end = self.data.find(b"\n", min(start + size, len(self.data) - 1)) + 1
+            yield start, end
+            start = end
+
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def load(source: Source) -> tuple[str, bytes]:
+    """Return the name of a file and its content, decompressed."""
+    name, data = _read_bytes(source)
+    for form, (magic, decompress) in _COMPRESSED.items():
+        if data.startswith(magic):
+            return name, _decompressed(name, data, form, decompress)
+    return name, data
+
+
+def as_text(name: str, data: bytes) -> Text:
+    """Return the content of a file as text; raise if it is not UTF-8."""
+    data = data.removeprefix(_BYTE_ORDER_MARK)
+    if not data.isascii():
+        _check_encoding(name, data)
+    return Text(name, data if data.endswith(b"\n") else data + b"\n")
+
+
+def _check_encoding(name: str, data: bytes) -> None:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise MultiAspectError(
+            f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
+            "expected a TREC file in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
+        ) from error
+    if _BYTE_ORDER_MARK in data:
+        line = data.count(b"\n", 0, data.index(_BYTE_ORDER_MARK)) + 1
+        raise MultiAspectError(
+            f"{name}:{line}: a byte order mark (U+FEFF) within the text, which would be part of an id; remove it "
+            "(files that are joined may each start with one)"
+        )
+
+
+#: A compressed file may expand to this many bytes, or to this many times its size. TREC files expand 5 to 50 times.
+_EXPANSION_BYTES, _EXPANSION_FACTOR = 1 << 28, 200
+
+
+def _decompressed(name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]) -> bytes:
+    most = max(_EXPANSION_BYTES, _EXPANSION_FACTOR * len(data))
+    pieces, size = [], 0
+    try:
+        for piece in parts(data):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise MultiAspectError(
+                    f"{name}: expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size, "
+                    "as no TREC file does; to read it anyway, decompress it"
+                )
+    except ImportError as error:
+        raise MultiAspectError(
+            f"{name}: reading {form} files requires the package zstandard, which is part of the extra fast: "
+            "pip install 'pt-multiaspect[fast]', or decompress the file"
+        ) from error
+    except MultiAspectError:
+        raise
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
+    return b"".join(pieces)
+
+
+def _gunzip(data: bytes) -> Iterator[bytes]:
+    # As gzip.GzipFile, in less time: the library reads the headers and checks the sums itself.
+    library = _gzip_library()
+    view, start = memoryview(data), 0
+    while start < len(data):  # a file may have several members
+        member = library.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        while not member.eof:
+            if start == len(data):
+                raise EOFError("the file ends within a member; copy or download it again")
+            piece = view[start : start + _GZIP_PIECE]
+            try:
+                yield member.decompress(piece, _BLOCK)
+            except library.error as error:
+                raise ValueError(error) from error
+            start += len(piece) - len(member.unconsumed_tail)
+        start -= len(member.unused_data)
+        if data[start : start + 1] == b"\0":  # padding
+            start = len(data) - len(data[start:].lstrip(b"\0"))
+
+
+def _gzip_library() -> Any:
+    """ISA-L, which is twice as fast, or zlib, which has the same interface."""
+    try:
+        from isal import isal_zlib
+    except ImportError:
+        return zlib
+    return isal_zlib
+
+
+def _bunzip(data: bytes) -> Iterator[bytes]:
+    with bz2.BZ2File(io.BytesIO(data)) as file:
+        yield from iter(lambda: file.read(_BLOCK), b"")
+
+
+def _unzstd(data: bytes) -> Iterator[bytes]:
+    import zstandard
+
+    while data:  # a file may have several frames
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        start = 0
+        try:
+            # A block of 128 kB takes four bytes at least, so that what a piece expands to is bounded.
+            while not frame.eof and start < len(data):
+                yield frame.decompress(data[start : start + _ZSTD_PIECE])
+                start += _ZSTD_PIECE
+        except zstandard.ZstdError as error:
+            raise ValueError(error) from error
+        if not frame.eof:
+            raise EOFError("the file ends within a frame")
+        data = frame.unused_data + data[start:]
+
+
+#: Bytes that are decompressed at once.
+_GZIP_PIECE = 1 << 16
+_ZSTD_PIECE = 1 << 8
+
+#: Forms of compression: how their files begin, and how they are decompressed, piece by piece.
+_COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
+    "gzip": (b"\x1f\x8b", _gunzip),
+    "bzip2": (b"BZh", _bunzip),
+    "Zstandard": (b"\x28\xb5\x2f\xfd", _unzstd),
+}
+
+
+def _read_bytes(source: Any) -> tuple[str, bytes]:
+    if hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        name = name if isinstance(name, str) else f"<{type(source).__name__}>"
+    elif isinstance(source, str | os.PathLike):
+        name = os.fsdecode(source)
+    else:
+        raise MultiAspectError(f"expected a path or an open file, got {type(source).__name__}")
+    try:
+        if hasattr(source, "read"):
+            content = source.read()
+        else:
+            with open(os.path.expanduser(name), "rb") as file:
+                content = file.read()
+    except FileNotFoundError as error:
+        raise MultiAspectError(f"{name}: no such file") from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise MultiAspectError(f"{name}: cannot be read: {reason}") from error
+    # A lone surrogate is let through here: it is no UTF-8 either, and is reported as such.
+    return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
