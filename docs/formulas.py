@@ -19,10 +19,10 @@ FORMULAS = {
     "WHAM": r"\mathrm{WHAM} = \frac{1}{p_1 / \mu_1 + p_2 / \mu_2}, \qquad p_1 + p_2 = 1",
     "GAM": r"\mathrm{GAM} = \prod_a \mu_a^{\,p_a}, \qquad \sum_a p_a = 1",
     "uRBP": r"""
-        \mathrm{uRBP} &= \sum_{i=1}^{1000} p^{\,i-1} \prod_a u_a(d_i)
+        \mathrm{uRBP} &= (1 - p) \sum_{i} p^{\,i-1} \prod_a u_a(d_i)
 
         u_a(d) &= \begin{cases}1 & \ell_a(d) \ge \mathrm{threshold}_a\\ 0 & \text{otherwise}\end{cases}""",
-    "uRBPgr": r"\mathrm{uRBPgr} = \sum_{i=1}^{1000} p^{\,i-1} \prod_a P_a(d_i)",
+    "uRBPgr": r"\mathrm{uRBPgr} = (1 - p) \sum_{i} p^{\,i-1} \prod_a P_a(d_i)",
     "unDCG": r"""
         \mathrm{unDCG@}k &= \frac{\mathrm{uDCG@}k}{\max \mathrm{uDCG@}k}
 
