@@ -25,13 +25,16 @@ def main(output: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "source")
         source.mkdir()
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
+        for name in ("pyproject.toml", "README.md", "LICENSE", "pt_multiaspect_pyterrier.py"):
             shutil.copy(ROOT / name, source)
         shutil.copytree(
             ROOT / "pt_multiaspect", source / "pt_multiaspect", ignore=shutil.ignore_patterns("__pycache__")
         )
         package = {
-            path.relative_to(source).as_posix() for path in source.glob("pt_multiaspect/**/*") if path.is_file()
+            path.relative_to(source).as_posix()
+            for pattern in ("pt_multiaspect/**/*", "pt_multiaspect_*.py")
+            for path in source.glob(pattern)
+            if path.is_file()
         }
         build = [sys.executable, "-m", "build"]
         subprocess.run([*build, "--outdir", str(output), str(source)], check=True, stdout=subprocess.DEVNULL)

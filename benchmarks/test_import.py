@@ -1,30 +1,39 @@
-"""What importing the package adds to importing PyTerrier, in CPU time, which load changes little."""
+"""What the package adds to importing PyTerrier, installed and imported, in CPU time, which load changes little."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-SECONDS = 0.3
+INSTALLED, IMPORTED = 0.03, 0.3
 
-#: PyTerrier imports the package by its entry point, which would hide what importing the package costs.
 CODE = """
 import importlib.metadata, sys, time
 EntryPoint = importlib.metadata.EntryPoint
-load, EntryPoint.load = EntryPoint.load, lambda self: None
+load, installed = EntryPoint.load, 0
+def timed(self):
+    global installed
+    start = time.process_time()
+    module = load(self)
+    module = module() if callable(module) else module
+    installed += (time.process_time() - start) * self.value.startswith("pt_multiaspect")
+    return module
+EntryPoint.load = timed
 import pyterrier
-EntryPoint.load = load
 assert "pt_multiaspect" not in sys.modules
 start = time.process_time()
 import pt_multiaspect
-print(time.process_time() - start)
+print(installed, time.process_time() - start)
 """
 
 
 def test_import_adds_little_to_pyterriers() -> None:
-    seconds = [
-        float(subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True).stdout)
+    outputs = [
+        subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True).stdout
         for _ in range(5)
     ]
-    print(f"\nimport pt_multiaspect adds {min(seconds):.2f} s to import pyterrier (limit {SECONDS})")
-    assert min(seconds) < SECONDS
+    installed, imported = map(min, zip(*(map(float, output.split()) for output in outputs), strict=True))
+    print(f"\nthe installed package adds {installed:.4f} s to import pyterrier (limit {INSTALLED})")
+    print(f"import pt_multiaspect takes {imported:.2f} s more (limit {IMPORTED})")
+    assert installed < INSTALLED
+    assert imported < IMPORTED

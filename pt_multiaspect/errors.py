@@ -144,7 +144,17 @@ def silenced() -> Iterator[None]:
 
 
 #: Packages whose frames are skipped when locating the user's code for a warning.
-_TOOLS = ("pt_multiaspect", "ir_measures", "pyterrier", "joblib", "tqdm", "sklearn", "lightgbm", "xgboost")
+_TOOLS = (
+    "pt_multiaspect",
+    "pt_multiaspect_pyterrier",
+    "ir_measures",
+    "pyterrier",
+    "joblib",
+    "tqdm",
+    "sklearn",
+    "lightgbm",
+    "xgboost",
+)
 
 
 def callers_level() -> int:

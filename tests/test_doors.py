@@ -1,14 +1,9 @@
-"""The doors people use: PyTerrier, ir-measures, every shape of qrels, pickles, entry points."""
+"""The doors people use besides PyTerrier: ir-measures, every shape of qrels, pickles, registration."""
 
 from __future__ import annotations
 
 import base64
-import json
-import os
 import pickle
-import subprocess
-import sys
-import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -20,383 +15,33 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
+from door_world import (
+    CAM_10,
+    DECLARED,
+    HEALTH,
+    IR_QRELS,
+    IR_RUN,
+    QIDS,
+    QRELS,
+    RUN,
+    SCORES,
+    TOMA_10,
+    experiment,
+    in_python,
+    per_query,
+)
 from ir_measures import AP, Measure, P, nDCG
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, GAM, MM, NGRE, NLRE, NWCS, TOMA, WHAM, Aspect, Aspects, On, Order
+from pt_multiaspect import CAM, GAM, MM, NGRE, NLRE, TOMA, Aspect, Aspects, On, Order
 from pt_multiaspect import uRBP as URBP
-from pt_multiaspect import uRBPgr as URBPgr
-from pt_multiaspect.integration import parsing, provider, pyterrier
+from pt_multiaspect.integration import provider
 from pt_multiaspect.measures import ALL
-
-# --- a small collection -----------------------------------------------------------------------
-
-QIDS = [f"q{i}" for i in range(1, 7)]
-DOCNOS = [f"d{i:02}" for i in range(12)]
-TOPICS = pd.DataFrame({"qid": QIDS, "query": [f"query {qid}" for qid in QIDS]})
-HEALTH = Aspects({"relevance": 2, "readability": Aspect(3, probabilities=[0, 0.4, 0.8, 1], threshold=2)})
-BONUS = np.random.default_rng(3).permutation(len(DOCNOS))
-
-
-def _collection() -> tuple[pd.DataFrame, pd.DataFrame]:
-    random = np.random.default_rng(0)
-    pairs = [(qid, docno) for qid in QIDS for docno in DOCNOS]
-    scores = pd.DataFrame(pairs, columns=["qid", "docno"]).assign(
-        score=random.permutation(len(pairs)).astype(float)
-    )
-    place = scores["docno"].str[1:].astype(int)
-    # Relevant documents tend to have great scores, readable ones a great bonus.
-    relevance = np.clip(scores["score"] / 30 - 0.2 + random.normal(0, 0.5, len(pairs)), 0, 2).round().astype(int)
-    readability = np.clip(BONUS[place] / 4 + random.normal(0, 0.5, len(pairs)), 0, 3).round().astype(int)
-    qrels = scores[["qid", "docno"]].assign(label=relevance, readability=readability)
-    assert set(qrels["label"]) == {0, 1, 2}
-    assert set(qrels["readability"]) == {0, 1, 2, 3}
-    return scores.sample(frac=0.8, random_state=1).sort_index(), qrels.sample(frac=0.8, random_state=2).sort_index()
-
-
-SCORES, QRELS = _collection()
-IR_QRELS = QRELS.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
-IR_RUN = SCORES.rename(columns={"qid": "query_id", "docno": "doc_id"})
-RUN = {qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in SCORES.groupby("qid")}
 
 
 @pytest.fixture(autouse=True)
 def _nothing_was_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ma.errors, "_given", set())
-
-
-class Readable(pt.Transformer):
-    """Adds a bonus to documents, times a weight that grid searches vary."""
-
-    def __init__(self, weight: float = 0.0) -> None:
-        self.weight = weight
-
-    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        place = inp["docno"].str[1:].astype(int) if len(inp) else inp["docno"]
-        bonus = BONUS[place] if len(inp) else 0.0
-        return pt.model.add_ranks(inp.assign(score=inp["score"] + self.weight * bonus))
-
-    def __repr__(self) -> str:
-        return "Readable()"
-
-
-FIRST = pt.Transformer.from_df(SCORES)
-TOMA_10 = TOMA(aspects=HEALTH) @ 10
-CAM_10 = CAM(base=nDCG @ 10, aspects=HEALTH)
-DECLARED: list[Measure] = [
-    TOMA_10,
-    CAM_10,
-    CAM(base=nDCG @ 5, normalized=True, aspects=HEALTH),
-    MM(base=AP, aspects=HEALTH),
-    WHAM(base=P @ 5, weights={"relevance": 2, "readability": 1}, aspects=HEALTH),
-    GAM(base="RBP", aspects=HEALTH),
-    On(aspect="readability", base=nDCG, aspects=HEALTH) @ 10,
-    URBP(aspects=HEALTH),
-    URBPgr(p=0.9, aspects=HEALTH) @ 10,
-    ma.unDCG(aspects=HEALTH) @ 10,
-    ma.uERR(s=2, aspects=HEALTH),
-    NWCS(aspects=HEALTH) @ 10,
-    NLRE(aspects=HEALTH) @ 10,
-    NGRE(mu=1, aspects=HEALTH),
-]
-
-
-def per_query(measures: list[Any], qrels: object = IR_QRELS, run: object = IR_RUN) -> dict[tuple[str, str], float]:
-    return {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(measures, qrels, run)}
-
-
-def in_python(code: str, *, stdin: str = "", env: dict[str, str] | None = None) -> Any:
-    """Run code in a fresh interpreter; it prints one JSON value as its last line."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(env or {})},
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-# --- pt.Experiment ----------------------------------------------------------------------------
-
-SYSTEMS = [FIRST, FIRST >> Readable(5.0), FIRST >> Readable(20.0), FIRST >> Readable(80.0) >> Readable(0.5)]
-SYSTEM_NAMES = ["first", "a little", "more", "most"]
-MIXED: list[Any] = [
-    "map",
-    nDCG @ 10,
-    TOMA_10,
-    "TOMA(distance='manhattan',aspects={'relevance': 2, 'readability': 3})@10",
-    CAM_10,
-    f"MM(base='nDCG@10',aspects={HEALTH.to_json()!r})",
-    "P@5",
-    "recip_rank",
-    NLRE(aspects="relevance,readability") @ 10,
-]
-
-
-def experiment(metrics: list[Any], **options: Any) -> pd.DataFrame:
-    options = {"names": SYSTEM_NAMES, "verbose": False} | options
-    result = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, **options)
-    assert isinstance(result, pd.DataFrame)
-    return result
-
-
-def test_experiment_reports_our_measures_beside_the_standard_ones() -> None:
-    table = experiment(MIXED)
-    columns = {metric if isinstance(metric, str) else str(metric) for metric in MIXED}
-    assert set(table.columns) == {"name"} | columns
-    assert table["name"].tolist() == SYSTEM_NAMES
-    for index, system in enumerate(SYSTEMS):
-        run = system.transform(TOPICS).rename(columns={"qid": "query_id", "docno": "doc_id"})
-        for metric in MIXED:
-            measure = parsing.parse(metric)[0]
-            expected = measure.calc_aggregate(IR_QRELS, run)
-            assert table.loc[index, str(metric)] == pytest.approx(expected, abs=1e-12), (index, metric)
-
-
-def test_experiment_leaves_the_standard_columns_as_they_are() -> None:
-    standard = ["map", nDCG @ 10, "P_5", "recip_rank"]
-    alone, beside = experiment(standard), experiment([*standard, TOMA_10, CAM_10])
-    for metric in standard:
-        assert alone[str(metric)].tolist() == beside[str(metric)].tolist()
-
-
-def test_experiment_perquery() -> None:
-    table = experiment([TOMA_10, "map", CAM_10], perquery=True)
-    assert list(table.columns) == ["name", "qid", "measure", "value"]
-    assert len(table) == len(SYSTEMS) * len(QIDS) * 3
-    assert not table["value"].isna().any()
-    expected = per_query([TOMA_10, CAM_10])
-    for row in table[table["name"] == "first"].itertuples():
-        if row.measure != "map":
-            assert row.value == expected[row.qid, row.measure]
-    means = experiment([TOMA_10, "map", CAM_10])
-    grouped = table.groupby(["name", "measure"])["value"].mean()
-    for index, name in enumerate(SYSTEM_NAMES):
-        assert means.loc[index, str(TOMA_10)] == pytest.approx(grouped[name, str(TOMA_10)], abs=1e-12)
-    averages, each = pt.Experiment(SYSTEMS, TOPICS, QRELS, [TOMA_10], names=SYSTEM_NAMES, perquery="both")
-    assert averages[str(TOMA_10)].tolist() == means[str(TOMA_10)].tolist()
-    assert len(each) == len(SYSTEMS) * len(QIDS)
-
-
-def values_of(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:
-    return {
-        (row.name_, row.qid, row.measure): row.value for row in table.rename(columns={"name": "name_"}).itertuples()
-    }
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"plan": "tree"},
-        {"batch_size": 1},
-        {"batch_size": 4},
-        {"batch_size": 4, "plan": "tree"},
-        {"batch_size": 100},
-    ],
-    ids=str,
-)
-def test_experiment_plans_and_batches_give_the_same_values(options: dict[str, Any]) -> None:
-    metrics = [*DECLARED, "map", "nDCG@10"]
-    linear = values_of(experiment(metrics, perquery=True))
-    other = values_of(experiment(metrics, perquery=True, **options))
-    assert len(linear) == len(SYSTEMS) * len(QIDS) * len(metrics)
-    assert other == pytest.approx(linear, abs=1e-12)
-    means, other_means = experiment(metrics), experiment(metrics, **options)
-    for metric in metrics:
-        assert other_means[str(metric)].tolist() == pytest.approx(means[str(metric)].tolist(), abs=1e-12)
-
-
-def test_batches_with_judged_queries_that_are_no_topics() -> None:
-    """PyTerrier evaluates those against an empty run; that is no reason to warn."""
-    topics = TOPICS[:4]
-    options = {"perquery": True, "names": ["first"], "filter_by_topics": False}
-    whole = pt.Experiment([FIRST], topics, QRELS, DECLARED, **options)
-    batched = pt.Experiment([FIRST], topics, QRELS, DECLARED, batch_size=3, **options)
-    assert values_of(batched) == pytest.approx(values_of(whole), abs=1e-12)
-    left_over = whole[whole["qid"].isin(QIDS[4:])]
-    assert len(left_over) == 2 * len(DECLARED)
-    assert (left_over["value"] == 0).all()
-
-
-def test_a_query_that_the_run_misses_counts_as_an_empty_ranking() -> None:
-    run = SCORES[SCORES["qid"] != "q3"]
-    for measure in DECLARED:
-        values = pt.Evaluate(run, QRELS, [measure], perquery=True)
-        assert set(values) == set(QIDS)
-        assert values["q3"][str(measure)] == 0
-        mean = pt.Evaluate(run, QRELS, [measure])[str(measure)]
-        assert mean == pytest.approx(np.mean([each[str(measure)] for each in values.values()]))
-
-
-def test_queries_without_judgments_are_left_out() -> None:
-    qrels = QRELS[QRELS["qid"] != "q3"]
-    values = pt.Evaluate(SCORES, qrels, [TOMA_10], perquery=True)
-    assert set(values) == set(QIDS) - {"q3"}
-
-
-def test_experiment_baseline_with_correction() -> None:
-    metrics = ["map", TOMA_10, "CAM(base='nDCG@10')", URBP(aspects=HEALTH)]
-    table = experiment(metrics, baseline=0, correction="holm")
-    each = experiment(metrics, perquery=True)
-    for metric in map(str, metrics):
-        added = [f"{metric} {kind}" for kind in ("+", "-", "p-value", "reject", "p-value corrected")]
-        assert set(added) <= set(table.columns)
-        assert table.loc[0, added[:3]].isna().all()
-        p_values = table.loc[1:, f"{metric} p-value"]
-        assert p_values.between(0, 1).all()
-        assert (table.loc[1:, f"{metric} p-value corrected"] >= p_values - 1e-12).all()
-        values = each[each["measure"] == metric].pivot(index="qid", columns="name", values="value")
-        for index, name in enumerate(SYSTEM_NAMES[1:], 1):
-            assert table.loc[index, f"{metric} +"] == (values[name] > values["first"]).sum()
-            assert table.loc[index, f"{metric} -"] == (values[name] < values["first"]).sum()
-
-
-def test_experiment_rounds_and_highlights() -> None:
-    table = experiment([TOMA_10, "map"], round=3)
-    exact = experiment([TOMA_10, "map"])
-    assert table[str(TOMA_10)].tolist() == exact[str(TOMA_10)].round(3).tolist()
-    styled = pt.Experiment(SYSTEMS, TOPICS, QRELS, [TOMA_10, "map"], names=SYSTEM_NAMES, highlight="bold")
-    assert "font-weight: bold" in styled.to_html()
-    as_dict = pt.Experiment([FIRST], TOPICS, QRELS, [TOMA_10], names=["first"], dataframe=False)
-    assert as_dict["first"][str(TOMA_10)] == exact.loc[0, str(TOMA_10)]
-
-
-def test_experiment_saves_and_reuses_runs(tmp_path: Any) -> None:
-    options = {"names": ["first", "more"], "save_dir": str(tmp_path)}
-    systems = [FIRST >> Readable(0.0), FIRST >> Readable(20.0)]
-    fresh = pt.Experiment(systems, TOPICS, QRELS, [TOMA_10, "map"], **options)
-    again = pt.Experiment(systems, TOPICS, QRELS, [TOMA_10, "map"], save_mode="reuse", **options)
-    pd.testing.assert_frame_equal(fresh, again)
-
-
-HASH_SEEDS = """
-    import sys, json
-    import pandas as pd
-    import pyterrier as pt
-    from ir_measures import nDCG
-    from pt_multiaspect import CAM, TOMA, uRBP, NLRE, NWCS, On
-    qrels = pd.DataFrame([(f"q{i}", f"d{j}", (i * j + j) % 3, (i + 2 * j) % 3) for i in range(3) for j in range(6)],
-                         columns=["qid", "docno", "label", "credibility"])
-    run = pd.DataFrame([(f"q{i}", f"d{j}", float(7 * j % 5)) for i in range(3) for j in range(8)],
-                       columns=["qid", "docno", "score"])
-    topics = pd.DataFrame({"qid": ["q0", "q1", "q2"], "query": "x"})
-    aspects = {"relevance": 2, "credibility": 2}
-    table = pt.Experiment(
-        [run], topics, qrels,
-        ["map", TOMA(aspects=aspects) @ 5, CAM(aspects=aspects) @ 5, "uRBP", NLRE @ 5, "MM(base='nDCG@5')",
-         NWCS(aspects=aspects), "TOMA(distance=3,aspects={'relevance': 2, 'credibility': 2})",
-         On(aspect="credibility"), "WHAM@3", "GAM@3"],
-        names=["run"])
-    print(json.dumps([list(table.columns), table.iloc[0].tolist()]))
-"""
-
-
-def test_columns_and_values_do_not_depend_on_the_hash_seed() -> None:
-    found = [in_python(HASH_SEEDS, env={"PYTHONHASHSEED": seed}) for seed in ("0", "1", "42")]
-    assert len(found[0][0]) == 12
-    assert found[0] == found[1] == found[2]
-
-
-# --- pt.Evaluate, GridScan, GridSearch, KFoldGridSearch ---------------------------------------
-
-
-def test_evaluate() -> None:
-    metrics = ["map", TOMA_10, "TOMA@10", "nDCG@10"]
-    with pytest.warns(ma.MultiAspectWarning, match="inferred"):
-        values = pt.Evaluate(SCORES, QRELS, metrics)
-    assert list(values) == [str(metric) for metric in metrics]
-    assert values[str(TOMA_10)] == pytest.approx(values["TOMA@10"], abs=1e-12)  # the inferred scales are the same
-    each = pt.Evaluate(SCORES, QRELS, [TOMA_10], perquery=True)
-    assert {(qid, name): v for qid, row in each.items() for name, v in row.items()} == per_query([TOMA_10])
-
-
-WEIGHTS = [0.0, 5.0, 20.0, 80.0]
-OURS = "TOMA(base='nDCG@10',aspects={'relevance': 2, 'readability': 3})"
-
-
-def grid() -> tuple[pt.Transformer, Readable, dict[Any, Any]]:
-    readable = Readable()
-    return FIRST >> readable, readable, {readable: {"weight": WEIGHTS}}
-
-
-def expected_scan(metrics: list[Any], topics: pd.DataFrame = TOPICS) -> pd.DataFrame:
-    qrels = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]
-    rows = []
-    for weight in WEIGHTS:
-        run = (FIRST >> Readable(weight)).transform(topics).rename(columns={"qid": "query_id", "docno": "doc_id"})
-        rows.append([parsing.parse(metric)[0].calc_aggregate(qrels, run) for metric in metrics])
-    return pd.DataFrame(rows, columns=[str(metric) for metric in metrics], index=WEIGHTS)
-
-
-@pytest.mark.parametrize("batch_size", [None, 2])
-def test_grid_scan(batch_size: int | None) -> None:
-    pipeline, _, params = grid()
-    metrics = ["map", "nDCG@10", OURS, TOMA_10, CAM_10]
-    table = pt.GridScan(pipeline, params, TOPICS, QRELS, metrics, batch_size=batch_size)
-    assert table["tran_0_weight"].tolist() == WEIGHTS
-    expected = expected_scan(metrics)
-    for metric in map(str, metrics):
-        assert table[metric].tolist() == pytest.approx(expected[metric].tolist(), abs=1e-12), metric
-    (setting, values), *_ = pt.GridScan(pipeline, params, TOPICS, QRELS, OURS, dataframe=False)
-    assert setting[0][1:] == ("weight", 0.0)
-    assert values[OURS] == pytest.approx(expected.loc[0.0, OURS], abs=1e-12)
-
-
-@pytest.mark.parametrize("batch_size", [None, 2])
-@pytest.mark.parametrize(
-    "metric",
-    ["nDCG@10", OURS, str(CAM_10), "uRBP(aspects={'relevance': 2, 'readability': 3})", "nlre", "nwcs"],
-)
-def test_grid_search(metric: str, batch_size: int | None) -> None:
-    expected = expected_scan([metric])[metric]
-    pipeline, readable, params = grid()
-    best, setting = pt.GridSearch(
-        pipeline, params, TOPICS, QRELS, metric=metric, batch_size=batch_size, return_type="best_setting"
-    )
-    assert best == pytest.approx(expected.max(), abs=1e-12)
-    assert setting == [(readable, "weight", expected.idxmax())]
-    assert readable.weight == 0.0  # put back
-    tuned = pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric, batch_size=batch_size)
-    assert tuned is pipeline
-    assert readable.weight == expected.idxmax()
-
-
-def test_grid_search_settles_elsewhere_when_readability_counts() -> None:
-    chosen = {}
-    for metric in ("nDCG@10", OURS):
-        pipeline, readable, params = grid()
-        pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric)
-        chosen[metric] = readable.weight
-    assert chosen["nDCG@10"] < chosen[OURS]
-
-
-@pytest.mark.parametrize("n_folds", [2, 3])
-@pytest.mark.parametrize("metric", ["nDCG@10", OURS])
-def test_k_fold_grid_search(metric: str, n_folds: int) -> None:
-    """With three folds PyTerrier hands over every judgment twice: equal ones are merged."""
-    pipeline, readable, params = grid()
-    folds = [TOPICS[i::n_folds] for i in range(n_folds)]
-    results, settings = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=metric)
-    assert set(results["qid"]) == set(QIDS)
-    assert readable.weight == 0.0
-    assert len(settings) == n_folds
-    for fold, setting in enumerate(settings):
-        training = pd.concat([topics for other, topics in enumerate(folds) if other != fold])
-        assert setting[0][1:] == ("weight", expected_scan([metric], training)[metric].idxmax())
-    assert 0 < pt.Evaluate(results, QRELS, [TOMA_10])[str(TOMA_10)] <= 1
-
-
-def test_k_fold_grid_search_with_the_judgments_of_each_fold() -> None:
-    pipeline, _, params = grid()
-    folds = [TOPICS[:3], TOPICS[3:]]
-    judgments = [QRELS[QRELS["qid"].isin(topics["qid"])] for topics in folds]
-    _, whole = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=OURS)
-    _, parts = pt.KFoldGridSearch(pipeline, params, folds, judgments, metric=OURS)
-    assert [s[0][1:] for s in whole] == [s[0][1:] for s in parts]
 
 
 # --- ir-measures ------------------------------------------------------------------------------
@@ -746,41 +391,6 @@ def test_a_base_in_pt_experiment_without_a_kernel() -> None:
 # --- names, registration, entry point ---------------------------------------------------------
 
 
-def test_strings_reach_pyterrier() -> None:
-    for text, expected in {
-        "map": AP,
-        "P.5": P @ 5,
-        "nDCG@10": nDCG @ 10,
-        "TOMA@10": TOMA @ 10,
-        "TOMA(distance=2)@10": TOMA @ 10,
-        "CAM(base={'relevance':'nDCG','readability':'SetF'})": CAM(base={"relevance": nDCG, "readability": "SetF"}),
-    }.items():
-        assert ir_measures.parse_trec_measure(text) == [expected]
-        assert parsing.parse(text) == [expected]
-    assert len(ir_measures.parse_trec_measure("P")) > 1
-    assert parsing.parse(TOMA_10) == [TOMA_10]
-
-
-def test_uninstall_takes_the_names_back() -> None:
-    installed = ir_measures.parse_trec_measure
-    pyterrier.install()
-    pyterrier.install()
-    assert ir_measures.parse_trec_measure is installed
-    try:
-        pyterrier.uninstall()
-        assert ir_measures.parse_trec_measure is ir_measures.util.parse_trec_measure
-        assert ir_measures.parse_trec_measure is not installed
-        with pytest.raises(ValueError, match="TOMA@10"):
-            ir_measures.parse_trec_measure("TOMA@10")
-        assert ir_measures.parse_trec_measure("map") == [AP]
-        pyterrier.uninstall()
-        assert ir_measures.parse_trec_measure is ir_measures.util.parse_trec_measure
-    finally:
-        pyterrier.install()
-    assert ir_measures.parse_trec_measure is installed
-    assert ir_measures.parse_trec_measure("TOMA@10") == [TOMA @ 10]
-
-
 def test_registering_twice_changes_nothing() -> None:
     registry = dict(ir_measures.measures.registry)
     providers = list(ir_measures.DefaultPipeline.providers)
@@ -788,40 +398,6 @@ def test_registering_twice_changes_nothing() -> None:
     provider.register()
     assert ir_measures.measures.registry == registry
     assert ir_measures.DefaultPipeline.providers == providers
-
-
-def test_pyterrier_alone_is_enough() -> None:
-    found = in_python(
-        """
-        import json
-        import pyterrier as pt
-        import ir_measures
-        print(json.dumps([
-            pt.multiaspect.__name__, str(pt.measures.TOMA @ 10), "multiaspect" in pt.__all__,
-            [str(m) for m in ir_measures.parse_trec_measure("CAM(base='nDCG@10')")],
-            all(getattr(pt.measures, m.NAME) is m for m in pt.multiaspect.measures.ALL),
-        ]))
-        """
-    )
-    assert found == ["pt_multiaspect", "TOMA@10", True, ["CAM@10"], True]
-
-
-def test_import_order_does_not_matter() -> None:
-    found = in_python(
-        """
-        import json
-        import pt_multiaspect as ma
-        import pyterrier as pt
-        import ir_measures
-        providers = [type(p).__name__ for p in ir_measures.DefaultPipeline.providers]
-        print(json.dumps([
-            pt.multiaspect is ma, pt.measures.TOMA is ma.TOMA,
-            all(getattr(pt.measures, m.NAME) is m for m in ma.measures.ALL),
-            [str(m) for m in ir_measures.parse_trec_measure("TOMA@10")], providers.count("MultiAspectProvider"),
-        ]))
-        """
-    )
-    assert found == [True, True, True, ["TOMA@10"], 1]
 
 
 def test_ir_measures_alone_is_enough() -> None:

@@ -18,7 +18,7 @@ def test_the_page_is_where_pyterrier_looks_for_it() -> None:
     title, line = PAGE.read_text(encoding="utf-8").splitlines()[:2]
     assert line == "=" * len(title)
     modules = importlib.metadata.entry_points(group="pyterrier.modules")
-    assert "pt_multiaspect" in {module.value for module in modules}
+    assert "pt_multiaspect_pyterrier:load" in {module.value for module in modules}
 
 
 def test_its_examples() -> None:

@@ -11,12 +11,11 @@ from typing import Any
 import ir_measures
 import numpy as np
 import pandas as pd
-import pyterrier as pt
 import pytest
 from ir_measures import AP, P, R, nDCG
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On, errors
+from pt_multiaspect import CAM, TOMA, MultiAspectError, MultiAspectWarning, On
 from pt_multiaspect.bases.strings import read_measure
 from pt_multiaspect.integration.parsing import as_measure, parse, parse_all
 from pt_multiaspect.measures import ALL
@@ -253,19 +252,9 @@ def test_mappings_elsewhere() -> None:
 # --- directions -------------------------------------------------------------------------------
 
 
-def test_pyterrier_is_told_once_that_lower_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errors, "_given", set())
-    topics = pd.DataFrame({"qid": ["q1", "q2"], "query": "x"})
-    run = pd.DataFrame([("q1", "d1", 1.0), ("q2", "d1", 1.0)], columns=["qid", "docno", "score"])
-    qrels = pd.DataFrame([("q1", "d1", 1), ("q2", "d1", 1)], columns=["qid", "docno", "label"])
-    for name in ("ESL", "HMAP", "CAM(base='ESL',aspects='relevance')"):
-        with pytest.warns(MultiAspectWarning, match=r" is lower-is-better, but .*GridSearch.*highlight=") as caught:
-            pt.Experiment([run], topics, qrels, [name])
-        assert len([one for one in caught if issubclass(one.category, MultiAspectWarning)]) == 1
+def test_evaluations_and_scorers_know_the_direction() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", MultiAspectWarning)
-        pt.Experiment([run], topics, qrels, ["ESL", "map", "nDCG"])
-        monkeypatch.setattr(errors, "_given", set())
         evaluated(["ESL"])
         ma.ranking_scorer("ESL")
         assert parse("ESL") == [ma.ESL]

@@ -15,11 +15,12 @@ from typing import Any
 import ir_measures
 from ir_measures import Measure
 
+from pt_multiaspect_pyterrier import REPLACED
+
 from .. import _validation
 from ..errors import MultiAspectError, choices, did_you_mean
 
 __all__ = [
-    "TREC_NAMES_ONLY",
     "UnknownMeasureError",
     "check_params",
     "nearest",
@@ -28,12 +29,9 @@ __all__ = [
     "with_quotes",
 ]
 
-#: Marks a function that reads ir-measures names too, and holds the one that does not.
-TREC_NAMES_ONLY = "trec_names_only"
-
 #: Reads the names of trec_eval, and no others.
 trec_names: Callable[[str], list[Measure]] = getattr(
-    ir_measures.parse_trec_measure, TREC_NAMES_ONLY, ir_measures.parse_trec_measure
+    ir_measures.parse_trec_measure, REPLACED, ir_measures.parse_trec_measure
 )
 
 #: Longer texts are truncated in errors.

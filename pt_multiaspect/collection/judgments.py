@@ -325,11 +325,20 @@ class Judgments:
         return self.cached("text columns", make)
 
     def _missing(self, missing: Sequence[str]) -> MultiAspectError:
+        from multiprocessing import current_process
+
         registered = choices(Aspects.registry)
         return MissingAspectError(
             f"the qrels have no column for the aspect {choices(missing)}; expected aspects among "
             f"{choices(self.label_names)} (columns: {choices(self._frame.columns)}; named sets of aspects: "
-            f"{registered})" + did_you_mean(missing, (*self.label_names, *Aspects.registry))
+            f"{registered})"
+            + did_you_mean(missing, (*self.label_names, *Aspects.registry))
+            + (
+                ". A set of aspects that another process named is unknown to this worker process: pass the measure "
+                "itself rather than its name"
+                if current_process().name != "MainProcess"
+                else ""
+            )
         )
 
     # -- aspects ----------------------------------------------------------------------------

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import ir_measures
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, warn_once
-from .parsing import parse, parse_all
+from .parsing import MeasureName, parse, parse_all
 
 __all__ = [
     "check_given",
@@ -26,33 +25,13 @@ __all__ = [
 _KEY = "measures"
 
 
-class _Recorded(str):
-    """The string form of a measure, which can be written to files, with the measure itself."""
-
-    measure: ir_measures.Measure
-
-    def __new__(cls, measure: ir_measures.Measure) -> _Recorded:
-        text = super().__new__(cls, measure)
-        text.measure = measure
-        return text
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.measure,)
-
-    def __copy__(self) -> _Recorded:
-        return self
-
-    def __deepcopy__(self, memo: object) -> _Recorded:  # pandas copies attrs at every step
-        return self
-
-
 def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
     """Record in the frame which measures its labels refer to; None if to no measure, whatever the label is.
 
     Printed measures, as read from files, are parsed when they are looked up.
     """
     perquery.attrs[_KEY] = {
-        label: measure if measure is None or isinstance(measure, str) else _Recorded(measure)
+        label: measure if measure is None or isinstance(measure, str) else MeasureName(measure)
         for label, measure in labelled.items()
     }
 
@@ -97,7 +76,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
             known[label] = None
             continue
         text = written.get(label)
-        measure = text.measure if isinstance(text, _Recorded) else measure_named(label if text is None else text)
+        measure = text.measure if isinstance(text, MeasureName) else measure_named(label if text is None else text)
         if measure is None and text is not None:
             warn_once(
                 f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "

@@ -9,14 +9,35 @@ from typing import Any
 import ir_measures
 from ir_measures import ERR, RBP
 
-from ..bases.strings import TREC_NAMES_ONLY, check_params, read_measure, trec_names
+from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices
 from ..measures import CAM, NLRE, NWCS, Measure, On
 from ..measures.registry import RESERVED
 from .provider import supports
 
-__all__ = ["TRACK_NAMES", "TREC_NAMES_ONLY", "as_measure", "parse", "parse_all", "trec_names"]
+__all__ = ["TRACK_NAMES", "MeasureName", "as_measure", "parse", "parse_all"]
+
+
+class MeasureName(str):
+    """A name of a measure, together with the measure, which is pickled with it."""
+
+    measure: ir_measures.Measure
+
+    def __new__(cls, measure: ir_measures.Measure, name: str | None = None) -> MeasureName:
+        text = super().__new__(cls, measure if name is None else name)
+        text.measure = measure
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.measure, str.__str__(self))
+
+    def __copy__(self) -> MeasureName:
+        return self
+
+    def __deepcopy__(self, memo: object) -> MeasureName:  # pandas copies attrs at every step
+        return self
+
 
 #: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval, for two
 #: and for three aspects. With three, its values of CAM are .9999 times those here, as its weights are .3333 each.
@@ -64,6 +85,8 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     if hasattr(measure, "SUPPORTED_PARAMS"):
         check_params(measure)
         return [measure]
+    if isinstance(measure, MeasureName):
+        return [measure.measure]
     if not isinstance(measure, str):
         raise MultiAspectError(
             f"expected a measure or a string such as 'nDCG@10' or 'map', got {measure!r} ({type(measure).__name__})"

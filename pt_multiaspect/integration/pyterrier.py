@@ -1,44 +1,36 @@
-"""Measure names as strings in PyTerrier.
+"""Measures in PyTerrier: their names, aggregates and directions.
 
-`pt.Experiment`, `pt.GridScan` and `pt.GridSearch` parse strings with
-`ir_measures.parse_trec_measure`, which accepts trec_eval names only. This module patches that function
-to accept ir-measures names as well, so ``"nDCG@10"`` and ``"TOMA@10"`` work like ``"map"``.
+PyTerrier parses names with `ir_measures.parse_trec_measure`, which accepts trec_eval names only, averages per-query
+values in `pt.Experiment` whatever a measure's aggregate is, and takes higher values for better. The module
+``pt_multiaspect_pyterrier``, beside this package, is PyTerrier's entry point and replaces the functions concerned
+by those here.
 """
 
 from __future__ import annotations
 
 import sys
-from functools import wraps
-from typing import Any
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
+from inspect import BoundArguments
+from typing import Any, NamedTuple
 
 import ir_measures
+from ir_measures.measures import MeanAgg
 
-from ..errors import warn_once
+import pt_multiaspect_pyterrier
+
+from ..errors import MultiAspectError, MultiAspectWarning, callers_level, choices
 from ..measures import ALL
-from .labels import lower_is_better
-from .parsing import TREC_NAMES_ONLY, parse, trec_names
+from .aggregates import aggregated
+from .labels import lower_aggregate_is_better, lower_is_better
+from .parsing import MeasureName, parse
 
-__all__ = ["install", "uninstall"]
-
-
-@wraps(trec_names)
-def _parse_any_name(measure: str) -> list[ir_measures.Measure]:
-    parsed = parse(measure)
-    for member in parsed:
-        if lower_is_better(member):
-            warn_once(
-                f"{member} is lower-is-better, but PyTerrier assumes that higher is better: pt.GridSearch and "
-                "pt.KFoldGridSearch select the highest value, and highlight= of pt.Experiment marks it; select the "
-                "lowest value yourself, for example from the table of pt.GridScan"
-            )
-    return parsed
-
-
-setattr(_parse_any_name, TREC_NAMES_ONLY, trec_names)
+__all__ = ["aggregates", "experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]
 
 
 def install() -> None:
-    """Patch PyTerrier's parser to accept ir-measures names. Repeated calls have no effect.
+    """Patch PyTerrier to accept ir-measures names and to aggregate as measures do. Repeated calls have no effect.
 
     Examples
     --------
@@ -47,17 +39,15 @@ def install() -> None:
     >>> from pt_multiaspect.integration import pyterrier
     >>> pyterrier.install()
     """
-    if not hasattr(ir_measures.parse_trec_measure, TREC_NAMES_ONLY):
-        ir_measures.parse_trec_measure = _parse_any_name
-    loaded: Any = sys.modules.get("pyterrier.measures")
-    if loaded is not None:  # pt.measures was filled before this package was imported
+    pt_multiaspect_pyterrier.install()
+    names = sys.modules.get("pyterrier.measures")
+    if names is not None:  # it was filled before this package was imported
         for measure in ALL:
-            if not hasattr(loaded, measure.NAME):
-                setattr(loaded, measure.NAME, measure)
+            vars(names).setdefault(measure.NAME, measure)
 
 
 def uninstall() -> None:
-    """Undo `install`, unless another package has wrapped the function since.
+    """Undo `install`, except for functions that another package has wrapped since.
 
     Examples
     --------
@@ -69,5 +59,180 @@ def uninstall() -> None:
     ValueError: unkonwn measure TOMA@10
     >>> pyterrier.install()
     """
-    if ir_measures.parse_trec_measure is _parse_any_name:
-        ir_measures.parse_trec_measure = trec_names
+    pt_multiaspect_pyterrier.uninstall()
+
+
+class _Experiment(NamedTuple):
+    """A running `pt.Experiment`."""
+
+    #: The measures whose aggregate is not the mean, by their column.
+    measures: dict[str, ir_measures.Measure]
+    #: The columns that were aggregated.
+    done: set[str]
+
+
+_running: ContextVar[_Experiment | None] = ContextVar("_running", default=None)
+
+
+def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
+    """Call `pt.Experiment` such that its averages are the aggregates of the measures.
+
+    Parameters
+    ----------
+    original : callable
+        `pt.Experiment`.
+    call : BoundArguments
+        Its arguments.
+
+    Returns
+    -------
+    object
+        What `pt.Experiment` returns.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If `baseline` or `highlight` take the higher values of a lower-is-better measure for better, or if PyTerrier
+        averaged the per-query values of a measure with another aggregate after all.
+    """
+    given = call.arguments
+    measures = _by_column(given["eval_metrics"])
+    averages = given["perquery"] is not True
+    if given["baseline"] is not None:
+        _warn_of_lower(
+            [column for column, measure in measures.items() if lower_is_better(measure)],
+            "baseline= counts a higher value as an improvement: read the column '+' as queries that got worse, and "
+            "'-' as queries that improved",
+        )
+    if averages and given["dataframe"] and given["highlight"] in ("bold", "color", "colour"):
+        _warn_of_lower(
+            [column for column, measure in measures.items() if lower_aggregate_is_better(measure)],
+            "highlight= marks the highest value, which is the worst",
+        )
+    others = {
+        column: measure for column, measure in measures.items() if not isinstance(measure.aggregator(), MeanAgg)
+    }
+    token = _running.set(running := _Experiment(others, set()))
+    try:
+        result = original(*call.args, **call.kwargs)
+    finally:
+        _running.reset(token)
+    missing = [column for column in others if column not in running.done]
+    if missing and (averages or given["save_dir"] is not None):
+        _warn(
+            f"{choices(missing)}: pt.Experiment reports the mean of the per-query values, which is not the "
+            "aggregate that the measure defines; pass perquery=True and the table to pt_multiaspect.aggregate"
+        )
+    return result
+
+
+def aggregates(perquery: Mapping[str, Mapping[str, float]], averages: dict[str, float]) -> dict[str, float]:
+    """Return the averages of one system in the running `pt.Experiment`, aggregated as the measures define it.
+
+    Parameters
+    ----------
+    perquery : mapping
+        The values, ``{qid: {column: value}}``.
+    averages : dict of str to float
+        Their means, by column.
+
+    Returns
+    -------
+    dict of str to float
+    """
+    running = _running.get()
+    if running is None:
+        return averages
+    columns = [column for column in averages if column in running.measures]
+    running.done.update(columns)
+    return averages | {
+        column: aggregated(running.measures[column], [values[column] for values in perquery.values()])
+        for column in columns
+    }
+
+
+def grid_scan(original: Callable[..., Any], call: BoundArguments) -> Any:
+    """Call `pt.GridScan` with names that other processes know too.
+
+    Parameters
+    ----------
+    original : callable
+        `pt.GridScan`.
+    call : BoundArguments
+        Its arguments.
+
+    Returns
+    -------
+    object
+        What `pt.GridScan` returns.
+    """
+    metrics = call.arguments["metrics"]
+    call.arguments["metrics"] = list(map(_named, metrics)) if isinstance(metrics, list | tuple) else _named(metrics)
+    return original(*call.args, **call.kwargs)
+
+
+def grid_search(original: Callable[..., Any], call: BoundArguments) -> Any:
+    """Call `pt.GridSearch` or `pt.KFoldGridSearch` with a name that other processes know too.
+
+    Parameters
+    ----------
+    original : callable
+        `pt.GridSearch` or `pt.KFoldGridSearch`.
+    call : BoundArguments
+        Its arguments.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If lower aggregates of the measure are better.
+    """
+    metric = call.arguments["metric"] = _named(call.arguments["metric"])
+    if isinstance(metric, MeasureName) and lower_aggregate_is_better(metric.measure):
+        _warn_of_lower(
+            [metric],
+            f"pt.{original.__name__} selects the highest value, which is the worst; select the lowest from the "
+            "table of pt.GridScan",
+        )
+    return original(*call.args, **call.kwargs)
+
+
+def _named(metric: object) -> object:
+    """Return the name of a measure with the measure, which PyTerrier requires as key and sends to workers.
+
+    What is not one measure is returned as it is, for PyTerrier to reject or expand.
+    """
+    measures = _members(metric)
+    return MeasureName(measures[0], str(metric)) if len(measures) == 1 else metric
+
+
+def _members(metric: Any) -> list[ir_measures.Measure]:
+    """Return the measures of which PyTerrier makes a column each; none if it rejects what is given."""
+    try:
+        return parse(metric)
+    except MultiAspectError:
+        return []
+
+
+def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
+    """Return the measures of `pt.Experiment` by the name of their column."""
+    columns = {}
+    for metric in metrics if isinstance(metrics, Collection) else ():
+        members = _members(metric)
+        for measure in members:
+            columns[str(metric) if len(members) == 1 else str(measure)] = measure
+    return columns
+
+
+def _warn_of_lower(columns: Collection[str], problem: str) -> None:
+    if columns:
+        _warn(f"{choices(columns)}: lower is better, but {problem}")
+
+
+def _warn(message: str) -> None:
+    """Warn in every call, as each has its own directions."""
+    warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())

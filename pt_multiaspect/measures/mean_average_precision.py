@@ -50,8 +50,7 @@ class _GMAP(_AveragePrecision):
     """Geometric mean average precision: exp of the mean of ln max(AP, 1e-5) over queries.
 
     Per-query values are ln max(AP, 1e-5), between ln 1e-5 and 0; a query missing from the run has the
-    value ln 1e-5. `pt.Experiment` always reports the arithmetic mean of the per-query values, which is
-    ln GMAP; ir-measures and `aggregate` return GMAP itself.
+    value ln 1e-5. `pt.Experiment`, ir-measures and `aggregate` report GMAP itself for all queries.
 
     Parameters
     ----------
@@ -100,9 +99,8 @@ class _GMAP(_AveragePrecision):
 class _HMAP(_AveragePrecision):
     """Harmonic mean average precision: 1 divided by the mean of 1 / max(AP, 1e-5) over queries.
 
-    Per-query values are 1 / max(AP, 1e-5), between 1 and 1e5; lower is better. `pt.Experiment` always
-    reports the arithmetic mean of the per-query values, which is 1 / HMAP; ir-measures and `aggregate`
-    return HMAP itself.
+    Per-query values are 1 / max(AP, 1e-5), between 1 and 1e5; lower is better. `pt.Experiment`, ir-measures
+    and `aggregate` report HMAP itself for all queries, of which higher is better.
 
     Parameters
     ----------

@@ -1,0 +1,176 @@
+"""The part of pt_multiaspect that PyTerrier loads. It imports the package when something needs it.
+
+PyTerrier calls `load`, the entry point of group ``pyterrier.modules``, whenever it is imported, and does not catch
+exceptions. So this module is small, beside the package (importing a submodule imports the whole package), and turns
+exceptions into warnings. What the replaced functions do is in `pt_multiaspect.integration.pyterrier`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from functools import wraps
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+__all__ = ["REPLACED", "install", "load", "uninstall"]
+
+_PACKAGE = "pt_multiaspect"
+
+#: Attribute of the functions that `install` puts in place of others: the original function.
+REPLACED = "_pt_multiaspect_replaced"
+
+#: Names of trec_eval, possibly with cutoffs, which are read without the package.
+_TREC_NAME = re.compile(r"[A-Za-z_]+(?:[._][1-9]\d{0,8}(?:,[1-9]\d{0,8})*)?")
+
+
+class _Package(ModuleType):
+    """The package, imported on first use: ``pyterrier.multiaspect`` until then."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(_PACKAGE), name)
+
+    def __dir__(self) -> list[str]:
+        return dir(import_module(_PACKAGE))
+
+
+def load() -> ModuleType:
+    """Patch PyTerrier, and return the package, which is imported on first use.
+
+    Returns
+    -------
+    module
+        What PyTerrier makes ``pyterrier.multiaspect``.
+    """
+    try:
+        install()
+    except Exception as error:
+        _warn("cannot patch PyTerrier", error)
+    return sys.modules.get(_PACKAGE) or _Package(_PACKAGE)
+
+
+def install() -> None:
+    """Patch ir-measures, and PyTerrier if it is imported. Repeated calls have no effect."""
+    for module_name, name, replace in _PATCHES:
+        module = sys.modules.get(module_name)
+        original = getattr(module, name, None)
+        if original is not None and not hasattr(original, REPLACED):
+            replacement = wraps(original)(replace(original))
+            replacement.__module__, replacement.__qualname__ = module_name, name  # where pickle finds it
+            setattr(replacement, REPLACED, original)
+            setattr(module, name, replacement)
+    measures = sys.modules.get("pyterrier.measures")
+    if measures is not None:
+        vars(measures).setdefault("__getattr__", _measure)
+    pyterrier: Any = sys.modules.get("pyterrier")
+    if isinstance(getattr(pyterrier, "multiaspect", None), _Package) and _PACKAGE in sys.modules:
+        pyterrier.multiaspect = sys.modules[_PACKAGE]
+
+
+def uninstall() -> None:
+    """Undo `install`, except for functions that another package has wrapped since."""
+    for module_name, name, _ in _PATCHES:
+        module = sys.modules.get(module_name)
+        current = getattr(module, name, None)
+        original = getattr(current, REPLACED, None)
+        # A wrapper of another package has copied the attribute, but wraps the replacement.
+        if original is not None and getattr(current, "__wrapped__", None) is original:
+            setattr(module, name, original)
+    measures = sys.modules.get("pyterrier.measures")
+    if measures is not None and vars(measures).get("__getattr__") is _measure:
+        del vars(measures)["__getattr__"]
+
+
+def _needed(measures: Any) -> Any:
+    """Return `pt_multiaspect.integration.pyterrier` if one of the measures may need it, and None if none does."""
+    if _PACKAGE not in sys.modules:
+        several = isinstance(measures, Iterable) and not isinstance(measures, str)
+        names = [measure for measure in (measures if several else [measures]) if isinstance(measure, str)]
+        if all(map(_TREC_NAME.fullmatch, names)) and not any(map(_is_unknown, names)):
+            return None
+    return _imported()
+
+
+def _is_unknown(name: str) -> bool:
+    import ir_measures
+
+    parse = ir_measures.parse_trec_measure
+    try:
+        getattr(parse, REPLACED, parse)(name)
+    except ValueError:
+        return name != "mrt"  # the time that pt.Experiment reports
+    return False
+
+
+def _imported() -> Any:
+    try:
+        return import_module(f"{_PACKAGE}.integration.pyterrier")
+    except Exception as error:
+        _warn("cannot import the package, so that PyTerrier reads no names such as 'nDCG@10'", error)
+        return None
+
+
+def _warn(message: str, error: Exception) -> None:
+    warnings.warn(f"{_PACKAGE}: {message}: {type(error).__name__}: {error}", stacklevel=3)
+
+
+def _parser(original: Callable[..., Any]) -> Callable[..., Any]:
+    def parse(measure: str) -> Any:
+        doors = _needed(measure)
+        return original(measure) if doors is None else doors.parse(measure)
+
+    return parse
+
+
+def _evaluating(door: str, parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what replaces a function of PyTerrier whose `parameter` is the measures."""
+
+    def replace(original: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(original)
+
+        def evaluate(*args: Any, **kwargs: Any) -> Any:
+            try:
+                call = signature.bind(*args, **kwargs)
+            except TypeError:
+                return original(*args, **kwargs)  # raises it
+            call.apply_defaults()
+            doors = _needed(call.arguments[parameter])
+            return original(*args, **kwargs) if doors is None else getattr(doors, door)(original, call)
+
+        return evaluate
+
+    return replace
+
+
+def _averaging(original: Callable[..., Any]) -> Callable[..., Any]:
+    def means(result: Any, *args: Any, **kwargs: Any) -> Any:
+        averages = original(result, *args, **kwargs)
+        return averages if _PACKAGE not in sys.modules else _imported().aggregates(result, averages)
+
+    return means
+
+
+def _measure(name: str) -> Any:
+    """Return an attribute that ``pyterrier.measures`` lacks: a measure, or the names that ``import *`` imports."""
+    names = vars(sys.modules["pyterrier.measures"])
+    if (not name.startswith("_") or name == "__all__") and _imported() is not None:
+        if name == "__all__":
+            return [known for known in names if not known.startswith("_")]
+        if name in names:
+            return names[name]
+    raise AttributeError(f"module 'pyterrier.measures' has no attribute {name!r}")
+
+
+_PATCHES: list[tuple[str, str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = [
+    ("ir_measures", "parse_trec_measure", _parser),
+    ("pyterrier", "Experiment", _evaluating("experiment", "eval_metrics")),
+    ("pyterrier", "GridScan", _evaluating("grid_scan", "metrics")),
+    ("pyterrier", "GridSearch", _evaluating("grid_search", "metric")),
+    ("pyterrier", "KFoldGridSearch", _evaluating("grid_search", "metric")),
+    # The only function by which pt.Experiment averages; GridScan and pt.Evaluate do not use it.
+    ("pyterrier._evaluation._rendering", "_mean_of_measures", _averaging),
+]

@@ -1,0 +1,839 @@
+"""PyTerrier: measures as objects and by name in its functions, and what the installed package does to it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+from door_world import (
+    CAM_10,
+    DECLARED,
+    FIRST,
+    HEALTH,
+    IR_QRELS,
+    IR_RUN,
+    QIDS,
+    QRELS,
+    SCORES,
+    SYSTEM_NAMES,
+    SYSTEMS,
+    TOMA_10,
+    TOPICS,
+    Readable,
+    experiment,
+    in_python,
+    per_query,
+)
+from ir_measures import AP, Measure, P, nDCG
+from ir_measures.measures.base import Agg
+from pyterrier._evaluation import _rendering
+from scipy.stats import ttest_rel
+
+import pt_multiaspect as ma
+import pt_multiaspect_pyterrier
+from pt_multiaspect import CAM, NLRE, TOMA, Aspects
+from pt_multiaspect.integration import parsing, pyterrier
+from pt_multiaspect.integration.parsing import MeasureName, parse
+from pt_multiaspect_pyterrier import REPLACED
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:There are shared pipeline components", "ignore::DeprecationWarning", "ignore:Experiment Pipeline"
+)
+
+# --- a measure of each kind -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Halving:
+    half: float
+
+    def __call__(self, rank: Any) -> Any:
+        return 0.5 ** ((rank - 1) / self.half)
+
+
+class _PtHalfLife(ma.LinearMeasure):
+    """A user's measure: half-life utility."""
+
+    SUPPORTED_PARAMS = {
+        "half": ma.Param(ma.params.real("half", low=0, open_low=True), 5, "ranks"),
+        "cutoff": ma.params.CUTOFF,
+    }
+
+    def linear(self, target: Any) -> Any:
+        discount = Halving(self["half"])
+        norm = target.best_sum(target.gain, discount, self.cutoff)
+        return ma.forms.Linear(target, target.gain, discount, norm=norm, depth=self.cutoff)
+
+
+class Smallest(Agg):  # type: ignore[misc]
+    def __init__(self) -> None:
+        self.smallest = np.inf
+
+    def add(self, value: float) -> None:
+        self.smallest = min(self.smallest, value)
+
+    def result(self) -> float:
+        return self.smallest
+
+
+class _PtWorstTopic(_PtHalfLife):
+    """A user's measure with an aggregate of its own."""
+
+    def aggregator(self) -> Agg:
+        return Smallest()
+
+
+PtHalfLife, PtWorstTopic = ma.register(_PtHalfLife), ma.register(_PtWorstTopic)
+NAMED = Aspects(dict(HEALTH), name="test-pyterrier")
+GMAP, HMAP, ESL = ma.GMAP(rel=1), ma.HMAP(rel=1), ma.ESL(rel=1)
+SUITE = list(ma.suite("multi-aspect", aspects=NAMED).values())
+KINDS: dict[str, Measure] = {
+    "mean": TOMA(aspects=NAMED) @ 10,
+    "geometric mean": GMAP,
+    "harmonic mean": HMAP,
+    "lower is better": ESL,
+    "own": PtHalfLife(half=2) @ 10,
+    "own aggregate": PtWorstTopic @ 10,
+    "suite": SUITE[-1],
+    "sum": ir_measures.NumRet(rel=1),
+}
+MEASURES = list(dict.fromkeys([*KINDS.values(), *SUITE, nDCG @ 10, AP]))
+AS_GIVEN = pytest.mark.parametrize("as_given", [lambda measure: measure, str], ids=["objects", "names"])
+
+
+def ours(caught: Any) -> list[str]:
+    return [str(one.message) for one in caught if issubclass(one.category, ma.MultiAspectWarning)]
+
+
+def aggregate_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS) -> dict[str, float]:
+    """What ir-measures gives for a system, by the names of the measures."""
+    run = system if isinstance(system, pd.DataFrame) else system.transform(topics)
+    qrels = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]
+    found = ir_measures.calc_aggregate(MEASURES, qrels, run.rename(columns={"qid": "query_id", "docno": "doc_id"}))
+    return {str(measure): value for measure, value in found.items()}
+
+
+AGGREGATES = {name: aggregate_of(system) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
+
+
+def assert_aggregates(table: pd.DataFrame, expected: dict[str, dict[str, float]] = AGGREGATES) -> None:
+    assert table["name"].tolist() == list(expected)
+    for name, row in table.set_index("name").iterrows():
+        assert row[list(expected[name])].to_dict() == pytest.approx(expected[name], abs=1e-9, rel=1e-9), name
+
+
+def test_the_kinds_differ() -> None:
+    """What is shown below would be shown of nothing if the aggregates were means."""
+    assert GMAP.aggregator().__class__ is not ir_measures.measures.MeanAgg
+    means = {measure: np.mean([v for (_, name), v in per_query([measure]).items() if name == str(measure)])
+             for measure in (GMAP, HMAP, PtWorstTopic @ 10)}  # fmt: skip
+    for measure, mean in means.items():
+        assert abs(AGGREGATES["first"][str(measure)] - mean) > 0.05
+    assert [measure for measure in MEASURES if getattr(measure, "lower_is_better", False)] == [HMAP, ESL]
+
+
+# --- pt.Experiment ----------------------------------------------------------------------------
+
+
+@AS_GIVEN
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_size": 2},
+        {"plan": "tree"},
+        {"plan": "tree", "batch_size": 2},
+        {"precompute_prefix": True},
+        {"filter_by_qrels": True},
+        {"filter_by_topics": False},
+        {"validate": "error"},
+        {"validate": "ignore"},
+        {"verbose": True},
+        {"highlight": None},
+        {"perquery": "both"},
+    ],
+    ids=str,
+)
+def test_averages_are_the_aggregates(options: dict[str, Any], as_given: Any) -> None:
+    found = pt.Experiment(SYSTEMS, TOPICS, QRELS, list(map(as_given, MEASURES)), names=SYSTEM_NAMES, **options)
+    assert_aggregates(found[0] if options.get("perquery") else found)
+
+
+def test_objects_beside_names_and_the_time() -> None:
+    table = pt.Experiment([SCORES], TOPICS, QRELS, [GMAP, "mrt", "P", "HMAP(rel=1)"], names=["run"])
+    assert table.loc[0, [str(GMAP), "HMAP(rel=1)"]].tolist() == pytest.approx(
+        [aggregate_of(SCORES)[str(GMAP)], aggregate_of(SCORES)[str(HMAP)]], abs=1e-12
+    )
+    assert {"mrt", "P@5", "P@10"} < set(table.columns)
+
+
+def test_systems_by_name_and_runs_as_frames() -> None:
+    runs = {name: system.transform(TOPICS) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
+    assert_aggregates(pt.Experiment(runs, TOPICS, QRELS, MEASURES))
+
+
+@AS_GIVEN
+def test_values_of_topics(as_given: Any) -> None:
+    metrics = list(map(as_given, MEASURES))
+    table = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery=True)
+    expected = per_query(MEASURES)
+    assert {(row.qid, row.measure): row.value for row in table.itertuples()} == pytest.approx(expected, abs=1e-9)
+    both = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery="both")
+    pd.testing.assert_frame_equal(both.perquery, table)
+    assert_aggregates(both.averages, {"run": aggregate_of(SCORES)})
+    plain = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery=True, dataframe=False)
+    assert plain[0]["q1"][str(GMAP)] == pytest.approx(expected["q1", str(GMAP)], abs=1e-9)
+
+
+def test_topics_without_judgments() -> None:
+    qrels = QRELS[QRELS["qid"] != "q3"]
+    kept = TOPICS[TOPICS["qid"] != "q3"]
+    expected = {"run": aggregate_of(SCORES[SCORES["qid"] != "q3"], kept)}
+    assert_aggregates(pt.Experiment([SCORES], TOPICS, qrels, MEASURES, names=["run"]), expected)
+    filtered = pt.Experiment([FIRST], TOPICS, qrels, MEASURES, names=["run"], filter_by_qrels=True)
+    assert_aggregates(filtered, expected)
+    assert_aggregates(pt.Experiment([SCORES], kept, QRELS, MEASURES, names=["run"]), expected)
+    unfiltered = pt.Experiment([SCORES], kept, QRELS, MEASURES, names=["run"], filter_by_topics=False)
+    assert_aggregates(unfiltered, {"run": aggregate_of(SCORES)})
+
+
+@AS_GIVEN
+def test_rounding(as_given: Any) -> None:
+    metrics = list(map(as_given, [GMAP, PtHalfLife @ 10]))
+    exact, table = experiment(metrics), experiment(metrics, round=2)
+    assert table[str(GMAP)].tolist() == [round(value, 2) for value in exact[str(GMAP)]]
+    assert exact[str(GMAP)].tolist() != table[str(GMAP)].tolist()
+    some = experiment(metrics, round={str(GMAP): 1})
+    assert some[str(GMAP)].tolist() == [round(value, 1) for value in exact[str(GMAP)]]
+    assert some[str(PtHalfLife @ 10)].tolist() == exact[str(PtHalfLife @ 10)].tolist()
+
+
+@AS_GIVEN
+def test_a_dict_of_results(as_given: Any) -> None:
+    found = pt.Experiment(
+        SYSTEMS, TOPICS, QRELS, list(map(as_given, MEASURES)), names=SYSTEM_NAMES, dataframe=False, highlight="bold"
+    )
+    for name, expected in AGGREGATES.items():
+        assert found[name] == pytest.approx(expected, abs=1e-9, rel=1e-9)
+
+
+@AS_GIVEN
+@pytest.mark.parametrize("perquery", [False, True, "both"])
+def test_saved_tables_and_runs(tmp_path: Path, perquery: Any, as_given: Any) -> None:
+    metrics = list(map(as_given, MEASURES))
+    systems = {name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
+    options = {"save_dir": str(tmp_path), "perquery": perquery}
+    first = pt.Experiment(systems, TOPICS, QRELS, metrics, **options)
+    assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
+    again = pt.Experiment(systems, TOPICS, QRELS, metrics, save_mode="reuse", **options)
+    for one, other in zip(*((first, again) if perquery == "both" else ([first], [again])), strict=True):
+        pd.testing.assert_frame_equal(one, other)
+    assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
+
+
+HIGHER = [measure for measure in MEASURES if measure not in (HMAP, ESL)]
+
+
+@AS_GIVEN
+@pytest.mark.parametrize("correction", [None, "holm"])
+def test_baselines(correction: str | None, as_given: Any) -> None:
+    names = list(map(as_given, HIGHER))
+    table = experiment(names, baseline=0, correction=correction).set_index("name")
+    values = experiment(names, perquery=True).pivot(index=["measure", "qid"], columns="name", values="value")
+    for measure in map(str, HIGHER):
+        assert table[measure].to_dict() == pytest.approx(
+            {name: AGGREGATES[name][measure] for name in SYSTEM_NAMES}, abs=1e-9
+        )
+        base = values.loc[measure, "first"]
+        for name in SYSTEM_NAMES[1:]:
+            other = values.loc[measure, name]
+            assert table.loc[name, f"{measure} +"] == (other > base).sum()
+            assert table.loc[name, f"{measure} -"] == (other < base).sum()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # of equal values
+                expected = ttest_rel(other, base)[1]
+            assert table.loc[name, f"{measure} p-value"] == pytest.approx(expected, nan_ok=True)
+        assert (f"{measure} p-value corrected" in table.columns) is (correction is not None)
+
+
+@AS_GIVEN
+@pytest.mark.parametrize("highlight", ["bold", "color", "colour"])
+def test_highlights_of_aggregates(highlight: str, as_given: Any) -> None:
+    """The column of HMAP contains HMAP, of which higher is better, though its values per query are inverses."""
+    measures = [GMAP, HMAP, PtWorstTopic @ 10]
+    styled = experiment_of_style(list(map(as_given, measures)), highlight=highlight)
+    marks = styled._compute().ctx
+    for measure in map(str, measures):
+        best = max(SYSTEM_NAMES, key=lambda name, measure=measure: AGGREGATES[name][measure])
+        position = styled.data.columns.get_loc(measure)
+        assert [row for row, column in marks if column == position and marks[row, column]] == [
+            SYSTEM_NAMES.index(best)
+        ]
+
+
+def experiment_of_style(metrics: list[Any], **options: Any) -> Any:
+    return pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, **options)
+
+
+MIXED: list[Any] = [
+    "map",
+    nDCG @ 10,
+    TOMA_10,
+    "TOMA(distance='manhattan',aspects={'relevance': 2, 'readability': 3})@10",
+    CAM_10,
+    f"MM(base='nDCG@10',aspects={HEALTH.to_json()!r})",
+    "P@5",
+    "recip_rank",
+    NLRE(aspects="relevance,readability") @ 10,
+]
+
+
+def test_experiment_reports_our_measures_beside_the_standard_ones() -> None:
+    table = experiment(MIXED)
+    columns = {metric if isinstance(metric, str) else str(metric) for metric in MIXED}
+    assert set(table.columns) == {"name"} | columns
+    assert table["name"].tolist() == SYSTEM_NAMES
+    for index, system in enumerate(SYSTEMS):
+        run = system.transform(TOPICS).rename(columns={"qid": "query_id", "docno": "doc_id"})
+        for metric in MIXED:
+            measure = parsing.parse(metric)[0]
+            expected = measure.calc_aggregate(IR_QRELS, run)
+            assert table.loc[index, str(metric)] == pytest.approx(expected, abs=1e-12), (index, metric)
+
+
+def test_experiment_leaves_the_standard_columns_as_they_are() -> None:
+    standard = ["map", nDCG @ 10, "P_5", "recip_rank"]
+    alone, beside = experiment(standard), experiment([*standard, TOMA_10, CAM_10])
+    for metric in standard:
+        assert alone[str(metric)].tolist() == beside[str(metric)].tolist()
+
+
+def values_of(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+    return {
+        (row.name_, row.qid, row.measure): row.value for row in table.rename(columns={"name": "name_"}).itertuples()
+    }
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"plan": "tree"},
+        {"batch_size": 1},
+        {"batch_size": 4},
+        {"batch_size": 4, "plan": "tree"},
+        {"batch_size": 100},
+    ],
+    ids=str,
+)
+def test_experiment_plans_and_batches_give_the_same_values(options: dict[str, Any]) -> None:
+    metrics = [*DECLARED, "map", "nDCG@10"]
+    linear = values_of(experiment(metrics, perquery=True))
+    other = values_of(experiment(metrics, perquery=True, **options))
+    assert len(linear) == len(SYSTEMS) * len(QIDS) * len(metrics)
+    assert other == pytest.approx(linear, abs=1e-12)
+    means, other_means = experiment(metrics), experiment(metrics, **options)
+    for metric in metrics:
+        assert other_means[str(metric)].tolist() == pytest.approx(means[str(metric)].tolist(), abs=1e-12)
+
+
+def test_batches_with_judged_queries_that_are_no_topics() -> None:
+    """PyTerrier evaluates those against an empty run; that is no reason to warn."""
+    topics = TOPICS[:4]
+    options = {"perquery": True, "names": ["first"], "filter_by_topics": False}
+    whole = pt.Experiment([FIRST], topics, QRELS, DECLARED, **options)
+    batched = pt.Experiment([FIRST], topics, QRELS, DECLARED, batch_size=3, **options)
+    assert values_of(batched) == pytest.approx(values_of(whole), abs=1e-12)
+    left_over = whole[whole["qid"].isin(QIDS[4:])]
+    assert len(left_over) == 2 * len(DECLARED)
+    assert (left_over["value"] == 0).all()
+
+
+def test_a_query_that_the_run_misses_counts_as_an_empty_ranking() -> None:
+    run = SCORES[SCORES["qid"] != "q3"]
+    for measure in DECLARED:
+        values = pt.Evaluate(run, QRELS, [measure], perquery=True)
+        assert set(values) == set(QIDS)
+        assert values["q3"][str(measure)] == 0
+        mean = pt.Evaluate(run, QRELS, [measure])[str(measure)]
+        assert mean == pytest.approx(np.mean([each[str(measure)] for each in values.values()]))
+
+
+def test_queries_without_judgments_are_left_out() -> None:
+    qrels = QRELS[QRELS["qid"] != "q3"]
+    values = pt.Evaluate(SCORES, qrels, [TOMA_10], perquery=True)
+    assert set(values) == set(QIDS) - {"q3"}
+
+
+HASH_SEEDS = """
+    import sys, json
+    import pandas as pd
+    import pyterrier as pt
+    from ir_measures import nDCG
+    from pt_multiaspect import CAM, TOMA, uRBP, NLRE, NWCS, On
+    qrels = pd.DataFrame([(f"q{i}", f"d{j}", (i * j + j) % 3, (i + 2 * j) % 3) for i in range(3) for j in range(6)],
+                         columns=["qid", "docno", "label", "credibility"])
+    run = pd.DataFrame([(f"q{i}", f"d{j}", float(7 * j % 5)) for i in range(3) for j in range(8)],
+                       columns=["qid", "docno", "score"])
+    topics = pd.DataFrame({"qid": ["q0", "q1", "q2"], "query": "x"})
+    aspects = {"relevance": 2, "credibility": 2}
+    table = pt.Experiment(
+        [run], topics, qrels,
+        ["map", TOMA(aspects=aspects) @ 5, CAM(aspects=aspects) @ 5, "uRBP", NLRE @ 5, "MM(base='nDCG@5')",
+         NWCS(aspects=aspects), "TOMA(distance=3,aspects={'relevance': 2, 'credibility': 2})",
+         On(aspect="credibility"), "WHAM@3", "GAM@3"],
+        names=["run"])
+    print(json.dumps([list(table.columns), table.iloc[0].tolist()]))
+"""
+
+
+def test_columns_and_values_do_not_depend_on_the_hash_seed() -> None:
+    found = [in_python(HASH_SEEDS, env={"PYTHONHASHSEED": seed}) for seed in ("0", "1", "42")]
+    assert len(found[0][0]) == 12
+    assert found[0] == found[1] == found[2]
+
+
+# --- pt.Evaluate, GridScan, GridSearch, KFoldGridSearch ---------------------------------------
+
+
+def test_evaluate() -> None:
+    metrics = ["map", TOMA_10, "TOMA@10", "nDCG@10"]
+    with pytest.warns(ma.MultiAspectWarning, match="inferred"):
+        values = pt.Evaluate(SCORES, QRELS, metrics)
+    assert list(values) == [str(metric) for metric in metrics]
+    assert values[str(TOMA_10)] == pytest.approx(values["TOMA@10"], abs=1e-12)  # the inferred scales are the same
+    each = pt.Evaluate(SCORES, QRELS, [TOMA_10], perquery=True)
+    assert {(qid, name): v for qid, row in each.items() for name, v in row.items()} == per_query([TOMA_10])
+
+
+WEIGHTS = [0.0, 5.0, 20.0, 80.0]
+OURS = "TOMA(base='nDCG@10',aspects={'relevance': 2, 'readability': 3})"
+
+
+def grid() -> tuple[pt.Transformer, Readable, dict[Any, Any]]:
+    readable = Readable()
+    return FIRST >> readable, readable, {readable: {"weight": WEIGHTS}}
+
+
+def expected_scan(metrics: list[Any], topics: pd.DataFrame = TOPICS) -> pd.DataFrame:
+    qrels = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]
+    rows = []
+    for weight in WEIGHTS:
+        run = (FIRST >> Readable(weight)).transform(topics).rename(columns={"qid": "query_id", "docno": "doc_id"})
+        rows.append([parsing.parse(metric)[0].calc_aggregate(qrels, run) for metric in metrics])
+    return pd.DataFrame(rows, columns=[str(metric) for metric in metrics], index=WEIGHTS)
+
+
+def assert_scan(table: pd.DataFrame, metrics: list[Any]) -> None:
+    assert table["tran_0_weight"].tolist() == WEIGHTS
+    expected = expected_scan(metrics)
+    for metric in map(str, metrics):
+        assert table[metric].tolist() == pytest.approx(expected[metric].tolist(), abs=1e-12), metric
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_grid_scan(batch_size: int | None) -> None:
+    pipeline, _, params = grid()
+    metrics = ["map", "nDCG@10", OURS, TOMA_10, CAM_10]
+    table = pt.GridScan(pipeline, params, TOPICS, QRELS, metrics, batch_size=batch_size)
+    assert table["tran_0_weight"].tolist() == WEIGHTS
+    expected = expected_scan(metrics)
+    for metric in map(str, metrics):
+        assert table[metric].tolist() == pytest.approx(expected[metric].tolist(), abs=1e-12), metric
+    (setting, values), *_ = pt.GridScan(pipeline, params, TOPICS, QRELS, OURS, dataframe=False)
+    assert setting[0][1:] == ("weight", 0.0)
+    assert values[OURS] == pytest.approx(expected.loc[0.0, OURS], abs=1e-12)
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+@pytest.mark.parametrize(
+    "metric",
+    ["nDCG@10", OURS, str(CAM_10), "uRBP(aspects={'relevance': 2, 'readability': 3})", "nlre", "nwcs"],
+)
+def test_grid_search(metric: str, batch_size: int | None) -> None:
+    expected = expected_scan([metric])[metric]
+    pipeline, readable, params = grid()
+    best, setting = pt.GridSearch(
+        pipeline, params, TOPICS, QRELS, metric=metric, batch_size=batch_size, return_type="best_setting"
+    )
+    assert best == pytest.approx(expected.max(), abs=1e-12)
+    assert setting == [(readable, "weight", expected.idxmax())]
+    assert readable.weight == 0.0  # put back
+    tuned = pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric, batch_size=batch_size)
+    assert tuned is pipeline
+    assert readable.weight == expected.idxmax()
+
+
+def test_grid_search_settles_elsewhere_when_readability_counts() -> None:
+    chosen = {}
+    for metric in ("nDCG@10", OURS):
+        pipeline, readable, params = grid()
+        pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric)
+        chosen[metric] = readable.weight
+    assert chosen["nDCG@10"] < chosen[OURS]
+
+
+@pytest.mark.parametrize("n_folds", [2, 3])
+@pytest.mark.parametrize("metric", ["nDCG@10", OURS])
+def test_k_fold_grid_search(metric: str, n_folds: int) -> None:
+    """With three folds PyTerrier hands over every judgment twice: equal ones are merged."""
+    pipeline, readable, params = grid()
+    folds = [TOPICS[i::n_folds] for i in range(n_folds)]
+    results, settings = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=metric)
+    assert set(results["qid"]) == set(QIDS)
+    assert readable.weight == 0.0
+    assert len(settings) == n_folds
+    for fold, setting in enumerate(settings):
+        training = pd.concat([topics for other, topics in enumerate(folds) if other != fold])
+        assert setting[0][1:] == ("weight", expected_scan([metric], training)[metric].idxmax())
+    assert 0 < pt.Evaluate(results, QRELS, [TOMA_10])[str(TOMA_10)] <= 1
+
+
+def test_k_fold_grid_search_with_the_judgments_of_each_fold() -> None:
+    pipeline, _, params = grid()
+    folds = [TOPICS[:3], TOPICS[3:]]
+    judgments = [QRELS[QRELS["qid"].isin(topics["qid"])] for topics in folds]
+    _, whole = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=OURS)
+    _, parts = pt.KFoldGridSearch(pipeline, params, folds, judgments, metric=OURS)
+    assert [s[0][1:] for s in whole] == [s[0][1:] for s in parts]
+
+
+# --- directions -------------------------------------------------------------------------------
+
+PER_QUERY = (
+    "ESL(rel=1), HMAP(rel=1): lower is better, but baseline= counts a higher value as an improvement: read the "
+    "column '+' as queries that got worse, and '-' as queries that improved"
+)
+HIGHEST = "ESL(rel=1): lower is better, but highlight= marks the highest value, which is the worst"
+
+
+@AS_GIVEN
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"baseline": 0}, [PER_QUERY]),
+        ({"highlight": "bold"}, [HIGHEST]),
+        ({"highlight": "color", "round": 2}, [HIGHEST]),
+        ({"baseline": 0, "highlight": "bold"}, [PER_QUERY, HIGHEST]),
+        ({}, []),
+        ({"perquery": True, "highlight": "bold"}, []),
+        ({"dataframe": False, "highlight": "bold"}, []),
+        ({"perquery": "both"}, []),
+        ({"round": 2}, []),
+    ],
+    ids=str,
+)
+def test_experiments_warn_where_they_use_a_direction(options: Any, expected: list[str], as_given: Any) -> None:
+    for _ in range(2):  # in every call
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            experiment_of_style(list(map(as_given, [GMAP, ESL, AP, HMAP, TOMA_10])), **options)
+        assert [message.partition(";")[0] for message in ours(caught)] == expected
+        assert {one.filename for one in caught if issubclass(one.category, ma.MultiAspectWarning)} <= {__file__}
+
+
+def test_names_of_trec_eval_have_a_direction_too() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ma.MultiAspectWarning)
+        experiment(["map", "P_5", "num_rel_ret"], baseline=0)
+        experiment([nDCG, "TOMA(aspects='test-pyterrier')@10", GMAP], baseline=0)
+
+
+@pytest.mark.parametrize("metric", [ESL, str(ESL), CAM(base="ESL(rel=1)", aspects="relevance")], ids=str)
+def test_grid_searches_warn_of_lower_is_better(metric: Any) -> None:
+    pipeline, _, params = grid()
+    for _ in range(2):
+        with pytest.warns(ma.MultiAspectWarning, match=r"lower is better, but pt.GridSearch .*GridScan") as caught:
+            pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric)
+        assert len(ours(caught)) == 1
+    with pytest.warns(ma.MultiAspectWarning, match="lower is better, but pt.KFoldGridSearch") as caught:
+        pt.KFoldGridSearch(pipeline, params, [TOPICS[:3], TOPICS[3:]], QRELS, metric=metric)
+    assert len(ours(caught)) == 1
+    pt.GridScan(pipeline, params, TOPICS, QRELS, [metric])  # silent, as it compares nothing
+    pt.Evaluate(SCORES, QRELS, [metric])
+    list(ir_measures.iter_calc(parse(metric), IR_QRELS, IR_RUN))
+
+
+# --- what is left if PyTerrier averages elsewhere ---------------------------------------------
+
+
+@pytest.fixture
+def averages_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_rendering, "_mean_of_measures", getattr(_rendering._mean_of_measures, REPLACED))
+
+
+@AS_GIVEN
+@pytest.mark.usefixtures("averages_elsewhere")
+def test_means_are_told_apart_from_aggregates(tmp_path: Path, as_given: Any) -> None:
+    names = list(map(as_given, [GMAP, AP, HMAP, ESL]))
+    for options in ({}, {"perquery": "both"}, {"dataframe": False}, {"perquery": True, "save_dir": str(tmp_path)}):
+        with pytest.warns(ma.MultiAspectWarning, match="reports the mean of the per-query values") as caught:
+            pt.Experiment({"run": FIRST >> Readable(0.0)}, TOPICS, QRELS, names, **options)
+        (message,) = ours(caught)
+        assert str(GMAP) in message
+        assert str(HMAP) in message
+        assert "AP," not in message.replace("GMAP(rel=1),", "")
+        assert "perquery=True" in message
+    pt.Experiment({"run": FIRST >> Readable(0.0)}, TOPICS, QRELS, names, perquery=True)
+    pt.Experiment({"run": FIRST >> Readable(0.0)}, TOPICS, QRELS, [AP, ESL, "TOMA(aspects='test-pyterrier')"])
+
+
+# --- other processes --------------------------------------------------------------------------
+
+windows = pytest.mark.skipif(sys.platform == "win32", reason="PyTerrier runs no jobs in parallel on Windows")
+
+
+@windows
+@AS_GIVEN
+def test_grids_in_other_processes(as_given: Any) -> None:
+    pipeline, _, params = grid()
+    names = [str(as_given(measure)) for measure in MEASURES]
+    expected = pt.GridScan(pipeline, params, TOPICS, QRELS, list(map(as_given, MEASURES)))
+    table = pt.GridScan(pipeline, params, TOPICS, QRELS, list(map(as_given, MEASURES)), jobs=2)
+    pd.testing.assert_frame_equal(table[names], expected[names])
+    assert_scan(table, MEASURES)
+    # The workers run already when this set is named.
+    late = Aspects({"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name="test-pyterrier-late")
+    for measure in (CAM(aspects=late) @ 5, PtWorstTopic @ 10, GMAP, HMAP):
+        best, ((_, _, weight),) = pt.GridSearch(
+            pipeline, params, TOPICS, QRELS, metric=as_given(measure), jobs=2, return_type="best_setting"
+        )
+        values = expected_scan([measure])[str(measure)]
+        assert best == pytest.approx(values.max(), abs=1e-12)
+        assert weight == values.idxmax()
+    folds = [TOPICS[:3], TOPICS[3:]]
+    _, settings = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=as_given(CAM(aspects=late) @ 5), jobs=2)
+    for ((_, _, weight),), training in zip(settings, reversed(folds), strict=True):
+        assert weight == expected_scan([CAM(aspects=late) @ 5], training).idxmax().item()
+
+
+@windows
+def test_another_process_says_what_to_pass() -> None:
+    from joblib import Parallel, delayed
+
+    named = Aspects({"relevance": 2, "readability": 3}, name="test-pyterrier-unknown")
+    measure = TOMA(aspects=named) @ 10
+
+    def evaluate(metric: Any) -> float:
+        return pt.Evaluate(SCORES, QRELS, [metric])[str(metric)]
+
+    with pytest.raises(ma.MultiAspectError, match="pass the measure itself rather than its name"):
+        Parallel(2)(delayed(evaluate)(str(measure)) for _ in range(2))
+    assert Parallel(2)(delayed(evaluate)(measure) for _ in range(2)) == [evaluate(measure)] * 2
+
+
+def test_a_name_with_its_measure() -> None:
+    name = MeasureName(TOMA_10, "ours")
+    read = pickle.loads(pickle.dumps(name))
+    assert read == "ours"
+    assert type(read) is MeasureName
+    assert parse(read) == parse(name) == ir_measures.parse_trec_measure(name) == [TOMA_10]
+
+
+def test_functions_of_pyterrier_are_pickled_by_reference() -> None:
+    for function in (pt.Experiment, pt.GridScan, pt.GridSearch, pt.KFoldGridSearch, ir_measures.parse_trec_measure):
+        assert pickle.loads(pickle.dumps(function)) is function
+
+
+# --- importing PyTerrier ----------------------------------------------------------------------
+
+STRINGS_ONLY = """
+    import json, sys, warnings
+    import pandas as pd
+    import pyterrier as pt
+    imported = ["pt_multiaspect" in sys.modules]
+    qrels = pd.DataFrame([("q1", "d1", 1), ("q2", "d2", 1)], columns=["qid", "docno", "label"])
+    run = pd.DataFrame([("q1", "d1", 1.0), ("q2", "d1", 2.0), ("q2", "d2", 1.0)], columns=["qid", "docno", "score"])
+    topics = pd.DataFrame({"qid": ["q1", "q2"], "query": "x"})
+    pt.Experiment([run, run], topics, qrels, ["map", "P_1,2", "ndcg_cut.10", "mrt"], baseline=0)
+    imported.append("pt_multiaspect" in sys.modules)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = pt.Experiment([run, run], topics, qrels, ["map", "GMAP", "HMAP", "ESL"], baseline=0)
+    imported.append("pt_multiaspect" in sys.modules)
+    said = [str(w.message) for w in caught if w.category.__name__ == "MultiAspectWarning"]
+    print(json.dumps([imported, table.loc[0, ["map", "GMAP", "HMAP"]].tolist(), said]))
+"""
+
+
+def test_strings_alone_bring_the_package() -> None:
+    imported, values, said = in_python(STRINGS_ONLY)
+    assert imported == [False, False, True]
+    assert values == pytest.approx([0.75, 0.5**0.5, 2 / 3], abs=1e-9)
+    (message,) = said
+    assert message.startswith("HMAP, ESL: lower is better")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "values = [pt.measures.CAM.NAME, pt.multiaspect.CAM is pt.measures.CAM]",
+        "from pyterrier.measures import *; values = [CAM.NAME, CAM is pt.multiaspect.CAM]",
+        "from pyterrier.measures import CAM; values = [CAM.NAME, CAM is pt.multiaspect.CAM]",
+        "values = ['CAM', 'CAM' in dir(pt.multiaspect)]",
+    ],
+)
+def test_the_package_is_imported_on_first_use(code: str) -> None:
+    values, before, name, same, unknown = in_python(
+        f"""
+        import json, sys
+        import pyterrier as pt
+        before, name = "pt_multiaspect" in sys.modules, pt.multiaspect.__name__
+        {code}
+        import pt_multiaspect
+        print(json.dumps([values, before, name, pt.multiaspect is pt_multiaspect, hasattr(pt.measures, "Unknown")]))
+        """
+    )
+    assert values == ["CAM", True]
+    assert (before, name, same, unknown) == (False, "pt_multiaspect", True, False)
+
+
+BROKEN = """
+    import json, sys, warnings
+    class Broken:
+        def find_spec(self, name, path=None, target=None):
+            if name == "pt_multiaspect":
+                raise RuntimeError("half installed")
+    sys.meta_path.insert(0, Broken())
+    import pandas as pd
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        import pyterrier as pt
+        assert not [w for w in caught if "half installed" in str(w.message)]
+        qrels = pd.DataFrame([("q1", "d1", 1)], columns=["qid", "docno", "label"])
+        run = pd.DataFrame([("q1", "d1", 1.0)], columns=["qid", "docno", "score"])
+        topics = pd.DataFrame({"qid": ["q1"], "query": "x"})
+        value = float(pt.Experiment([run], topics, qrels, ["map"]).loc[0, "map"])
+        assert not [w for w in caught if "half installed" in str(w.message)]
+        try:
+            pt.Experiment([run], topics, qrels, ["nDCG@10"])
+        except ValueError as error:
+            refused = str(error)
+    said = [str(w.message) for w in caught if "half installed" in str(w.message)]
+    print(json.dumps([value, refused, said[0], hasattr(pt.measures, "CAM")]))
+"""
+
+
+def test_a_broken_package_does_not_break_pyterrier() -> None:
+    value, refused, said, known = in_python(BROKEN)
+    assert value == 1.0
+    assert "nDCG@10" in refused
+    assert "cannot import the package" in said
+    assert "RuntimeError: half installed" in said
+    assert not known
+
+
+def test_an_error_in_the_patches_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pt_multiaspect_pyterrier, "_PATCHES", None)
+    with pytest.warns(UserWarning, match="pt_multiaspect: cannot patch PyTerrier: TypeError"):
+        module = pt_multiaspect_pyterrier.load()
+    assert isinstance(module, ModuleType)
+
+
+def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> None:
+    import pytrec_eval
+
+    families = sorted(pytrec_eval.supported_measures | set(pytrec_eval.supported_nicknames))
+    names = [*families, *(f"{name}_{cut}" for name in families for cut in ("5", "0", "5,10", "0.5", "5@3", "5x"))]
+    code = """
+    import json, sys
+    import pyterrier
+    import ir_measures
+    def read(name):
+        try:
+            return list(map(str, ir_measures.parse_trec_measure(name)))
+        except ValueError as error:
+            return [str(error)]
+    print(json.dumps([[read(name) for name in json.load(sys.stdin)], "pt_multiaspect" in sys.modules]))
+    """
+    needed = [name for name in names if pt_multiaspect_pyterrier._TREC_NAME.fullmatch(name)]
+    assert {"map", "ndcg_cut_5", "P_5,10"} <= set(needed)
+
+    def read(name: str) -> list[str] | None:
+        try:
+            return list(map(str, parse(name)))
+        except ma.MultiAspectError:
+            return None
+
+    known = [name for name in needed if read(name) is not None]
+    found, imported = in_python(code, stdin=json.dumps(known))
+    assert found == [read(name) for name in known]
+    assert not imported
+
+
+def test_strings_reach_pyterrier() -> None:
+    for text, expected in {
+        "map": AP,
+        "P.5": P @ 5,
+        "nDCG@10": nDCG @ 10,
+        "TOMA@10": TOMA @ 10,
+        "TOMA(distance=2)@10": TOMA @ 10,
+        "CAM(base={'relevance':'nDCG','readability':'SetF'})": CAM(base={"relevance": nDCG, "readability": "SetF"}),
+    }.items():
+        assert ir_measures.parse_trec_measure(text) == [expected]
+        assert parsing.parse(text) == [expected]
+    assert len(ir_measures.parse_trec_measure("P")) > 1
+    assert parsing.parse(TOMA_10) == [TOMA_10]
+
+
+def test_uninstall_takes_the_names_back() -> None:
+    installed = ir_measures.parse_trec_measure
+    pyterrier.install()
+    pyterrier.install()
+    assert ir_measures.parse_trec_measure is installed
+    try:
+        pyterrier.uninstall()
+        assert ir_measures.parse_trec_measure is ir_measures.util.parse_trec_measure
+        assert ir_measures.parse_trec_measure is not installed
+        with pytest.raises(ValueError, match="TOMA@10"):
+            ir_measures.parse_trec_measure("TOMA@10")
+        assert ir_measures.parse_trec_measure("map") == [AP]
+        pyterrier.uninstall()
+        assert ir_measures.parse_trec_measure is ir_measures.util.parse_trec_measure
+    finally:
+        pyterrier.install()
+    assert ir_measures.parse_trec_measure("TOMA@10") == [TOMA @ 10]
+
+
+def test_pyterrier_alone_is_enough() -> None:
+    found = in_python(
+        """
+        import json
+        import pyterrier as pt
+        import ir_measures
+        print(json.dumps([
+            pt.multiaspect.__name__, str(pt.measures.TOMA @ 10), "multiaspect" in pt.__all__,
+            [str(m) for m in ir_measures.parse_trec_measure("CAM(base='nDCG@10')")],
+            all(getattr(pt.measures, m.NAME) is m for m in pt.multiaspect.measures.ALL),
+        ]))
+        """
+    )
+    assert found == ["pt_multiaspect", "TOMA@10", True, ["CAM@10"], True]
+
+
+def test_import_order_does_not_matter() -> None:
+    found = in_python(
+        """
+        import json
+        import pt_multiaspect as ma
+        import pyterrier as pt
+        import ir_measures
+        providers = [type(p).__name__ for p in ir_measures.DefaultPipeline.providers]
+        print(json.dumps([
+            pt.multiaspect is ma, pt.measures.TOMA is ma.TOMA,
+            all(getattr(pt.measures, m.NAME) is m for m in ma.measures.ALL),
+            [str(m) for m in ir_measures.parse_trec_measure("TOMA@10")], providers.count("MultiAspectProvider"),
+        ]))
+        """
+    )
+    assert found == [True, True, True, ["TOMA@10"], 1]
