@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .errors import MultiAspectError, choices
+from .errors import MultiAspectError, choices, shown
 
 __all__ = ["exact", "number", "numbers", "read_json", "spell"]
 
@@ -30,7 +30,7 @@ def number(value: object, what: str) -> float:
             ) from None
         if math.isfinite(number_):
             return int(number_) if number_.is_integer() and abs(number_) < 2**53 else number_
-    raise MultiAspectError(f"{what}: expected a finite number, got {value!r}")
+    raise MultiAspectError(f"{what}: expected a finite number, got {shown(value)}")
 
 
 def read_json(text: str, what: str) -> Any:
@@ -51,14 +51,13 @@ def read_json(text: str, what: str) -> Any:
     except MultiAspectError:
         raise
     except ValueError as error:  # also an integer of thousands of digits
-        shown = text if len(text) <= 80 else f"{text[:79]}…"
-        raise MultiAspectError(f"{what}: expected valid JSON, got {shown!r}: {error}") from None
+        raise MultiAspectError(f"{what}: expected valid JSON, got {shown(text)}: {error}") from None
 
 
 def numbers(values: object, what: str) -> tuple[float, ...]:
     """Return `values` as a tuple of finite numbers."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise MultiAspectError(f"{what}: expected a sequence of numbers, got {values!r}")
+        raise MultiAspectError(f"{what}: expected a sequence of numbers, got {shown(values)}")
     return tuple(number(value, what) for value in values)
 
 

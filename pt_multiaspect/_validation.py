@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import MultiAspectError, choices
+from .errors import MultiAspectError, choices, shown
 
 __all__ = ["MAX_CUTOFF", "boolean", "choice", "count", "cutoff", "proportion", "random_seed", "real", "whole"]
 
@@ -38,12 +38,10 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
     """
 
     def parse(value: Any) -> str | None:
-        if value is not None and not isinstance(value, str):
-            value = repr(value)
-        if value not in names:
+        if not (value is None or isinstance(value, str)) or value not in names:
             of = "one of " if len(names) > 1 else ""
-            raise MultiAspectError(f"{name}: expected {of}{choices(map(repr, names))}, got {value!r}")
-        return value  # type: ignore[no-any-return]
+            raise MultiAspectError(f"{name}: expected {of}{choices(map(repr, names))}, got {shown(value)}")
+        return value
 
     return parse
 
@@ -84,7 +82,7 @@ def real(name: str, *, low: float, high: float = math.inf, open_low: bool = Fals
         bound = f"{'above' if open_low else 'of at least'} {low:g}" + (
             f" and below {high:g}" if high < np.inf else ""
         )
-        raise MultiAspectError(f"{name}: expected a number {bound}, got {_shown(value)}")
+        raise MultiAspectError(f"{name}: expected a number {bound}, got {shown(value)}")
 
     return parse
 
@@ -98,8 +96,8 @@ def whole(description: str, *, low: int, high: int | None = None) -> Callable[[A
         if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= low:
             if high is None or value <= high:
                 return int(value)
-            raise MultiAspectError(f"{description} from {low} to {high}, got {_shown(value)}")
-        raise MultiAspectError(f"{description}, at least {low}, got {_shown(value)}")
+            raise MultiAspectError(f"{description} from {low} to {high}, got {shown(value)}")
+        raise MultiAspectError(f"{description}, at least {low}, got {shown(value)}")
 
     return parse
 
@@ -132,7 +130,7 @@ def count(name: str, *, low: int = 1, high: int | None = MAX_CUTOFF) -> Callable
         if number and low <= value and (high is None or value <= high):
             return int(value)
         bound = f"of at most {high}" if number and low <= value else f"of at least {low}"
-        raise MultiAspectError(f"{name}: expected a whole number {bound}, got {_shown(value)}")
+        raise MultiAspectError(f"{name}: expected a whole number {bound}, got {shown(value)}")
 
     return parse
 
@@ -159,7 +157,7 @@ def boolean(name: str) -> Callable[[Any], bool]:
     def parse(value: Any) -> bool:
         if isinstance(value, bool | np.bool_):
             return bool(value)
-        raise MultiAspectError(f"{name}: expected True or False, got {value!r}")
+        raise MultiAspectError(f"{name}: expected True or False, got {shown(value)}")
 
     return parse
 
@@ -174,10 +172,3 @@ random_seed = count("seed", low=0, high=None)
 
 #: The parser of cutoffs.
 cutoff = whole("cutoff: expected a whole number of ranks", low=1, high=MAX_CUTOFF)
-
-
-def _shown(value: Any) -> str:
-    """A value for an error message; Python does not print integers of thousands of digits."""
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
-        return f"an integer of {value.bit_length()} bits"
-    return repr(value)

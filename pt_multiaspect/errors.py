@@ -22,11 +22,15 @@ __all__ = [
     "did_you_mean",
     "number_of",
     "renamed",
+    "shown",
     "silenced",
     "warn_of_run",
     "warn_of_runs",
     "warn_once",
 ]
+
+#: Errors list this many names, and show as many characters of an input.
+_MOST_CHOICES, _LONGEST = 30, 160
 
 #: What an error ends with where the one can be read as the other.
 SWAPPED = "Are the qrels and the runs swapped?"
@@ -209,5 +213,21 @@ def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
 
 
 def choices(names: Iterable[object]) -> str:
-    """Join `names` for an error message, in the given order."""
-    return ", ".join(str(name) for name in names) or "none"
+    """Join `names` for an error message, in the given order; of many, the first ones and how many there are."""
+    listed = list(map(str, names))
+    if len(listed) > _MOST_CHOICES:
+        return f"{', '.join(listed[:_MOST_CHOICES])}, … ({len(listed)} in total)"
+    return ", ".join(listed) or "none"
+
+
+def shown(value: object) -> str:
+    """Return any input as an error message shows it, in a line that can be read: a frame by its columns."""
+    if isinstance(value, int) and abs(value) > 10**30:  # Python does not print integers of thousands of digits
+        return f"an integer of {value.bit_length()} bits"
+    columns = getattr(value, "columns", None)
+    if columns is not None and hasattr(value, "shape"):
+        return f"a {type(value).__name__} with the columns {choices(columns)}"
+    text = repr(value)
+    if "\n" in text and hasattr(value, "__len__"):
+        return f"{type(value).__name__} of length {len(value)}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

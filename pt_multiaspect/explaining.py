@@ -12,7 +12,7 @@ from ._validation import count
 from .collection.judgments import Judgments
 from .collection.runs import named_runs, repeatable
 from .collection.swapped import asks_whether_swapped
-from .errors import MultiAspectError, choices, silenced, warn_once
+from .errors import MultiAspectError, choices, shown, silenced, warn_once
 from .evaluation import evaluate
 from .integration.labels import recorded
 from .integration.long_frames import read_long_frame
@@ -97,6 +97,11 @@ def explain(
     1 of the first 3 documents is unjudged.
     contribution = gain x discount / 2.63093.
     """
+    if not isinstance(measure, str) and not hasattr(measure, "SUPPORTED_PARAMS"):
+        raise MultiAspectError(
+            f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
+            "run, qrels, qid)"
+        )
     members = parse(measure)
     if len(members) > 1:
         raise MultiAspectError(
@@ -206,7 +211,7 @@ def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) ->
     if str(measure) not in labels and len(of) == 1:
         return of[0]
     if measure is None or str(measure) not in labels:
-        got = "none" if measure is None else str(measure)
+        got = "none" if measure is None else measure if isinstance(measure, str) else shown(measure)
         raise MultiAspectError(f"measure: expected one of the measures of the frame ({choices(labels)}), got {got}")
     return str(measure)
 
@@ -217,7 +222,8 @@ def _values(of_measure: pd.DataFrame, name: str, label: str) -> pd.Series[float]
     of_run = of_measure[names == str(name)]
     if of_run.empty:
         raise MultiAspectError(
-            f"run: expected one of the runs of the frame ({choices(names.unique())}), got {name}"
+            f"run: expected one of the runs of the frame ({choices(names.unique())}), got "
+            f"{name if isinstance(name, str) else shown(name)}"
         )
     twice = of_run["qid"][of_run["qid"].duplicated()]
     if len(twice):

@@ -19,6 +19,7 @@ import pyterrier as pt
 import pytest
 from ir_measures import AP, ERR, RBP, Metric, P, SetF, nDCG
 
+import pt_multiaspect as ma
 from pt_multiaspect import (
     CAM,
     GAM,
@@ -440,7 +441,7 @@ def test_wrong_string_in_pyterrier(text: str, parts: list[str]) -> None:
 
 
 def test_wrong_measure() -> None:
-    refusal(lambda: parsing.parse(3), "expected a measure or a string", "got 3 (int)")  # type: ignore[arg-type]
+    refusal(lambda: parsing.parse(3), "expected a measure or a string", "got 3")  # type: ignore[arg-type]
 
 
 WEIGHTED = [
@@ -760,3 +761,74 @@ def test_a_set_is_not_named_label() -> None:
 def test_every_refusal_is_a_value_error() -> None:
     assert issubclass(MultiAspectError, ValueError)
     assert issubclass(MultiAspectWarning, UserWarning)
+
+
+# -- long input in messages ----------------------------------------------------------------------------------
+
+_LONG = {
+    "frame": pd.DataFrame({"qid": ["q1"] * 200, "docno": [f"d{at}" for at in range(200)], "score": range(200)}),
+    "series": pd.Series(range(200)),
+    "array": np.arange(200.0).reshape(2, 100),
+    "dict": {"q1": {f"d{at}": float(at) for at in range(200)}},
+    "list": [f"d{at}" for at in range(200)],
+}
+_ONE_RUN = {"q1": {"d1": 1.0, "d2": 0.5}}
+_ONE_TOPIC = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+_PERQUERY = ma.evaluate({"a": _ONE_RUN, "b": _ONE_RUN}, _ONE_TOPIC, "AP", progress=False)
+_TAKE_LONG = {
+    "explain": lambda given: ma.explain(given, _ONE_RUN, _ONE_TOPIC, "q1"),
+    "topic": lambda given: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, given),
+    "depth": lambda given: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, "q1", depth=given),
+    "topics": lambda given: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", topics=given, progress=False),
+    "measure": lambda given: ma.analysis.upper_bound(_ONE_TOPIC, given),
+    "base": lambda given: ma.CAM(base=given),
+    "weights": lambda given: ma.CAM(weights={"relevance": given}),
+    "aspect": lambda given: ma.On(aspect=given),
+    "scales": lambda given: ma.Aspects(given),
+    "scale": lambda given: ma.Aspect(gains=given, grades=3),
+    "name": lambda given: ma.Aspects({"relevance": 1}, name=given),
+    "p": lambda given: ma.uRBP(p=given),
+    "cutoff": lambda given: ma.CAM @ given,
+    "distance": lambda given: ma.TOMA(distance=given),
+    "order": lambda given: ma.TOMA(order=given),
+    "groups": lambda given: ma.AWRF(groups=given),
+    "run": lambda given: ma.largest_differences(_PERQUERY, given, "b"),
+    "label": lambda given: ma.largest_differences(_PERQUERY, "a", "b", given),
+    "method": lambda given: ma.analysis.correlation(_PERQUERY, given),
+    "suite": lambda given: ma.suite(given),
+    "baseline": lambda given: ma.report(_ONE_RUN, _ONE_TOPIC, baseline=given, progress=False),
+    "title": lambda given: ma.report(_ONE_RUN, _ONE_TOPIC, title=given, progress=False),
+}
+
+
+@pytest.mark.parametrize("given", list(_LONG))
+@pytest.mark.parametrize("door", list(_TAKE_LONG))
+def test_long_input_is_shortened_in_messages(door: str, given: str) -> None:
+    with pytest.raises(MultiAspectError) as caught:
+        _TAKE_LONG[door](_LONG[given])
+    message = str(caught.value)
+    assert "\n" not in message
+    assert len(message) < 500, message
+
+
+def test_swapped_arguments_of_explain_are_named() -> None:
+    """``measure.explain`` takes the run first, `explain` the measure."""
+    frame = _LONG["frame"]
+    refusal(
+        lambda: ma.explain(frame, _ONE_TOPIC, "q1", "AP"),
+        "expected a measure or its name, got a DataFrame with the columns qid, docno, score",
+        "as in explain(measure, run, qrels, qid)",
+    )
+    refusal(
+        lambda: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, frame), "got a DataFrame with the columns qid, docno, score"
+    )
+
+
+def test_of_many_choices_some_are_listed() -> None:
+    runs = {f"run{at}": _ONE_RUN for at in range(100)}
+    refusal(
+        lambda: ma.report(runs, _ONE_TOPIC, baseline="run1o", progress=False),
+        "run0, run1, run2",
+        ", … (100 in total)",
+        "Did you mean run1?",
+    )

@@ -15,7 +15,19 @@ from click.shell_completion import BashComplete
 from printed_tables import read_table
 from shared_data import shared_path
 
-from pt_multiaspect import Aspects, aggregate, analysis, datasets, describe, evaluate, explain, read_qrels, read_run
+from pt_multiaspect import (
+    CAM,
+    Aspects,
+    aggregate,
+    analysis,
+    datasets,
+    describe,
+    evaluate,
+    explain,
+    read_qrels,
+    read_run,
+)
+from pt_multiaspect.cli import main
 from pt_multiaspect.cli.program import program
 from pt_multiaspect.collection.datasets import load_health
 from pt_multiaspect.integration.measure_lists import parse_list
@@ -159,6 +171,40 @@ def test_describe_fails_for_a_measure_that_cannot_be_computed(cli, measure, reas
 
 
 # -- compare ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["compare", "evaluate"])
+def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkeypatch, capsys, command):
+    """The fractions .1, .2 and .3 of three aspects have another sum in another order."""
+    monkeypatch.chdir(tmp_path)
+    n_positive = {"first": (1, 2, 3), "second": (3, 2, 1)}
+    for aspect, name in enumerate("abc"):
+        rows = [f"1 0 {run}{at} {int(at < n[aspect])}\n" for run, n in n_positive.items() for at in range(10)]
+        (tmp_path / name).write_text("".join([*rows, *(f"2 0 d{at} {int(at == 0)}\n" for at in range(30))]))
+    for run, rank in (("first", 28), ("second", 29)):
+        ranked = [f"1 Q0 {run}{at} {at} {-at} x\n" for at in range(10)]
+        at_rank = [("d0" if at == rank else f"new{at}") for at in range(30)]
+        (tmp_path / run).write_text("".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(at_rank))]))
+    measures = ["mean=CAM(base=P@10)", "deep=On(base=RBP(p=0.5),aspect=a)"]
+    options = ["--aspects", '{"a": 1, "b": 1, "c": 1}', *(part for text in measures for part in ("-m", text))]
+    compared = ["--baseline", "first"] if command == "evaluate" else []
+    code = main(
+        [command, "--qrels", "a=a", "b=b", "c=c", *options, *compared, "--format", "json", "first", "second"]
+    )
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    rows = json.loads(captured.out)
+    values = evaluate(
+        ["first", "second"], read_qrels({name: name for name in "abc"}),
+        {"mean": CAM(base="P@10", aspects=dict.fromkeys("abc", 1))}, progress=False,
+    )  # fmt: skip
+    first, second = values.loc[values["qid"] == "1", "value"]
+    assert 0 < abs(first - second) < 1e-15
+    if command == "compare":
+        counts = {row["measure"]: (row["wins"], row["losses"], row["ties"]) for row in rows}
+        assert counts == {"mean": (0, 0, 2), "deep": (1, 1, 0)}
+    else:
+        assert [(rows[1][f"{label} +"], rows[1][f"{label} -"]) for label in ("mean", "deep")] == [(0, 0), (1, 1)]
 
 
 def test_compare_shows_both_runs(cli):

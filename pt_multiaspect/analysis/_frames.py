@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import MultiAspectError, choices, counted, warn_once
+from ..errors import MultiAspectError, choices, counted, shown, warn_once
 from ..integration.labels import is_measure_name, is_recorded, lower_is_better, recorded
 from ..integration.long_frames import KEYS, read_long_frame
 from ..integration.parsing import parse_all
@@ -131,7 +131,8 @@ def selected(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, di
         return of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
-            f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got {measures!r}"
+            f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got "
+            f"{shown(measures)}"
         )
     if not measures:
         raise MultiAspectError("measures: expected at least one measure of the frame, got none")

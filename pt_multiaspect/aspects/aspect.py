@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._numbers import exact, number, numbers, spell
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import MultiAspectError, choices, did_you_mean, shown
 
 __all__ = ["Aspect", "Scale"]
 
@@ -190,7 +190,7 @@ class Aspect:
 
     @staticmethod
     def _list(values: tuple[float, ...] | None) -> str:
-        return "[" + ", ".join(map(spell, values or ())) + "]"
+        return f"[{choices(map(spell, values)) if values else ''}]"
 
     def _lowest_first(self, grades: tuple[float, ...]) -> tuple[float, ...]:
         if not grades:
@@ -251,7 +251,7 @@ class Aspect:
             return cls(**spec)
         if spec is None or (isinstance(spec, Iterable | int | np.integer) and not isinstance(spec, str | bool)):
             return cls(cast(Any, spec))
-        raise MultiAspectError(f"expected an Aspect, a list of grades or a top grade, got {spec!r}")
+        raise MultiAspectError(f"expected an Aspect, a list of grades or a top grade, got {shown(spec)}")
 
     def _default_gains(self) -> tuple[float, ...]:
         if self.greater_is_better or self.grades is None:

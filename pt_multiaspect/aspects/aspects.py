@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from .._numbers import spell
 from .._writing import write_file
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from .aspect import _KEYS, Aspect
 from .files import FILE_VERSION, read_file, scales_and_name
 from .names import NameRegistry
@@ -57,7 +57,7 @@ class Aspects(Mapping[str, Aspect]):
     ) -> None:
         if not isinstance(aspects, Mapping) or not aspects:
             raise MultiAspectError(
-                f"aspects: expected a mapping of at least one aspect name to its scale, got {aspects!r}"
+                f"aspects: expected a mapping of at least one aspect name to its scale, got {shown(aspects)}"
             )
         if "grades" in aspects and set(aspects) <= set(_KEYS) and len(aspects) > 1:
             raise MultiAspectError(
@@ -82,7 +82,7 @@ class Aspects(Mapping[str, Aspect]):
             ensure_ascii=False,
         )
         if name is not None:
-            if name in (*self._aspects, "relevance", "label"):
+            if isinstance(name, str) and name in (*self._aspects, "relevance", "label"):
                 raise MultiAspectError(
                     f"expected a name that is not an aspect, got {name!r}, which selects a column in strings"
                 )
@@ -221,5 +221,5 @@ Aspects.registry = NameRegistry("an aspect set")
 def aspect_name(name: object) -> str:
     """Return the aspect of a column name; PyTerrier's ``label`` is ``relevance``."""
     if not isinstance(name, str) or not name.strip():
-        raise MultiAspectError(f"expected a non-empty string as the name of an aspect, got {name!r}")
+        raise MultiAspectError(f"expected a non-empty string as the name of an aspect, got {shown(name)}")
     return "relevance" if name == "label" else name

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
-from ..errors import MultiAspectError, MultiAspectWarning, callers_level
+from ..errors import MultiAspectError, MultiAspectWarning, callers_level, shown
 
 __all__ = ["NameRegistry"]
 
@@ -39,7 +39,7 @@ class NameRegistry(Generic[N]):
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w.\-]*", name):
             raise MultiAspectError(
                 f"expected a name of {self._what} that starts with a letter and has only letters, digits, '.', "
-                f"'-' and '_', as in measure strings, got {name!r}"
+                f"'-' and '_', as in measure strings, got {shown(name)}"
             )
         known = self._content.get(name)
         self._content[name] = item

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 
 from .._numbers import read_json
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from .aspects import Aspects, aspect_name
 from .files import FILE_ENDING, scales_and_name
 
@@ -65,7 +65,7 @@ def parse_aspects(spec: object) -> AspectSpec:
             return names
     raise MultiAspectError(
         "aspects: expected an Aspects object, a mapping of names to scales, a registered name "
-        f"({choices(Aspects.registry)}), a file (.json) or distinct column names, got {spec!r}"
+        f"({choices(Aspects.registry)}), a file (.json) or distinct column names, got {shown(spec)}"
     )
 
 
@@ -107,7 +107,7 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
             if names and len(set(names)) == len(names):
                 return names
         raise MultiAspectError(
-            f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got {given!r}"
+            f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got {shown(given)}"
         )
 
     return parse

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..aspects.aspects import aspect_name
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import MultiAspectError, choices, did_you_mean, shown
 from .adapters import as_base
 from .base import Base
 from .diversity import is_diversity_measure
@@ -126,7 +126,7 @@ def _parse(base: object, by_subtopic: bool = False) -> Base:
     if reason is not None:
         raise MultiAspectError(f"{base} cannot be a base: {reason}")
     if not hasattr(base, "SUPPORTED_PARAMS"):
-        raise MultiAspectError(f"expected an ir-measures measure or its name as base, got {base!r}")
+        raise MultiAspectError(f"expected an ir-measures measure or its name as base, got {shown(base)}")
     if is_diversity_measure(base) and not by_subtopic:
         raise MultiAspectError(
             f"{base} cannot be a base: it measures the diversity of subtopics, and one aspect would be a single "

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._numbers import number
 from .._typing import Floats, Ints
 from ..aspects.names import NameRegistry
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from .columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
 from .frames import to_pandas
 from .group_files import groups_in_file
@@ -107,7 +107,8 @@ class Groups:
     def __init__(self, dimensions: Mapping[str, object], *, target: object = None, name: str | None = None) -> None:
         if not isinstance(dimensions, Mapping) or not dimensions:
             raise MultiAspectError(
-                f"dimensions: expected a mapping of at least one dimension to its memberships, got {dimensions!r}"
+                f"dimensions: expected a mapping of at least one dimension to its memberships, got "
+                f"{shown(dimensions)}"
             )
         rows, ordered = {}, {}
         for dimension, memberships in dimensions.items():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import SWAPPED, MultiAspectError, choices
+from ..errors import SWAPPED, MultiAspectError, choices, shown
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
 from .frames import is_frame, to_pandas
 from .texts import is_arrow
@@ -68,7 +68,7 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
             )
         if not isinstance(documents, Mapping):
             raise MultiAspectError(
-                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {documents!r} for query {qid!r}"
+                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {shown(documents)} for query {qid!r}"
             )
         for docno, label in documents.items():
             ids.append((qid, docno))
@@ -146,7 +146,7 @@ def _run_in_any_form(run: object) -> pd.DataFrame:
         for qid, documents in run.items():
             if not isinstance(documents, Mapping):
                 raise MultiAspectError(
-                    f"run: expected a dict {{qid: {{docno: score}}}}, got {documents!r} for query {qid!r}"
+                    f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(documents)} for query {qid!r}"
                 )
         rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
         return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices, shown, warn_once
 from .arrow_files import labels_of_table, read_arrow, run_of_table, run_table_of
 from .columns import BY_SUBTOPIC, IDENTIFIERS
 from .file_contents import Source, Text, as_text, load
@@ -187,7 +187,7 @@ _RUN = LineFormat(
 def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
     """Return the column of each aspect; raise if the names cannot be used."""
     if isinstance(aspects, str) or not isinstance(aspects, Iterable):
-        raise MultiAspectError(f"aspects: expected a list of names, got {aspects!r}")
+        raise MultiAspectError(f"aspects: expected a list of names, got {shown(aspects)}")
     columns: dict[str, str] = {}
     for aspect in aspects:
         if not isinstance(aspect, str) or not aspect.strip():

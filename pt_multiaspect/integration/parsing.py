@@ -11,7 +11,7 @@ from ir_measures import ERR, RBP
 
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from ..measures import CAM, NLRE, NWCS, Measure, On
 from ..measures.registry import RESERVED
 from .provider import supports
@@ -88,9 +88,7 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     if isinstance(measure, MeasureName):
         return [measure.measure]
     if not isinstance(measure, str):
-        raise MultiAspectError(
-            f"expected a measure or a string such as 'nDCG@10' or 'map', got {measure!r} ({type(measure).__name__})"
-        )
+        raise MultiAspectError(f"expected a measure or a string such as 'nDCG@10' or 'map', got {shown(measure)}")
     if measure in TRACK_NAMES:
         return [TRACK_NAMES[measure]]
     if measure in _OTHER_TRACK_NAMES:

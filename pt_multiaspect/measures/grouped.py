@@ -11,7 +11,7 @@ from ..aspects.parameter import AspectSpec
 from ..collection.groups import Groups
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices, shown, warn_once
 from ..kernels.hits import sums
 from .direct import DirectMeasure
 from .parameters import Param
@@ -26,7 +26,8 @@ def _parse_groups(given: object) -> Groups:
     if registered is None:
         known = choices(Groups.registry) or "none"
         raise MultiAspectError(
-            f"groups: expected Groups or the name of declared groups ({known}), got {given!r}; declare them as in "
+            f"groups: expected Groups or the name of declared groups ({known}), got {shown(given)}; declare them "
+            "as in "
             "Groups({'gender': {docno: group}}, name='authors')"
         )
     return registered

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._numbers import exact, number, spell
 from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import MultiAspectError, choices, did_you_mean, shown
 
 __all__ = ["TupleOrder"]
 
@@ -34,7 +34,7 @@ def check_weights(weights: object, what: str = "weights") -> dict[str, float] | 
     if weights is None:
         return None
     if not isinstance(weights, Mapping) or not weights:
-        raise MultiAspectError(f"{what}: expected a mapping of aspect names to numbers, got {weights!r}")
+        raise MultiAspectError(f"{what}: expected a mapping of aspect names to numbers, got {shown(weights)}")
     named = [(aspect_name(key), number(value, f"the weight of {key}")) for key, value in weights.items()]
     checked = dict(sorted(named))
     if len(checked) < len(named):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from .explicit import Order
 from .registered import check_distance, is_distance
 
@@ -38,7 +38,7 @@ def parse_order(order: object) -> Order | None:
     elif hasattr(order, "parameters"):
         remedy = "; pass its distance, axes, weights and gate to TOMA instead"
     raise MultiAspectError(
-        f"order: expected an Order or the name of an Order ({choices(Order.registry)}), got {order!r}{remedy}"
+        f"order: expected an Order or the name of an Order ({choices(Order.registry)}), got {shown(order)}{remedy}"
     )
 
 

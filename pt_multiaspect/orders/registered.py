@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from .order import MAX_TUPLES, TOLERANCE
 
 __all__ = [
@@ -188,6 +188,6 @@ def check_distance(distance: object) -> str | float:
                 return _NAMED_DISTANCES[exponent]
             return int(exponent) if exponent.is_integer() else exponent
     raise MultiAspectError(
-        f"unknown distance {distance!r}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number p > 0 "
-        "(Minkowski); pass an Order, or the name of an Order, as order="
+        f"unknown distance {shown(distance)}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number "
+        "p > 0 (Minkowski); pass an Order, or the name of an Order, as order="
     )

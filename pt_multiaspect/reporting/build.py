@@ -23,7 +23,7 @@ from ..collection.judgments import Judgments
 from ..collection.runs import named_runs, read_if_file, repeatable
 from ..collection.swapped import asks_whether_swapped
 from ..description import Description, describe
-from ..errors import MultiAspectError, choices, did_you_mean, number_of
+from ..errors import MultiAspectError, choices, did_you_mean, number_of, shown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..integration.labels import recorded
 from ..integration.topics import check_all_topics
@@ -156,13 +156,13 @@ def report(
     options = _options(test, correction, alpha, n_resamples, seed, ci)
     depth = count("depth")(depth)
     if not isinstance(title, str):
-        raise MultiAspectError(f"title: expected a text, got {title!r}")
+        raise MultiAspectError(f"title: expected a text, got {shown(title)}")
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
     named = {name: repeatable(run) for name, run in named_runs(runs).items()}
-    if baseline is not None and baseline not in named:
+    if baseline is not None and (not isinstance(baseline, str) or baseline not in named):
         raise MultiAspectError(
-            f"baseline: expected one of the runs ({choices(named)}), got {baseline!r}"
+            f"baseline: expected one of the runs ({choices(named)}), got {shown(baseline)}"
             + did_you_mean([str(baseline)], named)
         )
     qrels = in_memory(qrels)
@@ -186,8 +186,8 @@ def report(
     )
     names_of_runs, _, _, values = wide(perquery)
     measures_of = {label: measure for label, measure in recorded(perquery).items() if measure is not None}
-    shown = {name: named[name] for name in names_of_runs}
-    result._data = payload(result, options, ranked(shown, judgments, spec, measures_of, values, depth))
+    in_order = {name: named[name] for name in names_of_runs}
+    result._data = payload(result, options, ranked(in_order, judgments, spec, measures_of, values, depth))
     if path is not None:
         result.to_html(path)
     return result

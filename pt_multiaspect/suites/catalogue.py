@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..collection.groups import Groups
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import MultiAspectError, choices, did_you_mean, shown
 from .definition import Suite
 from .misinfo import misinfo_2020, misinfo_2020_recall, misinfo_2021, misinfo_2022
 from .other_tracks import clef_ehealth_2015, fair_2022, fairweb_1, touche_2021
@@ -133,7 +133,7 @@ def settings_of(name: str) -> tuple[str, ...]:
         If there is no such suite.
     """
     if not isinstance(name, str):
-        raise MultiAspectError(f"suite: expected a name ({choices(SUITES)}), got {name!r}")
+        raise MultiAspectError(f"suite: expected a name ({choices(SUITES)}), got {shown(name)}")
     if name in NOT_OFFERED:
         raise MultiAspectError(f"there is no suite for {name}: {NOT_OFFERED[name]}")
     if name not in SUITES:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import ir_measures
 
 from ..aspects import Aspects
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, shown
 from ..integration.labels import lower_aggregate_is_better
 from ..integration.parsing import parse
 
@@ -65,7 +65,7 @@ def heads_of(
         raise MultiAspectError(f"labels: expected labels among {choices(measures)}, got {choices(unknown)}")
     wrong = [head for head in given.values() if not isinstance(head, str) or not head.strip()]
     if wrong:
-        raise MultiAspectError(f"labels: expected non-empty strings as heads, got {wrong[0]!r}")
+        raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
     shorts = _distinct({label: given.get(label) or _shortened(label, of) for label, of in measures.items()}, given)
     return [
         Head(label, shorts[label], _meaning(shorts[label], label, of), lower_aggregate_is_better(of), _named(of))

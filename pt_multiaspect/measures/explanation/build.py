@@ -13,7 +13,7 @@ from ...collection.inputs import about_run, run_frame
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
 from ...collection.runs import named_runs, read_if_file, titled
-from ...errors import MultiAspectError, choices, silenced
+from ...errors import MultiAspectError, choices, shown, silenced
 from .explanation import Explanation
 from .parts import tolerance
 from .topic import Topic
@@ -70,6 +70,8 @@ def _position(qid: object, judgments: Judgments, frame: pd.DataFrame, name: str)
             f"{choices(judgments.qids[:3])}, the run has queries such as {choices(retrieved[:3])}. Check the query "
             "ids"
         )
+    if not np.isscalar(qid):
+        raise MultiAspectError(f"qid: expected a topic of the qrels, such as {judgments.qids[0]}, got {shown(qid)}")
     (text,) = identifiers(pd.Series([qid], name="qid"), "explain")
     query = int(judgments.queries_of(np.array([text], dtype=object))[0])
     if query < 0:
