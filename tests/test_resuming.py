@@ -246,11 +246,14 @@ def test_a_measure_that_is_registered_again_is_noticed_also_as_a_base(qrels):
 
 #: A module of a user, with a measure, its base class, and functions with defaults and closures.
 MODULE = """
-import functools
+import functools, os
 import numpy as np
 FACTOR = 2
 class Base:
     power = 1
+    table = {"a": [1.0, 2.0]}
+    itself = None
+    lock = open(os.devnull)
     @functools.cached_property
     def inner(self):
         return [each for each in range(3) if each in {"a", "b", 1}]
@@ -258,12 +261,14 @@ class Base:
     def outer(x):
         return (lambda: np.abs(x) * FACTOR)()
 class Measure(Base):
+    before = Base
     def score(self, ranking, *, offset=1):
         return self.inner + offset
 def factory(n):
     def made(x):
         return x + n
     return made
+Measure.itself = Measure
 value = [factory(1), functools.partial(factory(1), 2), functools.cache(factory(3))]
 """
 
@@ -295,6 +300,7 @@ def digest_of_module(request, tmp_path, monkeypatch) -> Any:
     ("old", "new"),
     [
         ("power = 1", "power = 2"),
+        ("[1.0, 2.0]", "[1.0, 3.0]"),
         ("offset=1", "offset=2"),
         ("+ offset", "- offset"),
         ('{"a", "b", 1}', '{"a", "c", 1}'),
@@ -322,18 +328,24 @@ def test_what_code_refers_to_does_not_count(digest_of_module):
 def test_the_code_that_is_loaded_counts_also_if_its_file_has_changed(tmp_path, monkeypatch):
     """Values of the loaded code must not be taken for those of the new one, in this process or the next."""
     monkeypatch.setitem(sys.modules, "users_module", None)
-    file, text, changed = (
-        tmp_path / "users_module.py",
-        "def f(x):\n    return x * 2\n",
-        "def f(x):\n    return x * 3\n",
-    )
-    loaded = module(text, file)
-    before = digest_of(loaded.f)
-    file.write_text(changed)
-    linecache.clearcache()
-    uncertain = digest_of(loaded.f)
-    after = digest_of(module(changed, file).f)
-    assert len({before, uncertain, after}) == 3
+    file, text = tmp_path / "users_module.py", "class C:\n    t = [1]\n    def f(self, x):\n        return x * 2\n"
+    for changed in (text.replace("x * 2", "x * 3"), text.replace("[1]", "[2]")):
+        loaded = module(text, file)
+        before = digest_of(loaded.C)
+        file.write_text(changed)
+        linecache.clearcache()
+        uncertain = digest_of(loaded.C)
+        after = digest_of(module(changed, file).C)
+        assert len({before, uncertain, after}) == 3
+
+
+def test_what_has_no_module_is_none_of_the_builtins():
+    digests = []
+    for factor in (2, 3):
+        namespace: dict[str, Any] = {}
+        exec(f"def f(x):\n    return x * {factor}\nclass C:\n    factor = {factor}", namespace)
+        digests += [digest_of(namespace["f"]), digest_of(namespace["C"])]
+    assert len(set(digests)) == 4
 
 
 def test_a_recursive_closure_can_be_compared():
@@ -530,13 +542,14 @@ def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
     out, path = tmp_path / "out", tmp_path / "x.run"
     frame = runs["bm25.run"]
     write(frame, path)
+    others = {"z": runs["_hidden"]}
     options: Any = {"errors": "skip", "progress": False, "out": out, "n_jobs": n_jobs}
 
     def kept() -> list[str]:
         return [file.name.split(".")[0] for file in files(out)]
 
     with joblib.parallel_config(backend="threading"):
-        evaluate({"x": path, "y": frame, "z": runs["_hidden"]}, qrels, MEASURES, **options)
+        evaluate(others | {"x": path, "y": frame}, qrels, MEASURES, **options)
         assert kept() == ["x", "y", "z"]
         # Values of an earlier content, which another process has left, go when those of this content are reused.
         stale = files(out)[1]
@@ -551,9 +564,7 @@ def test_no_values_of_another_content_remain(qrels, runs, tmp_path, n_jobs):
         # A file that is gone, and a frame that lacks a column.
         path.unlink()
         with pytest.warns(MultiAspectWarning, match="skipped: run [xy]"):
-            evaluate(
-                {"x": path, "y": frame.drop(columns="docno"), "z": runs["_hidden"]}, qrels, MEASURES, **options
-            )
+            evaluate(others | {"y": frame.drop(columns="docno"), "x": path}, qrels, MEASURES, **options)
     assert kept() == ["z"]
 
 

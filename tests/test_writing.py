@@ -53,17 +53,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "table.tex": (*EVALUATE, "-o"),
     "table.parquet": (*EVALUATE, "-o"),
     "page.html": ("report", "-m", "AP", "runs", "-o"),
-    "explanation.csv": (
-        "explain",
-        "-m",
-        "CAM AP",
-        "--aspects",
-        "scales.json",
-        "--query",
-        "q1",
-        "runs/beta.run",
-        "-o",
-    ),
+    "explanation.csv": ("explain", "-m", "CAM", "--query", "q1", "runs/beta.run", "-o"),
     "description.html": ("describe", "runs", "-o"),
     "written.json": ("describe", "--write-aspects"),
 }

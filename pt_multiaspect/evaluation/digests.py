@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import inspect
 import pickle
@@ -25,10 +26,7 @@ __all__ = ["digest_of", "digest_of_frame"]
 _COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
 
 #: Modules whose code is told apart by the versions that every digest contains.
-_VERSIONED = {__name__.partition(".")[0], "ir_measures", "numpy", "pandas", "scipy", *sys.stdlib_module_names}
-
-#: Attributes of classes that change nothing, or follow from their code.
-_DERIVED = {"__doc__", "__firstlineno__", "__module__", "_help"}
+_VERSIONED = {__name__.partition(".")[0], "ir_measures", "numpy", "pandas", "scipy"}
 
 
 def digest_of(*values: object) -> str:
@@ -66,6 +64,13 @@ class _Sink:
         return len(data)
 
 
+class _Attribute:
+    """An attribute of a class, which counts if it can be pickled."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
 class _Pickler(pickle.Pickler):
     """Writes what `_parts` returns in place of what pickle would write.
 
@@ -86,6 +91,11 @@ class _Pickler(pickle.Pickler):
     def persistent_id(self, value: Any) -> str | None:
         if isinstance(value, str | int | float | bytes):
             return None
+        if isinstance(value, _Attribute):
+            try:
+                return _digest(value.value, self._enclosing)
+            except MultiAspectError:  # its source has to suffice
+                return ""
         parts = _parts(value)
         if parts is None:
             return None
@@ -149,13 +159,19 @@ def _column(column: pd.Series[Any] | pd.Index[Any]) -> tuple[object, ...]:
 def _definition(value: type | FunctionType) -> tuple[object, ...]:
     """Return the name of a class or function, the version of its package and, unless this tells all, its source."""
     name = f"{value.__module__}.{value.__qualname__}"
-    if value.__module__.partition(".")[0] in _VERSIONED:
+    if _is_versioned(value):
         return (name,)
     try:
         source = inspect.getsource(value)
     except (OSError, TypeError):  # made by exec, or compiled
         source = ""
-    return name, _version(value.__module__), source
+    return name, _version(str(value.__module__)), source
+
+
+def _is_versioned(value: type | FunctionType) -> bool:
+    module = str(value.__module__)
+    # What exec makes without a module claims to be one of the builtins.
+    return module.partition(".")[0] in _VERSIONED or getattr(builtins, value.__name__, None) is value
 
 
 def _class(cls: type) -> tuple[object, ...]:
@@ -163,10 +179,13 @@ def _class(cls: type) -> tuple[object, ...]:
     if len(definition) == 1:
         return definition
     # The source is that of the file, which may have changed since the class was made.
-    own = {name: _function(value) for name, value in vars(cls).items()}
-    plain = {name: value for name, value in own.items() if isinstance(value, bool | int | float | str)}
-    functions = {name: value for name, value in own.items() if isinstance(value, FunctionType)}
-    return *definition, functions, {name: value for name, value in plain.items() if name not in _DERIVED}
+    own = {name: _function(value) for name, value in vars(cls).items() if name != "_help"}
+    counting = {
+        name: _Attribute(value)
+        for name, value in own.items()
+        if isinstance(value, FunctionType) or not (name.startswith("__") and name.endswith("__"))
+    }
+    return *definition, counting
 
 
 def _function(value: Any) -> Any:
@@ -183,7 +202,7 @@ def _code(function: FunctionType) -> object:
         inner = [parts(value) if isinstance(value, CodeType) else value for value in code.co_consts]
         return code.co_code, code.co_names, inner
 
-    return None if function.__module__.partition(".")[0] in _VERSIONED else parts(function.__code__)
+    return None if _is_versioned(function) else parts(function.__code__)
 
 
 def _content(cell: CellType) -> object:

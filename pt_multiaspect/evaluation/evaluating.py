@@ -73,11 +73,11 @@ def evaluate(
         runs are left out with a warning. Other errors are always raised.
     out : path, optional
         A directory, made if needed, to which the values of each run are written as soon as it is evaluated: one
-        Parquet file per run with the columns of the result, whole or not at all. If the evaluation is
-        interrupted, call it again: values are taken from the directory where the name and the content of the
-        run, the measures with their scales, the judgments and the code are the same, and computed again
-        otherwise. The code is that of measures and of all your modules that they import, and the versions of
-        packages. Requires Polars or PyArrow.
+        file per run, whole or not at all, which `read_values` reads. If the evaluation is interrupted, call it
+        again: values are taken from the directory where the name and the content of the run, the measures with
+        their scales, the judgments and the versions of packages are the same, and computed again otherwise, also
+        if a file is damaged. Classes and functions of your own count by their source and loaded code, but not by
+        what they refer to: use another directory if you change a helper function or data of your measure.
     collect : bool, default True
         With False, which requires `out`, values are not kept in memory.
 
@@ -101,17 +101,14 @@ def evaluate(
     -----
     MultiAspectWarning
         For each run that is skipped, with the reason; in one message for all runs, if runs lack judged topics,
-        repeat documents or retrieve no judged ones; if an aspect has no label in a topic; if `out` contains values
-        of other measures or judgments, which are moved to a subdirectory.
+        repeat documents or retrieve no judged ones; if an aspect has no label in a topic; for each file of `out`
+        that is damaged; if `out` contains values of other measures or judgments, which are moved to a subdirectory.
 
     Notes
     -----
     A file of `out` is replaced when its run has changed; files of runs that are not part of the call are kept, so
     several calls with the same measures and judgments, also at the same time, may share a directory. Warnings
-    about a run are given when it is evaluated, not when its values are taken from `out`. ``aggregate`` reads the
-    measures from the labels of a frame that is read from `out`: pass it the measures if labels are not their
-    names. Functions of yours count by their code and all that it reaches, except data files, and values of modules
-    that are set while the program runs and reached by an import inside a function: use another directory then.
+    about a run are given when it is evaluated, not when its values are taken from `out`.
 
     Examples
     --------
