@@ -200,6 +200,7 @@ def test_one_aspect_has_no_subtopics() -> None:
 
 def test_parquet_files_keep_subtopics(strecall: None, tmp_path: Any) -> None:
     polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
     path = tmp_path / "qrels.parquet"
     for column in ("iteration", "subtopic", "subtopic_id"):
         long = LONG.rename(columns={"iteration": column})

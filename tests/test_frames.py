@@ -253,7 +253,7 @@ def test_either_library_reads_arrow_data(package: str, monkeypatch: pytest.Monke
 
 def test_without_a_library_that_reads_them_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     given = Stream(pl.DataFrame({"qid": ["q1"]}))
-    remedy = r"requires Polars 1\.3 or newer.*pip install 'pt-multiaspect\[fast\]', or PyArrow 16"
+    remedy = r"requires PyArrow 16 or newer.*pip install 'pt-multiaspect\[parquet\]', or Polars 1\.3"
     monkeypatch.setattr(frames, "_IMPORTING", dict.fromkeys(frames._READERS, lambda module: (module, "lacking")))
     with pytest.raises(MultiAspectError, match=remedy):
         ma.Judgments(given)

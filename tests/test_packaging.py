@@ -74,6 +74,8 @@ def test_optional_dependencies_of_users_are_tested():
     assert requirements("readability").items() <= tested.items()
     assert requirements("report").items() <= tested.items()
     assert requirements("data").items() <= tested.items()
+    assert requirements("compressed").items() <= tested.items()
+    assert requirements("parquet").items() <= tested.items()
     users = requirements("ltr")
     assert parts(users["lightgbm"]) == parts(tested["lightgbm"])
     assert parts(users["xgboost"]) == parts(tested["xgboost-cpu"])
@@ -82,7 +84,7 @@ def test_optional_dependencies_of_users_are_tested():
 def test_what_the_pages_import_is_installed_with_them():
     """Optional packages that code cells import, by the name of their distribution."""
     names = {"xgboost": "xgboost-cpu"}
-    optional = set().union(*(requirements(extra) for extra in ("fast", "judges", "ltr", "plots", "report")))
+    optional = set().union(*(requirements(extra) for extra in ("judges", "ltr", "parquet", "plots", "report")))
     modules = {"catboost", *optional}
     pages = (ROOT / "docs").rglob("*.md")
     cells = [
@@ -92,7 +94,6 @@ def test_what_the_pages_import_is_installed_with_them():
     assert imported >= {"catboost", "lightgbm", "xgboost"}
     installed = requirements("docs")
     assert {names.get(name, name) for name in imported} <= set(installed)
-    assert requirements("fast").items() <= installed.items()  # scale.md reads files faster by Polars
     shared = requirements("test")
     assert {name: installed[name] for name in installed if name in shared and shared[name] != installed[name]} == {}
     assert "xgboost" not in installed | shared  # it and xgboost-cpu install the same files

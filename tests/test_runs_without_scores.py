@@ -60,6 +60,7 @@ def test_other_faults_have_one_title_too(run):
 
 def test_files_have_their_name_as_title(tmp_path):
     path = tmp_path / "a.parquet"
+    pytest.importorskip("pyarrow")
     pytest.importorskip("polars").DataFrame(RUN.to_dict("list")).write_parquet(path)
     with pytest.raises(ma.MultiAspectError, match=r"a\.parquet: expected a column score, got .*= -rank$"):
         ma.read_run(path)

@@ -1,10 +1,9 @@
-"""Parquet and Arrow files, read by Polars or PyArrow, whichever is installed."""
+"""Parquet and Arrow files, read by PyArrow."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,32 +21,11 @@ from .columns import (
     identifiers,
     is_numeric,
 )
-from .frames import is_saved_index, to_pandas
+from .frames import as_frame, is_saved_index
 from .inputs import about_run
 from .run_tables import RunTable
 
 __all__ = ["labels_of_table", "read_arrow", "run_of_table", "run_table_of"]
-
-
-def _by_polars(data: bytes, form: str) -> Any:
-    polars = import_module("polars")
-    table = (polars.read_parquet if form == "Parquet" else polars.read_ipc)(io.BytesIO(data))
-    return table.select(_kept(table.columns))
-
-
-def _by_pyarrow(data: bytes, form: str) -> Any:
-    reader = import_module("pyarrow.parquet" if form == "Parquet" else "pyarrow.feather")
-    # Without the metadata of pandas, which would make a column the index again.
-    table = reader.read_table(io.BytesIO(data)).replace_schema_metadata(None)
-    return table.select(_kept(table.column_names))
-
-
-def _kept(columns: list[str]) -> list[str]:
-    """Leave out where pandas saves a row index. It is no label."""
-    return [column for column in columns if not is_saved_index(column)]
-
-
-_READERS: tuple[Callable[[bytes, str], Any], ...] = (_by_polars, _by_pyarrow)
 
 #: How files begin.
 _FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Feather 1": b"FEA1"}
@@ -65,13 +43,13 @@ def read_arrow(name: str, data: bytes) -> Any:
 
     Returns
     -------
-    polars.DataFrame, pyarrow.Table or None
+    pyarrow.Table or None
         None if it is another file.
 
     Raises
     ------
     MultiAspectError
-        If the file is damaged, or neither Polars nor PyArrow is installed.
+        If the file is damaged, or PyArrow is not installed.
     """
     form = next((form for form, magic in _FORMS.items() if data.startswith(magic)), None)
     if form is None:
@@ -80,18 +58,26 @@ def read_arrow(name: str, data: bytes) -> Any:
         raise MultiAspectError(
             f"{name}: expected a Feather file of version 2, got version 1: save it again, or as Parquet"
         )
-    for read in _READERS:
-        try:
-            table = read(data, form)
-        except ImportError:
-            continue
-        except Exception as error:  # Polars and PyArrow have errors of their own
-            raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
-        return table
-    raise MultiAspectError(
-        f"{name}: reading {form} files requires Polars, which is part of the extra fast: "
-        "pip install 'pt-multiaspect[fast]', or PyArrow"
-    )
+    try:
+        import pyarrow.ipc
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MultiAspectError(
+            f"{name}: reading {form} files requires PyArrow, which is part of the extra parquet: "
+            "pip install 'pt-multiaspect[parquet]'"
+        ) from error
+    try:
+        if form == "Parquet":
+            table = pyarrow.parquet.read_table(io.BytesIO(data), use_threads=False)
+        else:
+            table = pyarrow.ipc.open_file(data).read_all()
+        # Otherwise, damaged offsets are noticed by a crash, if at all.
+        table.validate(full=True)
+        kept = [place for place, column in enumerate(table.column_names) if not is_saved_index(column)]
+        # Without the metadata of pandas, which would make a column the index again. Saved indexes are no labels.
+        return table.replace_schema_metadata(None).select(kept)
+    except Exception as error:  # PyArrow has several classes of errors
+        raise MultiAspectError(f"{name}: a damaged {form} file: {' '.join(str(error).split())}") from error
 
 
 def run_table_of(name: str, table: Any) -> RunTable:
@@ -108,7 +94,7 @@ def run_table_of(name: str, table: Any) -> RunTable:
 def run_of_table(name: str, table: Any) -> pd.DataFrame:
     """Return the run of a file's table as a frame: qid, docno, score, and the other columns of the file."""
     rows = run_table_of(name, table)
-    frame = _pandas(table)
+    frame = _pandas(name, table)
     others = frame.drop(columns=["score", *(column for column in IDENTIFIERS[:4] if column in frame.columns)])
     ids = {"qid": rows.qids[rows.query], "docno": rows.docnos.decode()}
     kept: dict[Any, Any] = {column: others[column].to_numpy() for column in others}
@@ -124,7 +110,7 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
     ----------
     name : str
         Name of the file in errors.
-    table : polars.DataFrame or pyarrow.Table
+    table : pyarrow.Table
         Its content.
     columns : mapping of str to str, or None
         The column of the result for each aspect. An aspect has its own column in the file, or, if it is the only
@@ -141,7 +127,7 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
     MultiAspectError
         If a column is missing, a label is not a finite number, or a pair has different labels.
     """
-    frame = _pandas(table)
+    frame = _pandas(name, table)
     check_distinct_columns(frame, name)
     query, document = (id_column(frame, names, name) for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
     if not len(frame):
@@ -205,7 +191,8 @@ def _checked_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> An
     return values
 
 
-def _pandas(table: Any) -> pd.DataFrame:
-    frame = to_pandas(table)
-    assert frame is not None  # what Polars or PyArrow has read
-    return frame
+def _pandas(name: str, table: Any) -> pd.DataFrame:
+    try:
+        return as_frame(table, name)
+    except MultiAspectError as error:
+        raise about_run(name, error) from None

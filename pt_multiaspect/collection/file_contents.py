@@ -98,8 +98,8 @@ def _decompressed(name: str, data: bytes, form: str, parts: Callable[[bytes], It
                 )
     except ImportError as error:
         raise MultiAspectError(
-            f"{name}: reading {form} files requires the package zstandard, which is part of the extra fast: "
-            "pip install 'pt-multiaspect[fast]', or decompress the file"
+            f"{name}: reading {form} files requires the package zstandard, which is part of the extra "
+            "compressed: pip install 'pt-multiaspect[compressed]', or decompress the file"
         ) from error
     except MultiAspectError:
         raise
@@ -126,6 +126,11 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
         start -= len(member.unused_data)
         if data[start : start + 1] == b"\0":  # padding
             start = len(data) - len(data[start:].lstrip(b"\0"))
+        if start < len(data) and not data.startswith(_GZIP, start):
+            raise ValueError(
+                f"other data follow the compressed ones, from byte {start + 1} of {len(data)}; remove them, or "
+                "copy or download the file again"
+            )
 
 
 def _gzip_library() -> Any:
@@ -160,13 +165,16 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
         data = frame.unused_data + data[start:]
 
 
+#: How files, and their members, begin.
+_GZIP = b"\x1f\x8b"
+
 #: Bytes that are decompressed at once.
 _GZIP_PIECE = 1 << 16
 _ZSTD_PIECE = 1 << 8
 
 #: Forms of compression: how their files begin, and how they are decompressed, piece by piece.
 _COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
-    "gzip": (b"\x1f\x8b", _gunzip),
+    "gzip": (_GZIP, _gunzip),
     "bzip2": (b"BZh", _bunzip),
     "Zstandard": (b"\x28\xb5\x2f\xfd", _unzstd),
 }

@@ -148,8 +148,8 @@ def in_memory(obj: Any) -> Any:
         except Exception as error:  # Polars, PyArrow and the owner of the data have errors of their own
             raise MultiAspectError(f"the Arrow data of {_type_name(obj)} cannot be read: {error}") from error
     raise MultiAspectError(
-        f"reading the Arrow data of {_type_name(obj)} requires Polars 1.3 or newer, which is part of the extra "
-        "fast: pip install 'pt-multiaspect[fast]', or PyArrow 16 or newer. Otherwise pass a pandas DataFrame"
+        f"reading the Arrow data of {_type_name(obj)} requires PyArrow 16 or newer, which is part of the extra "
+        "parquet: pip install 'pt-multiaspect[parquet]', or Polars 1.3 or newer. Otherwise pass a pandas DataFrame"
     )
 
 
@@ -190,7 +190,7 @@ def _converted(obj: Any) -> pd.DataFrame:
     if hasattr(obj, "to_pandas"):
         try:
             converted = obj.to_pandas()
-        except ImportError as error:
+        except Exception as error:  # a package that is missing, or values that pandas does not have
             raise MultiAspectError(f"a {_type_name(obj)} cannot be converted to pandas: {error}") from error
         if isinstance(converted, pd.DataFrame):
             return converted
