@@ -6,12 +6,13 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from .._rendering import printable
 from ..errors import MultiAspectError, choices
 from ..evaluation import parquet
 from ..tables.latex import environment, escape
@@ -68,6 +69,11 @@ class Sheet:
         rows = [[number(value) for value in row] for row in frame.itertuples(index=False, name=None)]
         return cls(frame, [str(column) for column in frame.columns], rows, list(notes))
 
+    def printable(self) -> Sheet:
+        """Return the table with blanks for control characters in what people read."""
+        head, *rows = [[printable(cell, kept="") for cell in row] for row in [self.head, *self.rows]]
+        return replace(self, head=head, rows=rows, notes=[printable(note, kept="") for note in self.notes])
+
 
 def number(value: Any) -> str:
     """Return a value as shown to people: floats with four decimals."""
@@ -107,6 +113,8 @@ def write(sheet: Sheet, format: str, output: str | None) -> None:
         with open(Path(str(output)).expanduser(), "wb") as file:
             parquet.write(sheet.frame, file)
         return
+    if format in ("table", "md", "tex"):
+        sheet = sheet.printable()
     if format == "table" and output is None and sys.stdout.isatty():
         _draw(sheet)
         return
