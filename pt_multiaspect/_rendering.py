@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Container, Sequence
-from html import escape
+from collections.abc import Collection, Sequence
+from html import escape, unescape
 from os import PathLike
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ __all__ = [
     "heading",
     "page",
     "percent",
+    "printable",
     "table",
     "wrapped",
 ]
@@ -30,6 +32,11 @@ __all__ = [
 WIDTH = 80
 #: Tables are shown up to this many rows.
 MOST_ROWS = 50
+#: Cells of HTML tables up to this length are not broken.
+_SHORT = 16
+
+#: Control characters, and those that reverse the direction of text.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 #: Everything takes the colour of the text around it, and no ground of its own, so that it can be read in light and
 #: dark themes of JupyterLab, VS Code, Colab and Sphinx. Some of these colour rows, cells or whole outputs as if all
@@ -46,10 +53,9 @@ html[data-theme=dark] .bd-content div.cell_output div.text_html:has(.ptma) { bac
 .ptma th, .ptma td { padding: .15em .6em; text-align: right; border: 0;
   border-bottom: 1px solid rgba(128, 128, 128, .35); vertical-align: middle; white-space: nowrap;
   font-size: inherit; }
-.ptma th { font-weight: 600; }
-.ptma .l { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-.ptma .n { text-align: left; }
-.ptma .h th { white-space: normal; vertical-align: bottom; }
+.ptma th { font-weight: 600; white-space: normal; vertical-align: bottom; }
+.ptma .l { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 10em; }
+.ptma .n { text-align: left; white-space: nowrap; }
 .ptma .c { text-align: center; }
 .ptma .side { border-left: 1px solid rgba(128, 128, 128, .6); padding-left: 1em; }
 .ptma td.holds { background: rgba(0, 158, 115, .28) !important; }
@@ -95,7 +101,7 @@ class Rendered:
         return page(self._title(), self._fragment())
 
     def __str__(self) -> str:
-        return self._text()
+        return printable(self._text())
 
     def _repr_html_(self) -> str:
         return self._fragment()
@@ -141,12 +147,16 @@ def table(
     rows: Sequence[Sequence[str]],
     left: int = 1,
     most: int = MOST_ROWS,
-    whole: Container[int] = (),
+    whole: Collection[int] = (),
 ) -> str:
     """A table of cells that are HTML already.
 
-    The first `left` columns are set to the left and broken anywhere, except those in `whole`, which are not broken.
+    The first `left` columns are set to the left and broken anywhere, except those in `whole` and short ones, which
+    are not broken.
     """
+    for at, cells in enumerate(zip(head, *rows[:most], strict=True)):
+        if at < left and max(len(unescape(re.sub("<[^>]*>", "", cell))) for cell in cells) <= _SHORT:
+            whole = {*whole, at}
 
     def line(cells: Sequence[str], tag: str) -> str:
         classes = [" class=n" if at in whole else " class=l" if at < left else "" for at in range(len(cells))]
@@ -166,6 +176,14 @@ def frame_table(of: pd.DataFrame, most: int = MOST_ROWS) -> str:
         for row in of.itertuples(index=False, name=None)
     ]
     return fragment(table([escape(str(column)) for column in of.columns], rows, most=most))
+
+
+def printable(text: str, kept: str = "\n") -> str:
+    """Return a text with blanks for control characters, which could change what a terminal shows.
+
+    They come from names in files of runs and judgments. Files for programs are written without this.
+    """
+    return _CONTROL.sub(lambda match: match[0] if match[0] in kept else " ", text)
 
 
 def percent(share: float) -> str:

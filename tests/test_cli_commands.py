@@ -574,3 +574,43 @@ def test_explain_says_what_is_wrong(cli, options, part):
     code, out, err = cli("explain", "--aspects", "scales.json", *options)
     assert (code, out) == (2, "")
     assert part in err
+
+
+# -- control characters -------------------------------------------------------------------------------------
+
+#: Clears the screen, rings, clears by a single character, reverses the direction of the text.
+CONTROL = "\x1b[2J\x07\x9b2J\u202e"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names of files cannot have control characters")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("evaluate", "-m", "AP", "--format", "table", "--judged", "runs"),
+        ("evaluate", "-m", "AP", "-q", "--format", "md", "runs"),
+        ("evaluate", "-m", "AP", "--format", "tex", "runs"),
+        ("compare", "-m", "AP", "-q", "--format", "table", f"runs/alpha{CONTROL}.run", "runs/beta.run"),
+        ("describe", "-m", "TOMA", "runs"),
+        ("describe", "--contingency", "relevance", f"x{CONTROL}"),
+        ("explain", "-m", "CAM", "--query", f"q0{CONTROL}", "runs/beta.run"),
+        ("evaluate", "-m", "TOMA", "--sort", CONTROL, "runs"),
+        ("evaluate", "-m", "TOMA", "--on-error", "skip", "runs"),
+    ],
+    ids=lambda arguments: repr(" ".join(arguments)),
+)
+def test_control_characters_do_not_reach_the_terminal(cli, trec_files, arguments):
+    """Names of runs, topics, documents and aspects cleared the screen."""
+    for path in [*trec_files.glob("*.txt"), *(trec_files / "runs").iterdir()]:
+        text = re.sub(r"\b(d\d\d)\b", rf"\1{CONTROL}", path.read_text())
+        path.write_text(re.sub(r"(?m)^q0", f"q0{CONTROL}", text), encoding="utf-8")
+    (trec_files / "runs" / "alpha.run").rename(trec_files / "runs" / f"alpha{CONTROL}.run")
+    (trec_files / "runs" / f"faulty{CONTROL}.run").write_text("q1 Q0")
+    if arguments[0] != "evaluate" or "skip" not in arguments:
+        (trec_files / "runs" / f"faulty{CONTROL}.run").unlink()
+    _, out, err = cli(*arguments, qrels=("relevance=relevance.txt", f"x{CONTROL}=credibility.txt"))
+    assert out + err
+    if "skip" in arguments:
+        assert "faulty" in err
+        assert CONTROL in out  # for programs, exact
+        out = ""
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", out + err)

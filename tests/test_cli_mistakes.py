@@ -91,8 +91,7 @@ MISTAKES = [
     ('evaluate -m TOMA --aspects \'{"relevance": {"grads": 2}, "credibility": 3}\' runs', "mean grades?"),
     (
         'evaluate -m TOMA --aspects \'{"relevance": 1, "credibility": 3}\' runs',
-        "that 1 is its top grade: 2 may be grades to add. Declare them as codes that mean 'not judged', "
-        '"unjudged": […] in --aspects FILE, only if they are none',
+        "and that 1 is its top grade: 2 may belong to the grades. Declare them as codes that mean 'not judged'",
     ),
     # options
     ("evaluate -m AP --ouput x.csv runs", "no such option --ouput. Did you mean --output?"),

@@ -7,6 +7,7 @@ import itertools
 import re
 import warnings
 from collections import namedtuple
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from spoilt import SPOILINGS, Spoiling, run_of, sound
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError, MultiAspectWarning
 from pt_multiaspect.collection.datasets import load_health
+from pt_multiaspect.description import aspect_rules, run_rules
 from pt_multiaspect.description.alike import mend, plain, plain_ids
 from pt_multiaspect.description.between import Cells, association, kendall
 from pt_multiaspect.description.text import declared
@@ -672,6 +674,119 @@ def test_measures_that_are_told_of_the_scales_do_not_infer_them() -> None:
     assert eval(found["remedy"], {"ma": ma}) == ma.describe(qrels).aspects
 
 
+# --- both sides of each threshold ---------------------------------------------------------
+
+PAIR = {
+    "first": "relevance", "second": "trust", "both": 100, "only_first": 0, "only_second": 0, "tau": 0.0,
+    "tau_error": 0.01, "topics": 5, "same": "",
+}  # fmt: skip
+TOP = {"aspect": "trust", "other": "relevance", "top": 4.0, "next": 3.0, "z": 0.0, "expected": 0.0, "z_next": 0.0}
+RUN = {
+    "name": "mine", "topics": 30, "missed": 0, "unjudged_topics": 0, "documents": 1200, "repeated": 0, "tied": 0.0,
+}  # fmt: skip
+AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "judged@20": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("rule", "table", "changes", "severities"),
+    [
+        ("reversed_scale", "between", {"tau": -0.2}, []),
+        ("reversed_scale", "between", {"tau": -0.201}, ["warning"]),
+        ("reversed_scale", "between", {"tau": -0.201, "topics": 4}, ["note"]),
+        ("reversed_scale", "between", {"tau": -0.21, "tau_error": 0.105}, ["note"]),
+        ("reversed_scale", "between", {"tau": -0.21, "tau_error": 0.1049}, ["warning"]),
+        ("copied", "between", {"same": "equal", "both": 10}, ["error"]),
+        ("copied", "between", {"same": "equal", "both": 9}, []),
+        ("copied", "between", {"same": "recoded", "both": 10}, ["warning"]),
+        ("copied", "between", {"tau": 0.95, "both": 10}, ["note"]),
+        ("copied", "between", {"tau": 0.95, "both": 9}, []),
+        ("copied", "between", {"tau": 0.949}, []),
+        ("code_on_top", "top_labels", {"expected": 6.0, "z": 1.99}, ["warning"]),
+        ("code_on_top", "top_labels", {"expected": 6.0, "z": 2.0}, []),
+        ("code_on_top", "top_labels", {"expected": 5.99, "z": 1.99}, []),
+        ("code_on_top", "top_labels", {"expected": -6.0, "z": -1.99}, ["warning"]),
+        ("code_on_top", "top_labels", {"z_next": -3.0}, []),
+        ("code_on_top", "top_labels", {"z_next": -3.01}, ["note"]),
+        ("no_positive", "per_aspect", {"topics_without_positive": 6}, []),
+        ("no_positive", "per_aspect", {"topics_without_positive": 7}, ["note"]),
+        ("no_positive", "per_aspect", {"topics_without_positive": 7, "positive": 0.01}, ["note"]),
+        ("no_positive", "per_aspect", {"topics_without_positive": 7, "positive": 0.0099}, []),
+        ("no_positive", "per_aspect", {"topics_without_positive": 7, "judged": 0}, []),
+        ("tied", "runs", {"tied": 0.1}, []),
+        ("tied", "runs", {"tied": 0.101}, ["note"]),
+        ("repeated", "runs", {"repeated": 1}, ["warning"]),
+        ("other_collection", "runs", {"missed": 3}, []),
+        ("other_collection", "runs", {"missed": 4}, ["warning"]),
+        ("other_collection", "runs", {"topics": 0}, ["error"]),
+        ("other_collection", "runs", {"topics": 1}, []),
+        ("other_collection", "judged_at", {"judged@20": 0.01}, []),
+        ("other_collection", "judged_at", {"judged@20": 0.0099}, ["error"]),
+        ("sparse_top", "judged_at", {"judged@10": 0.5}, []),
+        ("sparse_top", "judged_at", {"judged@10": 0.499}, ["warning"]),
+        ("sparse_top", "judged_at", {"judged@10": 0.0}, []),
+    ],
+)
+def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any], severities: list[str]) -> None:
+    figures = ma.describe(sound())._figures
+    per_aspect = figures.per_aspect[lambda rows: rows["aspect"] == "trust"].iloc[0].to_dict()
+    rows = {"between": PAIR, "top_labels": TOP, "per_aspect": per_aspect, "runs": RUN, "judged_at": AT}
+    tables = {name: pd.DataFrame([row | (changes if name == table else {})]) for name, row in rows.items()}
+    tables["per_aspect"] = pd.concat(
+        [figures.per_aspect[lambda rows: rows["aspect"] != "trust"], tables["per_aspect"]], ignore_index=True
+    )
+    brought = replace(figures.retrieved, runs=tables.pop("runs"), judged_at=tables.pop("judged_at"))
+    apply = getattr(aspect_rules, rule, None) or getattr(run_rules, rule)
+    assert [found.severity for found in apply(replace(figures, retrieved=brought, **tables))] == severities
+
+
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        ({0: 500, 1: 500, 2: 300, 4: 6}, True),  # twice the widest gap, and .46 % of the documents
+        ({0: 500, 1: 500, 2: 300, 4: 7}, False),  # .54 %
+        ({0: 500, 1: 500, 2: 300, 7: 700}, False),  # less than three times the scale
+        ({0: 500, 1: 500, 2: 300, 8: 700}, True),
+        ({0: 500, 2: 500, 4: 300, 7: 1}, False),  # less than twice the widest gap
+        ({0: 500, 2: 500, 4: 300, 8: 1}, True),
+        ({**dict.fromkeys(range(22), 100), 23: 1}, False),  # less than a tenth of the scale
+        ({**dict.fromkeys(range(21), 100), 22: 1}, True),
+        ({0: 500, 99: 1}, False),  # two labels
+    ],
+)
+def test_labels_that_are_too_far_above(counts: dict[int, int], found: bool) -> None:
+    qrels = small(label=[label for label, count in counts.items() for _ in range(count)])
+    assert about(ma.describe(qrels), "may be a code").empty != found
+
+
+@pytest.mark.parametrize(("top", "codes"), [(8, [8]), (7, [])])
+def test_labels_far_above_a_declared_scale_are_codes(top: int, codes: list[int]) -> None:
+    proposed = ma.describe(small(label=[0, 1, 2, top] * 5), {"relevance": 2}).proposed["relevance"]
+    assert proposed == (Aspect(2, unjudged=codes) if codes else Aspect([0, 1, 2, top]))
+
+
+@pytest.mark.parametrize(
+    ("missing", "extra", "says"),
+    [
+        (5, 0, []),
+        (6, 0, ["only 94.0 % of the documents above"]),
+        (0, 5, []),
+        (0, 6, ["only 94.3 % of those judged on"]),
+    ],
+)
+def test_documents_judged_on_one_aspect_only(missing: int, extra: int, says: list[str]) -> None:
+    trust = [NAN] * missing + [at % 3 for at in range(100 - missing + extra)]
+    qrels = small(label=[1.0 + at % 2 for at in range(100)] + [NAN] * extra, trust=trust)
+    found = about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")["finding"].tolist()
+    assert [text[: len(start)] for text, start in zip(found, says, strict=True)] == says
+
+
+@pytest.mark.parametrize(("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")])
+def test_axes_of_which_one_is_twice_the_other(weight: float, severity: str | None) -> None:
+    measure = ma.TOMA(aspects={"relevance": 3, "trust": 4}, axes="gains", weights={"relevance": 1, "trust": weight})
+    found = about(ma.describe(sound(), {"relevance": 3, "trust": 4}, measures=measure), "of unequal length")
+    assert found["severity"].tolist() == ([severity] if severity else [])
+
+
 # --- remedies -----------------------------------------------------------------------------
 
 
@@ -741,10 +856,8 @@ def test_scales_stay_where_nothing_is_found() -> None:
 def test_labels_above_the_scale_are_not_hidden() -> None:
     """The remedy was to declare codes, which would have hidden thousands of labels."""
     description = ma.describe(sound(), {"relevance": 1, "trust": Aspect([0, 1, 2], threshold=2)})
-    assert description.proposed == Aspects(
-        {"relevance": Aspect(2, threshold=None), "trust": Aspect(4, threshold=2)}
-    )
-    (first, second) = about(description, "no declared grade")["finding"]
+    assert description.proposed == Aspects({"relevance": 2, "trust": Aspect(4, threshold=2)})
+    first, _ = about(description, "no declared grade")["finding"]
     assert "Check first that these are the labels of relevance and that its top grade is 1" in first
     with pytest.raises(
         MultiAspectError, match="Check first that these are the labels of trust, not of another file"

@@ -137,3 +137,31 @@ def test_every_text_can_be_read(browser: Browser, views, tmp_path, host):  # noq
             # Tags have a border and a word in bold.
             assert contrast >= (3 if "tag" in element else 4.5), (name, element, contrast)
             assert ground > 0.4 if host == "light" else ground < 0.2, (name, element, ground)
+
+
+#: The cells whose lines are short, though their text is not: columns that have collapsed.
+COLLAPSED = """
+[...document.querySelectorAll('#view th, #view td')].filter((cell) => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  const lines = new Set([...text.getClientRects()].map((box) => Math.round(box.top))).size;
+  const words = cell.textContent.trim().split(/[\\s-]+/).length;
+  return lines > words && cell.textContent.trim().length / lines < 5;
+}).map((cell) => cell.textContent)
+"""
+
+
+@pytest.mark.parametrize("width", [420, 900, 1300])
+def test_columns_do_not_collapse(browser: Browser, views, tmp_path, width):  # noqa: F811
+    """`compare` at 900 pixels and `describe` at 420 had one letter a line."""
+    for name, html in views.items():
+        page = tmp_path / f"{name}.html"
+        html = html.replace("h01", "clueweb12-0000wb-00-h01").replace("first", "first-of-several-runs")
+        page.write_text(
+            f'<!DOCTYPE html><html data-ready="true"><meta charset="utf-8"><body style="width: {width}px">'
+            f'<div id="view">{html}</div></body></html>',
+            encoding="utf-8",
+        )
+        browser.open(page)
+        if name != "styler":  # drawn by pandas
+            assert browser(COLLAPSED) == [], name

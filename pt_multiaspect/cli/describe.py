@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
+from .._rendering import printable
 from ..description import describe
 from ..errors import MultiAspectError, choices
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, refusals
 from .options import Command, OutputFile, Requested, aspects_option, measure_option, qrels_option, runs_argument
 from .tables import write_text
+from .wording import tell
 
 __all__ = ["command"]
 
@@ -73,9 +75,9 @@ def command(
         found.proposed.to_file(write_aspects)
         left_out = [name for name in found.aspects if name not in found.proposed]
         without = f" without {choices(left_out)}" if left_out else ""
-        click.echo(f"wrote the scales to {write_aspects}{without}; check them before use", err=True)
+        tell(f"wrote the scales to {write_aspects}{without}; check them before use")
     if contingency:
-        text = found.contingency(*contingency).to_string()
+        text = printable(found.contingency(*contingency).to_string())
     else:
         text = found.to_html() if suffix == ".html" else str(found)
     write_text(text, output)

@@ -7,6 +7,7 @@ import sys
 import click
 import pandas as pd
 
+from .._rendering import printable
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate, evaluate
 from ..integration.labels import lower_aggregate_is_better, recorded
@@ -158,7 +159,7 @@ def command(
                 compared, test or "ttest", correction or "holm", ALPHA if alpha is None else alpha
             )
         if format == "tex":
-            write_text(means.latex(comparison), output)
+            write_text(printable(means.latex(comparison)), output)
         else:
             write(means.sheet(comparison), format, output)
     return 1 if values.attrs.get("skipped") else 0

@@ -24,6 +24,7 @@ from ..integration.provider import supports
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
 from .options import DIRECTORIES, STDIN, Requested
+from .wording import tell
 
 __all__ = [
     "judged_aspects",
@@ -312,5 +313,5 @@ def refusals(refused: Mapping[str, str]) -> int:
         1 if there are any, else 0.
     """
     for measure, error in refused.items():
-        click.echo(f"pt-multiaspect: error: {measure} cannot be computed: {error}", err=True)
+        tell(f"error: {measure} cannot be computed: {error}")
     return int(bool(refused))

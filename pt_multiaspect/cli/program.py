@@ -15,11 +15,9 @@ from .. import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
 from . import analyses, catalogue, compare, describe, evaluate, explain, report
 from .options import Group
-from .wording import in_options, usage
+from .wording import NAME, in_options, tell, usage
 
 __all__ = ["main", "program"]
-
-NAME = "pt-multiaspect"
 
 _EPILOG = """\b
 Start with your own files:
@@ -109,10 +107,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    print(f"{NAME}: error: {message}", file=sys.stderr)
+    tell(f"error: {message}")
     return code
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, MultiAspectWarning):
-        print(f"{NAME}: warning: {in_options(str(message))}", file=sys.stderr)
+        tell(f"warning: {in_options(str(message))}")

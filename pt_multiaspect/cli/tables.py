@@ -6,12 +6,13 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from .._rendering import printable
 from .._writing import write_file
 from ..errors import MultiAspectError, choices
 from ..tables.latex import environment, escape
@@ -69,6 +70,11 @@ class Sheet:
         rows = [[number(value) for value in row] for row in frame.itertuples(index=False, name=None)]
         return cls(frame, [str(column) for column in frame.columns], rows, list(notes))
 
+    def printable(self) -> Sheet:
+        """Return the table with blanks for control characters in what people read."""
+        head, *rows = [[printable(cell, kept="") for cell in row] for row in [self.head, *self.rows]]
+        return replace(self, head=head, rows=rows, notes=[printable(note, kept="") for note in self.notes])
+
 
 def number(value: Any) -> str:
     """Return a value as shown to people: floats with four decimals."""
@@ -107,6 +113,8 @@ def write(sheet: Sheet, format: str, output: str | None) -> None:
     if format == "parquet":
         write_file(str(output), parquet.to_bytes(sheet.frame))
         return
+    if format in ("table", "md", "tex"):
+        sheet = sheet.printable()
     if format == "table" and output is None and sys.stdout.isatty():
         _draw(sheet)
         return

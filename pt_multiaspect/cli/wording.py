@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 
 import click
 
+from .._rendering import printable
 from ..errors import choices, did_you_mean
 
-__all__ = ["in_options", "of_mixed_directory", "usage"]
+__all__ = ["NAME", "in_options", "of_mixed_directory", "tell", "usage"]
+
+NAME = "pt-multiaspect"
 
 #: What messages for Python say, and what they say here.
 _WORDS = {
@@ -57,6 +61,11 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"^out: ": "--resume: ",
     }.items()
 )
+
+
+def tell(message: str) -> None:
+    """Print a message to standard error."""
+    print(f"{NAME}: {printable(message)}", file=sys.stderr)
 
 
 def in_options(message: str) -> str:

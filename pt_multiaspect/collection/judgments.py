@@ -454,7 +454,7 @@ class Judgments:
                 f"invalid {name} label {spell(float(labels[row]))} for {self._where(row)}, "
                 f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
                 f"first, {scale} {counted(len(wrong), 'label')}. Check first that these are the labels of {name}, "
-                f"not of another file or column, and that {known}: {given} may be grades to add. Declare them as "
-                "codes that mean 'not judged', Aspect(unjudged=[…]), only if they are none"
+                f"not of another file or column, and that {known}: {given} may belong to the grades. Declare them "
+                "as codes that mean 'not judged', Aspect(unjudged=[…]), only if they are none"
             )
         return index
