@@ -12,7 +12,7 @@ import click
 import pytest
 
 from pt_multiaspect import MultiAspectError, read_run
-from pt_multiaspect.cli import main, parquet
+from pt_multiaspect.cli import main
 from pt_multiaspect.cli.wording import in_options
 
 RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
