@@ -12,7 +12,7 @@ import click
 import pytest
 
 from pt_multiaspect import MultiAspectError, read_run
-from pt_multiaspect.cli import main, parquet
+from pt_multiaspect.cli import main
 from pt_multiaspect.cli.wording import in_options
 
 RUN = "q0 Q0 d00 1 9.5 mine\nq0 Q0 d01 2 8.5 mine\n"
@@ -340,8 +340,7 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
     (trec_files / "times.txt").write_text(f"{judged}\nq0 0 late 20000000")
     (trec_files / "two.txt").write_text("q0 0 d00 1 1\n")
     (trec_files / "foreign").mkdir()
-    (trec_files / "foreign" / "mine.parquet").write_bytes(b"")
-    monkeypatch.setattr(parquet, "check_installed", lambda: "polars")
+    (trec_files / "foreign" / "mine.npz").write_bytes(b"")
     said = []
     for module in ("options", "program"):  # errors, and warnings
         monkeypatch.setattr(
