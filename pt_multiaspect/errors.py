@@ -194,7 +194,8 @@ def renamed(**arguments: str) -> Callable[[Callable[_Params, _Result]], Callable
 
 def number_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    several = f"{noun[:-1]}ies" if noun.endswith("query") else f"{noun}s"
+    return f"{number} {noun if number == 1 else several}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -12,7 +12,7 @@ from ._validation import count
 from .collection.judgments import Judgments
 from .collection.runs import named_runs, repeatable
 from .collection.swapped import asks_whether_swapped
-from .errors import MultiAspectError, choices, shown, silenced, warn_once
+from .errors import MultiAspectError, choices, number_of, shown, silenced, warn_once
 from .evaluation import evaluate
 from .integration.labels import recorded
 from .integration.long_frames import read_long_frame
@@ -192,8 +192,9 @@ def largest_differences(
     left_out = values[0].index.symmetric_difference(values[1].index)
     if len(left_out):
         warn_once(
-            f"{len(left_out)} topics have a value of {label} for only one of the runs {a} and {b} and are left "
-            f"out, such as {choices(left_out[:3])}. Evaluate both runs on the same qrels",
+            f"{number_of(len(left_out), 'topic')} {'has' if len(left_out) == 1 else 'have'} a value of {label} for "
+            f"only one of the runs {a} and {b} and {'is' if len(left_out) == 1 else 'are'} left out, such as "
+            f"{choices(left_out[:3])}. Evaluate both runs on the same qrels",
             key=f"{a} {b} {label} {len(left_out)}",
             group="topics of one run",
         )

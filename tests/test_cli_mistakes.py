@@ -58,7 +58,8 @@ MISTAKES = [
     ("evaluate -m AP cut.run.gz", "the file ends within a member; copy or download it again"),
     ("evaluate -m AP cut.run", "cut.run:2: expected 6 fields"),
     ("evaluate -m AP empty.run", "the file is empty; expected lines `qid Q0 docno rank score tag`"),
-    ("evaluate -m AP nothing.run", "nothing.run: no such file"),
+    ("evaluate -m AP nothing.run", "error: run nothing.run: no such file"),
+    ("evaluate -m nDCG@10 --sort nDCG runs", "got 'nDCG'. Did you mean nDCG@10?"),
     ("evaluate -m AP", "missing RUN: give run files, directories, or patterns in quotes"),
     ("compare -m AP runs", "expected two runs, got 1; give two files"),
     ("explain -m AP --query q0 runs", "got 4: alpha.run, beta.run, delta.run, gamma.run"),
@@ -298,6 +299,10 @@ REWORDED = [
     ("evaluate --suite multi-aspect runs", "the suite multi-aspect requires the label scales: add --aspects FILE"),
     ("evaluate --suite trec-fair-2022 runs", "the suite trec-fair-2022 requires groups: add --groups FILE"),
     (
+        "evaluate --suite ntcir-17-fairweb-1 --groups g.csv runs",
+        "the suite ntcir-17-fairweb-1 requires divergences, which",
+    ),
+    (
         "evaluate --suite multi-aspect --aspects '{\"relevance\": 2}' --qrels relevance=relevance.txt runs",
         "the suite multi-aspect: expected relevance and at least one other aspect",
     ),
@@ -339,6 +344,7 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
     (trec_files / "below.txt").write_text(f"{judged}\nq0 0 below -3")
     (trec_files / "times.txt").write_text(f"{judged}\nq0 0 late 20000000")
     (trec_files / "two.txt").write_text("q0 0 d00 1 1\n")
+    (trec_files / "g.csv").write_text("docno,group\nd00,a\n")
     (trec_files / "foreign").mkdir()
     (trec_files / "foreign" / "mine.npz").write_bytes(b"")
     said = []

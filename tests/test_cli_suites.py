@@ -196,6 +196,8 @@ def test_measures_lists_suites(capsys: pytest.CaptureFixture[str]) -> None:
     for name in (*SUITES, *NOT_OFFERED):
         assert name in text
     assert "(requires --aspects)" in text
+    assert "--divergence" not in text  # no such option
+    assert "(Python only, requires groups and divergence)" in text
     for name in SUITES:
         assert main(["measures", "--suites", name]) == 0
         shown = capsys.readouterr().out

@@ -517,7 +517,7 @@ def test_topics_of_one_run_are_not_left_out_silently() -> None:
     perquery = pd.DataFrame(
         {"name": ["a", "a", "b"], "qid": ["q1", "q2", "q1"], "measure": "AP", "value": [1.0, 1.0, 0.5]}
     )
-    with pytest.warns(ma.MultiAspectWarning, match="1 topics have a value of AP for only one of the runs a and b"):
+    with pytest.warns(ma.MultiAspectWarning, match="1 topic has a value of AP for only one of the runs a and b"):
         assert ma.largest_differences(perquery, "a", "b")["qid"].tolist() == ["q1"]
 
 

@@ -959,7 +959,8 @@ def test_tuples_of_one_class_are_equally_close(distance: float) -> None:
     grades = np.array(list(itertools.product(range(4), repeat=3)), dtype=np.intp)
     closeness = order.closeness(grades)
     assert len(np.unique(closeness)) == order.n_classes
-    assert closeness.min() == 0 and closeness.max() == 1
+    assert closeness.min() == 0
+    assert closeness.max() == 1
     assert (closeness[np.lexsort(grades.T)] == closeness[np.lexsort(grades[:, [1, 2, 0]].T)]).all()
 
 

@@ -486,3 +486,13 @@ def test_a_system_that_lacks_topics_of_a_column(rows, message) -> None:
     frame = uneven()
     with pytest.raises(ma.MultiAspectError, match=message):
         ma.to_latex(frame[rows(frame)])
+
+
+def test_numbers_of_one_are_in_the_singular() -> None:
+    """Of topics, queries and documents, in what is printed of them."""
+    assert repr(ma.Judgments({"q1": {"d1": {"relevance": 1}}})) == (
+        "<Judgments: 1 query, 1 document judged for relevance>"
+    )
+    assert repr(ma.Judgments({"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}})) == (
+        "<Judgments: 2 queries, 2 documents judged for relevance>"
+    )

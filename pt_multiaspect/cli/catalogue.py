@@ -52,8 +52,11 @@ def list_of_suites() -> str:
     width = max(map(len, SUITES))
     lines = []
     for name, (_, title) in SUITES.items():
-        required = " and ".join(f"--{setting}" for setting in settings_of(name))
-        lines.append(f"{name:<{width}}  {title}{f' (requires {required})' if required else ''}")
+        settings = settings_of(name)
+        required = f" (requires {' and '.join(f'--{setting}' for setting in settings)})" if settings else ""
+        if "divergence" in settings:  # no option
+            required = f" (Python only, requires {' and '.join(settings)})"
+        lines.append(f"{name:<{width}}  {title}{required}")
     missing = [
         fill(f"{name}: {reason}", width=80, subsequent_indent="    ", **_KEEP)
         for name, reason in NOT_OFFERED.items()

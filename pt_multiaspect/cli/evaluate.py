@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 from .._rendering import printable
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, did_you_mean
 from ..evaluation import aggregate, evaluate
 from ..integration.labels import lower_aggregate_is_better, recorded
 from .inputs import pick_run, read_all_qrels, read_aspects, read_measures, read_runs
@@ -127,7 +127,10 @@ def command(
     if compared is not None and len(named) < 2:
         raise MultiAspectError(f"--baseline requires a run to compare with {compared}, got no other")
     if sort is not None and sort != "name" and sort not in parsed:
-        raise MultiAspectError(f"--sort: expected name or one of the measures ({choices(parsed)}), got {sort!r}")
+        raise MultiAspectError(
+            f"--sort: expected name or one of the measures ({choices(parsed)}), got {sort!r}"
+            + did_you_mean([sort], ["name", *parsed])
+        )
     try:
         values = evaluate(
             named,

@@ -44,6 +44,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"suite\('([\w-]+)'\) requires aspects=.*": r"the suite \1 requires the label scales: add --aspects FILE, "
         r"which 'pt-multiaspect describe --write-aspects FILE' writes",
         r"suite\('([\w-]+)'\) requires groups=.*": r"the suite \1 requires groups: add --groups FILE",
+        r"suite\('([\w-]+)'\) requires divergence=.*": r"the suite \1 requires divergences, which the command line "
+        r"has no option for: use pt_multiaspect.suite",
         r"suite\('([\w-]+)'\): ": r"the suite \1: ",
         # The columns of frames, and sets of aspects declared in Python, mean nothing here.
         r"(the qrels have no column for the aspect .*); expected aspects among ([^(]*) \(columns: .*?\)": r"\1; "

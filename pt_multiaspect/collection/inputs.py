@@ -124,7 +124,9 @@ def score_column(frame: pd.DataFrame) -> pd.Series[Any]:
 
 def about_run(title: str, error: MultiAspectError) -> MultiAspectError:
     """Return an error of this module with the title of the run, or its file, instead of the word run."""
-    return MultiAspectError(f"{title}: {re.sub('^(a |the )?run: ', '', str(error))}")
+    message = re.sub("^(a |the )?run: ", "", str(error))
+    name = title.removeprefix("run ")
+    return MultiAspectError(f"{title}: {message.removeprefix(f'{name}: ')}")  # a file may be its name
 
 
 def run_columns(run: object) -> tuple[pd.DataFrame, pd.Series[Any], pd.Series[Any]]:

@@ -16,7 +16,7 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
-from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, warn_once
+from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, warn_once
 from .columns import (
     BY_SUBTOPIC,
     DOCUMENT_COLUMNS,
@@ -141,7 +141,8 @@ class Judgments:
 
     def __repr__(self) -> str:
         return (
-            f"<Judgments: {len(self.qids)} queries, {len(self)} documents judged for {choices(self.label_names)}>"
+            f"<Judgments: {number_of(len(self.qids), 'query')}, {number_of(len(self), 'document')} judged for "
+            f"{choices(self.label_names)}>"
         )
 
     def __getstate__(self) -> dict[str, Any]:

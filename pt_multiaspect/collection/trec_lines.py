@@ -206,7 +206,7 @@ class _Lines:
     def _parsed(self) -> pd.DataFrame | None:
         """Return numbers as pandas reads them, None unless it reads all of them."""
         try:
-            return pd.read_csv(
+            frame: pd.DataFrame = pd.read_csv(
                 io.BytesIO(self.text.data),
                 sep=chr(self._separator),
                 header=None,
@@ -221,6 +221,7 @@ class _Lines:
             )
         except (ValueError, OverflowError):
             return None
+        return frame
 
     def _converted(self) -> dict[int, Floats]:
         """Return numbers as Python reads them."""

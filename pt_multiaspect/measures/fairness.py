@@ -325,8 +325,8 @@ class _GFR(_Stopping):
     this package stops with (2^gain - 1) / 2^maximum: GFR has that form if the declared gains of the grades g are
     2^g - 1. FairWeb used the cutoff 20.
 
-    A target over several dimensions is summed over the other dimensions. Without a target, that of each dimension is
-    the mean membership of the relevant documents that belong to a group of this dimension.
+    A target over several dimensions is summed over the other dimensions. Without a target, that of each dimension
+    is the mean membership of the relevant documents that belong to a group of this dimension.
 
     References
     ----------

@@ -13,7 +13,7 @@ from ...collection.inputs import about_run, run_frame
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
 from ...collection.runs import named_runs, read_if_file, titled
-from ...errors import MultiAspectError, choices, shown, silenced
+from ...errors import MultiAspectError, choices, did_you_mean, shown, silenced
 from .explanation import Explanation
 from .parts import tolerance
 from .topic import Topic
@@ -78,5 +78,6 @@ def _position(qid: object, judgments: Judgments, frame: pd.DataFrame, name: str)
         is_retrieved = " (it is in the run, but has no judgments)" if text in set(retrieved) else ""
         raise MultiAspectError(
             f"expected a topic of the qrels, such as {choices(judgments.qids[:3])}, got {text}{is_retrieved}"
+            + did_you_mean([text], judgments.qids)
         )
     return query

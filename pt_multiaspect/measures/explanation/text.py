@@ -92,7 +92,9 @@ def _ranking(of: Explanation, shown: list[Line]) -> list[str]:
     if hidden:
         lines += _note(hidden)
     if left_out:
-        lines += _note(f"Not shown for lack of room: {', '.join(left_out)} (see `.ranks`).")
+        lines += _note(
+            f"Not shown for lack of room: {', '.join(left_out)} (see `.ranks`, or --format csv of the command)."
+        )
     return lines
 
 
