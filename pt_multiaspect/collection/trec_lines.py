@@ -153,7 +153,7 @@ class _Lines:
         # The fields of other files, such as those with nan, are read one by one.
         values = self._converted() if parsed is None or len(parsed) != n_lines else parsed
         for position, (_, number) in self.layout.numbers.items():
-            if not np.all(number.accepts(values[position])):
+            if not np.all(number.accepts(np.asarray(values[position]))):
                 raise _Unreadable
         return Columns(
             columns.pop("docno").texts(data),
