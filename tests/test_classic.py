@@ -266,7 +266,9 @@ def test_the_base_compat_keeps_the_value_of_ir_measures(weights, run):
     if run:
         theirs = perquery(ir_measures.Compat, {"q": weights}, {"q": run})["q"] if any(weights.values()) else 0.0
         aspects = Aspects({"relevance": 4})
-        assert perquery(On(base="Compat", aspects=aspects), {"q": weights}, {"q": run})["q"] == pytest.approx(theirs)
+        assert perquery(On(base="Compat", aspects=aspects), {"q": weights}, {"q": run})["q"] == pytest.approx(
+            theirs
+        )
 
 
 def test_orders_say_what_is_harmful():

@@ -142,6 +142,8 @@ class _AWRF(GroupMeasure):
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         fair: Floats = rankings.shared(("awrf", self._groups, self.cutoff), lambda: self._fairness(rankings))
         if self._bases is not None:
+            if self._bases.one.reads_gains:
+                views[0].check_gains(f"{self.NAME} times {self._bases.one.text}")
             return np.asarray(fair * self._bases.one.values(rankings, views[0].target), dtype=np.float64)
         if self["score"] is None:
             return fair
@@ -177,6 +179,7 @@ class _Stopping(GroupMeasure):
 
     def _stops(self, rankings: Rankings, view: AspectView) -> Floats:
         """The probability that the user stops at each judged document of the ranking."""
+        view.check_gains(self.NAME)
         target = view.target
         return stopping(rankings.top(self.cutoff), target.gain / (1.0 + target.top))
 
@@ -325,8 +328,8 @@ class _GFR(_Stopping):
     this package stops with (2^gain - 1) / 2^maximum: GFR has that form if the declared gains of the grades g are
     2^g - 1. FairWeb used the cutoff 20.
 
-    A target over several dimensions is summed over the other dimensions. Without a target, that of each dimension is
-    the mean membership of the relevant documents that belong to a group of this dimension.
+    A target over several dimensions is summed over the other dimensions. Without a target, that of each dimension
+    is the mean membership of the relevant documents that belong to a group of this dimension.
 
     References
     ----------

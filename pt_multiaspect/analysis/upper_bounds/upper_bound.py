@@ -119,6 +119,8 @@ def upper_bound(
     choice("strategy", *STRATEGIES)(strategy)
     width, rounds = count("width")(width), count("rounds")(rounds)
     judgments, one = judgments_of(qrels), measure_of(measure)
+    for term in one.terms(judgments):
+        term.check_gains(f"the upper bound of {one}")
     if strategy == "auto":
         is_searched = one.terms(judgments) and best_rank(one, judgments) is None
         strategy = "search" if is_searched else "exact"
