@@ -67,6 +67,8 @@ class RefAspect:
     probabilities: list[Number] | None
     threshold: Number | None
     greater_is_better: bool = True
+    #: Whether gains below 0 were declared; grades below 0 alone are TREC's codes of junk.
+    signed: bool = False
 
 
 Aspects = Mapping[str, RefAspect]
@@ -118,7 +120,8 @@ def ref_aspect(
         ]
     if threshold is None and len(worst_to_best) > 1:
         threshold = worst_to_best[1]
-    return RefAspect(worst_to_best, the_gains, the_probabilities, threshold, greater_is_better)
+    signed = gains is not None and min(gains) < 0
+    return RefAspect(worst_to_best, the_gains, the_probabilities, threshold, greater_is_better, signed)
 
 
 def identity_aspect(threshold: Number | None = None) -> RefAspect:
@@ -174,13 +177,16 @@ def grade_index(aspect: RefAspect, label: Label) -> int:
 def gain_of(aspect: RefAspect, label: Label, gains: Mapping[Number, Number] | None = None) -> Number:
     """What nDCG-like bases use as gain: g_a(label), 0 if unjudged (MEASURES §1, "Labels" and "Aspect").
 
+    It is negative only if the aspect declares negative gains.
+
     ``gains`` is that of ir-measures' ``nDCG(gains=...)``: it maps the raw label and overrides the aspect's gains.
     """
     if label is None:
         return 0
     if gains is not None:
-        return gains.get(label, label)
-    return aspect.gains[grade_index(aspect, label)]
+        return max(gains.get(label, label), 0)
+    gain = aspect.gains[grade_index(aspect, label)]
+    return gain if aspect.signed else max(gain, 0)
 
 
 def probability_of(aspect: RefAspect, label: Label) -> Number:
@@ -229,13 +235,13 @@ def first(items: Sequence[Any], cutoff: int | None) -> Sequence[Any]:
 
 
 def dcg(gains: Sequence[Number]) -> float:
-    """Sum of gain / log2(rank + 1) (trec_eval ndcg); a negative gain counts 0."""
-    return sum(max(gain, 0) / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+    """Sum of gain / log2(rank + 1) (trec_eval ndcg)."""
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
 
 
 def exponential_gain(value: Number, top: Number) -> float:
-    """(2^value - 1) / 2^top, written so that a large top does not overflow; 0 for a negative value."""
-    return 2.0 ** (max(value, 0) - top) - 2.0 ** (-top)
+    """(2^value - 1) / 2^top, written so that a large top does not overflow."""
+    return 2.0 ** (value - top) - 2.0 ** (-top)
 
 
 def ndcg(
@@ -251,7 +257,7 @@ def ndcg(
         judged = [exponential_gain(value, top) for value in judged]
     elif variant != "log2":
         raise ValueError(f"unknown dcg variant {variant}")
-    ideal = dcg(first(sorted(judged, reverse=True), cutoff))
+    ideal = dcg(first(sorted((max(gain, 0) for gain in judged), reverse=True), cutoff))
     return dcg(first(ranked, cutoff)) / ideal if ideal > 0 else 0.0
 
 
@@ -368,10 +374,12 @@ class RefColumn:
         return self.positives == 0
 
 
-GRADED_BASES = ("nDCG", "ERR")
+GRADED_BASES = ("nDCG", "CG", "DCG", "ERR")
 
 BASES: dict[str, Callable[..., float]] = {
     "nDCG": lambda c, dcg="log2", cutoff=None: ndcg(c.ranked, c.judged, dcg, cutoff),
+    "CG": lambda c, cutoff=None: sum(first(c.ranked, cutoff)),
+    "DCG": lambda c, cutoff=None: dcg(first(c.ranked, cutoff)),
     "ERR": lambda c, cutoff=None: expected_reciprocal_rank(c.ranked, c.top, cutoff),
     "AP": lambda c, cutoff=None: average_precision(c.flags, c.positives, cutoff),
     "P": lambda c, cutoff: precision_at(c.flags, cutoff),

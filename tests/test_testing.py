@@ -181,6 +181,17 @@ class NormTooSmall(ma.LinearMeasure):
         return ma.forms.Linear(target, target.gain, ma.forms.Log2(), norm=norm)
 
 
+class MagnitudeOfGains(ma.LinearMeasure):
+    """Right for gains of at least 0; harmful documents would raise the value."""
+
+    SUPPORTED_PARAMS = {}
+    RANGE = (0.0, np.inf)
+    ACCEPTS_NEGATIVE_GAINS = True
+
+    def linear(self, target):
+        return ma.forms.Linear(target, np.abs(target.gain), ma.forms.Log2())
+
+
 class ConstantNorm(ma.LinearMeasure):
     SUPPORTED_PARAMS = {}
     CONSTANT_NORM = True
@@ -303,6 +314,7 @@ class Raises(Wrapped):
         (Ordinal, "ORDINAL"),
         (NormTooSmall, "a norm may be too small"),
         (ConstantNorm, "CONSTANT_NORM"),
+        (MagnitudeOfGains, "negative gains do not raise values"),
         (Rising, "does not increase with the rank"),
         (WrongWorth, "`additive`"),
         (WrongExponential, "`exponential`"),

@@ -62,8 +62,10 @@ class Aspect:
     gains : sequence of numbers, optional
         One gain per grade, in the order of `grades`: used by nDCG-like measures, and by TOMA as
         the coordinate of the grade. Gains must be non-decreasing from the lowest grade to the
-        highest. By default the grades themselves; with ``greater_is_better=False`` their
-        distance to the lowest grade.
+        highest. By default the grades themselves (negative ones count as 0, except in TOMA); with
+        ``greater_is_better=False`` their distance to the lowest grade. Declared gains may be negative, for
+        harmful documents: CG, DCG, nDCG, and On and CAM over these, then have values below 0; other measures
+        of gains refuse them.
     probabilities : sequence of numbers in [0, 1], 'linear' or 'identity', default 'linear'
         One probability per grade that the document satisfies the user in this aspect, multiplied
         by the gain family (uRBPgr, unDCG, uERR). ``'linear'`` maps the grades linearly
@@ -212,6 +214,11 @@ class Aspect:
             )
         return result[::-1] if turned else result
 
+    @property
+    def has_negative_gains(self) -> bool:
+        """Whether gains below 0 are declared. Grades below 0 alone are codes of junk, whose gain is 0."""
+        return self.gains is not None and self.gains[0] < 0
+
     def to_spec(self) -> int | dict[str, Any]:
         """Return the content as plain numbers, lists and strings, without defaults.
 
@@ -224,7 +231,7 @@ class Aspect:
         spec: dict[str, Any] = {}
         if self.grades is not None:
             spec["grades"] = list(self.grades[upwards])
-        if self.gains is not None and self.gains != self._default_gains():
+        if self.gains is not None and (self.gains != self._default_gains() or self.has_negative_gains):
             spec["gains"] = list(self.gains[upwards])
         if self.probabilities == "identity":
             spec["probabilities"] = "identity"

@@ -41,6 +41,9 @@ class Base(ABC):
     LOWER_IS_BETTER: ClassVar[bool] = False
     #: Whether it depends only on which documents are relevant, not on their gains.
     BINARY: ClassVar[bool] = False
+    #: Whether gains may be negative, for harmful documents; values then have no minimum. Other measures that read
+    #: gains refuse negative ones.
+    ACCEPTS_NEGATIVE_GAINS: ClassVar[bool] = False
     #: Whether it depends on the maximum gain of the scale.
     NEEDS_TOP: ClassVar[bool] = False
     #: Whether the measure itself uses 2^gain - 1 as gain.
@@ -93,7 +96,7 @@ class Base(ABC):
     # -- optional properties ------------------------------------------------------------------
 
     def gain(self, target: Target) -> Floats:
-        """Return the non-negative gain of each judged document, as the measure uses it."""
+        """Return the gain of each judged document, as the measure uses it."""
         if self.BINARY:
             return self.relevant(target).astype(np.float64)
         return target.gain
@@ -184,6 +187,8 @@ class Base(ABC):
     def _values(self, rankings: Rankings, target: Target) -> Floats:
         if target.unjudged and not self.READS_UNJUDGED:
             raise MultiAspectError(f"the base {self.text} does not support gains of unjudged documents")
+        if self.reads_gains and not self.ACCEPTS_NEGATIVE_GAINS:
+            target.source.check_gains(self.text)
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.score(rankings.top(self.depth), target)
         return check_values(values, rankings.judgments.qids, self.text)
@@ -221,6 +226,11 @@ class Base(ABC):
     def n_relevant(self, target: Target) -> Floats:
         """Return the number of relevant judged documents per query."""
         return target.n_relevant(self.rel)
+
+    @property
+    def reads_gains(self) -> bool:
+        """Whether the measure depends on gains."""
+        return not self.BINARY
 
     @property
     def is_additive(self) -> bool:

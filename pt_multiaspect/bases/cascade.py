@@ -136,6 +136,7 @@ class Effort(_RankBiased):
 
     NAME = "Effort"
     RANGE = (-1.0, 0.0)
+    reads_gains = False
 
     @property
     def text(self) -> str:

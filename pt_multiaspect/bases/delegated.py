@@ -63,6 +63,10 @@ class Delegated(Adapter):
         """Whether the measure depends only on which labels reach ``rel``."""
         return self.BINARY and (self.rel is not None or self.SUPPORTED_PARAMS["rel"].default == 1)
 
+    @property
+    def reads_gains(self) -> bool:
+        return not self._is_binarised
+
     def gain(self, target: Target) -> Floats:
         return target.source.mapped(self.params["gains"]) if self.READS_LABELS else super().gain(target)
 

@@ -18,6 +18,10 @@ __all__ = ["Judged"]
 class Judged(Adapter):
     """Judged documents in the first k ranks / documents in these ranks (fewer than k if fewer are retrieved)."""
 
+    @property
+    def reads_gains(self) -> bool:
+        return False
+
     def gain(self, target: Target) -> Floats:
         return target.judged.astype(np.float64)
 

@@ -26,6 +26,8 @@ class NDCG(LinearBase, Adapter):
     without declared gains, the label itself, as in ir-measures.
     """
 
+    ACCEPTS_NEGATIVE_GAINS = True
+
     @property
     def EXPONENTIATES(self) -> bool:  # type: ignore[override]
         return bool(self["dcg"] == "exp-log2")

@@ -96,6 +96,9 @@ class _PlainLabels:
     def check_threshold(self) -> None:
         """Every threshold is explicit here."""
 
+    def check_gains(self, measure: str) -> None:
+        """Negative labels count as 0 here."""
+
     def check_rel(self, rel: float) -> None:
         """A rel that no label reaches gives 0, as in trec_eval."""
 

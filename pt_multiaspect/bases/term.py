@@ -24,6 +24,11 @@ class Term:
     #: What the term evaluates, in explanations: the name of an aspect, or empty for all aspects together.
     name: str = ""
 
+    def check_gains(self, what: str) -> None:
+        """Raise an error that starts with `what` if the base reads gains, and negative ones are declared."""
+        if self.base.reads_gains:
+            self.target.source.check_gains(what)
+
     @classmethod
     def alone(cls, base: Base, target: Target) -> Term:
         """Return a single term with weight 1."""

@@ -164,8 +164,17 @@ class AspectView:
         upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
         return np.minimum(upwards, 0.0)
 
+    def check_gains(self, measure: str) -> None:
+        """Raise an error if gains below 0 are declared; called by measures that are not defined for these."""
+        if self.aspect.has_negative_gains:
+            gains = choices(map(spell, self.scale.gains.tolist()))
+            raise MultiAspectError(
+                f"{measure} requires gains of at least 0, but {self.name} declares the gains {gains}. Declare "
+                "other gains; negative ones are for CG, DCG and nDCG, alone or in On and CAM, and for TOMA"
+            )
+
     def mapped(self, gains: Mapping[float, float]) -> Floats:
-        """The declared gains, else the labels themselves, at least 0, with the gains of some labels replaced.
+        """The declared gains, else the labels, at least 0, with the gains of some labels replaced, at least by 0.
 
         ir-measures keeps labels that `gains` does not list as gains; here, declared gains come before that.
         """
@@ -176,10 +185,10 @@ class AspectView:
                 f"gains= of the base: lower labels of {self.name} are better, so labels are not gains; expected a "
                 f"gain for every label, got none for {choices(sorted({spell(each) for each in unmapped.tolist()}))}"
             )
-        gain = self.target.gain.copy() if declared else np.nan_to_num(self.label)
+        gain = self.target.gain.copy() if declared else np.maximum(np.nan_to_num(self.label), 0.0)
         for label, value in gains.items():
-            gain[self.label == label] = value
-        return np.maximum(gain, 0.0)
+            gain[self.label == label] = max(value, 0.0)
+        return gain
 
     def gated(self, passed: Bools) -> AspectView:
         """Return the aspect with the lowest grade for the documents that do not pass; unjudged ones stay so."""
@@ -194,7 +203,7 @@ class AspectView:
     @cached_property
     def target(self) -> Target:
         """This aspect as a base measure sees it."""
-        gains = np.maximum(self.scale.gains, 0.0)
+        gains = self.scale.gains if self.aspect.has_negative_gains else np.maximum(self.scale.gains, 0.0)
         return Target(
             n_queries=self.n_queries,
             query=self.pool_query,

@@ -130,7 +130,8 @@ def _thinned(aspect: Aspect) -> Aspect:
 def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, threshold: Any, upwards: bool) -> Aspect:
     return Aspect(
         grades.tolist(),
-        gains=gains.tolist(),
+        # Grades below 0 count as 0; declared as gains, they would be those of harmful documents.
+        gains=None if np.array_equal(gains, grades) else gains.tolist(),
         probabilities="identity" if probabilities is None else probabilities.tolist(),
         threshold=None if threshold is None else float(threshold),
         greater_is_better=upwards,

@@ -39,6 +39,9 @@ class Source(Protocol):
     def check_rel(self, rel: float) -> None:
         """Warn if no label can reach ``rel``; called when a measure uses `at_least`."""
 
+    def check_gains(self, measure: str) -> None:
+        """Raise an error if gains are negative; called if a `measure` that requires others reads them."""
+
     def mapped(self, gains: Mapping[float, float]) -> Floats:
         """Return the gains assigned to raw labels (``gains`` of nDCG)."""
 
@@ -63,7 +66,7 @@ class Target:
     n_queries: int
     #: The query of each judged document, non-decreasing.
     query: Ints
-    #: The non-negative gain for graded measures; 0 for unjudged documents.
+    #: The gain for graded measures; 0 for unjudged documents. Negative for harmful documents, if so declared.
     gain: Floats
     #: The maximum gain of the scale, attained by a judged document or not.
     top: float
@@ -144,7 +147,7 @@ class Target:
         Parameters
         ----------
         gain : ndarray of float, shape (n_documents,)
-            Non-negative gains.
+            Gains; the ideal ranking leaves out documents with negative ones.
         discount : callable
             A non-increasing function of ranks (from 1).
         depth : int or ndarray of shape (n_queries,), optional

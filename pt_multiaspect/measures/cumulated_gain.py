@@ -17,7 +17,8 @@ __all__ = ["CG", "DCG"]
 class _CG(LinearMeasure):
     """Cumulated gain: the sum of the gains of the retrieved documents.
 
-    CG = Σ_i g(d_i), where g is the aspect's gain. Values are at least 0 and have no upper limit.
+    CG = Σ_i g(d_i), where g is the aspect's gain. Values have no upper limit, and are at least 0 unless negative
+    gains are declared.
 
     Parameters
     ----------
@@ -50,6 +51,7 @@ class _CG(LinearMeasure):
     CITATION = "Järvelin and Kekäläinen 2002"
     SOURCES = ("jarvelin2002",)
     RANGE = (0.0, np.inf)
+    ACCEPTS_NEGATIVE_GAINS = True
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
     def linear(self, target: Target) -> Linear:
@@ -59,8 +61,8 @@ class _CG(LinearMeasure):
 class _DCG(LinearMeasure):
     """Discounted cumulated gain: the sum of the gains of the retrieved documents, discounted by rank.
 
-    DCG = Σ_i g(d_i) / log2(i + 1), where g is the aspect's gain. Values are at least 0 and have no
-    upper limit.
+    DCG = Σ_i g(d_i) / log2(i + 1), where g is the aspect's gain. Values have no upper limit, and are at least 0
+    unless negative gains are declared.
 
     Parameters
     ----------
@@ -96,6 +98,7 @@ class _DCG(LinearMeasure):
     CITATION = "Järvelin and Kekäläinen 2002"
     SOURCES = ("jarvelin2002",)
     RANGE = (0.0, np.inf)
+    ACCEPTS_NEGATIVE_GAINS = True
     SUPPORTED_PARAMS = {
         "dcg": Param(choice("dcg", "log2", "exp-log2", "jarvelin"), "log2", "gain and discount"),
         "cutoff": CUTOFF,

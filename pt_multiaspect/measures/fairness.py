@@ -142,6 +142,8 @@ class _AWRF(GroupMeasure):
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         fair: Floats = rankings.shared(("awrf", self._groups, self.cutoff), lambda: self._fairness(rankings))
         if self._bases is not None:
+            if self._bases.one.reads_gains:
+                views[0].check_gains(f"{self.NAME} times {self._bases.one.text}")
             return np.asarray(fair * self._bases.one.values(rankings, views[0].target), dtype=np.float64)
         if self["score"] is None:
             return fair
@@ -177,6 +179,7 @@ class _Stopping(GroupMeasure):
 
     def _stops(self, rankings: Rankings, view: AspectView) -> Floats:
         """The probability that the user stops at each judged document of the ranking."""
+        view.check_gains(self.NAME)
         target = view.target
         return stopping(rankings.top(self.cutoff), target.gain / (1.0 + target.top))
 

@@ -113,6 +113,9 @@ class JointSource:
     def at_least(self, rel: float) -> Bools:
         return np.asarray(self.gain >= rel, dtype=np.bool_)
 
+    def check_gains(self, measure: str) -> None:
+        """Gains combined from several aspects are not negative."""
+
     def check_rel(self, rel: float) -> None:
         """The maximum of combined gains is not known."""
 

@@ -22,7 +22,7 @@ from ..orders.order import check_gate
 from .checks import check_units
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
-from .terms import BasedMeasure, base_depends_on
+from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
 
 __all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
 
@@ -108,7 +108,18 @@ class AspectMean(BasedMeasure):
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
         """The aspects with a positive weight, with their bases and normalised weights."""
         shares = zip(views, self.shares(views), strict=True)
-        return [(view, self.bases.of(view.name), share) for view, share in shares if share > 0]
+        parts = [(view, self.bases.of(view.name), share) for view, share in shares if share > 0]
+        normalized = "(normalized=True)" if self.params.get("normalized") else ""
+        for view, base, _ in parts:
+            if base.reads_gains and (normalized or not self.IS_WEIGHTED_SUM):
+                view.check_gains(f"{self.NAME}{normalized} over {base.text}")
+        return parts
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return range_with_gains(
+            super().range, [(self.bases.of(name), aspect) for name, aspect in declared(self.spec)]
+        )
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         if self["weights"] is None:
@@ -147,6 +158,8 @@ class AspectMean(BasedMeasure):
         """
         self.validate_params()  # norms need the cutoff of P and other required parameters of bases
         self.warn_if_inferred(self.views(judgments))
+        for term in self.terms(judgments):
+            term.check_gains(f"a training label from {self}")
         shares = [
             term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0]
             for term in self.terms(judgments)
@@ -181,8 +194,9 @@ class _CAM(AspectMean):
     """Convex aggregating measure: the weighted arithmetic mean of a base measure over the aspects.
 
     CAM = Σ_a p_a μ_a, where μ_a is the value of the base measure on aspect a and Σ_a p_a = 1. Values
-    are in the range of the base; the maximum attainable value of a query is often below the maximum of
-    that range, as no ranking need be ideal for all aspects at once (see `normalized`).
+    are in the range of the base, which has no minimum if aspects declare negative gains. The maximum
+    attainable value of a query is often below the maximum of that range, as no ranking need be ideal for all
+    aspects at once (see `normalized`).
 
     Parameters
     ----------

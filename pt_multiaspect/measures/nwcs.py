@@ -91,6 +91,8 @@ class _NWCS(DirectMeasure):
 
     def _gains(self, views: tuple[AspectView, ...]) -> list[Floats]:
         """The weighted gains of the judged documents; the last element is for unjudged documents."""
+        for view in views:
+            view.check_gains(self.NAME)
         return [
             share * np.maximum(view.scale.gains, 0.0)[np.append(view.grade, 0)]
             for view, share in zip(views, self.shares(views), strict=True)

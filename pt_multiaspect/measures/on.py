@@ -12,7 +12,7 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, did_you_mean
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
-from .terms import BasedMeasure, base_depends_on
+from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
 
 __all__ = ["On"]
 
@@ -20,7 +20,8 @@ __all__ = ["On"]
 class _On(BasedMeasure):
     """A single-aspect measure, evaluated on one aspect.
 
-    Values and range are those of the base measure on the labels of the aspect.
+    Values and range are those of the base measure on the labels of the aspect. If the aspect declares negative
+    gains, CG, DCG and nDCG have values below 0; the ideal ranking of nDCG leaves out documents with such gains.
 
     Parameters
     ----------
@@ -92,6 +93,11 @@ class _On(BasedMeasure):
     def depends_on(self, view: AspectView) -> bool:
         return base_depends_on(self.bases.one, view)
 
+    @property
+    def range(self) -> tuple[float, float]:
+        evaluated = [(self.bases.one, aspect) for name, aspect in declared(self.spec) if name == self["aspect"]]
+        return range_with_gains(super().range, evaluated)
+
     def terms(self, judgments: Judgments) -> list[Term]:
         (view,) = self.views(judgments)
         return [Term.alone(self.bases.one, view.target)]
@@ -100,6 +106,8 @@ class _On(BasedMeasure):
 
     def document_gain(self, judgments: Judgments) -> Floats:
         (view,) = self.views(judgments)
+        if self.bases.one.reads_gains:
+            view.check_gains(f"a training label from {self}")
         return self.bases.one.graded_gain(view.target)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:

@@ -98,7 +98,10 @@ class _RBU(TermMeasure):
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
         """The aspects with a positive weight, and their normalised weights."""
-        return [(view, share) for view, share in zip(views, self.shares(views), strict=True) if share > 0]
+        parts = [(view, share) for view, share in zip(views, self.shares(views), strict=True) if share > 0]
+        for view, _ in parts:
+            view.check_gains(self.NAME)
+        return parts
 
     def terms(self, judgments: Judgments) -> list[Term]:
         return judgments.cached(("terms", self), lambda: self._make_terms(judgments))

@@ -132,6 +132,8 @@ class _MDCU(DirectMeasure):
 
     def _gains(self, views: tuple[AspectView, ...]) -> tuple[Floats, Floats]:
         """The gains of the judged documents on the themes, shape (n_themes, n_pool), and their usability."""
+        for view in views:
+            view.check_gains(self.NAME)
         gains = np.stack([view.target.gain for view in views])
         themes, usabilities = np.split(gains, [len(self["themes"])])
         return themes, np.asarray(np.prod(usabilities, axis=0), dtype=np.float64)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from .._typing import Floats
+from ..aspects.aspect import Aspect
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import AspectSpec
 from ..bases import Base, Bases
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
@@ -14,7 +18,7 @@ from ..errors import MultiAspectError, choices
 from .identity import hashable
 from .measure import Measure
 
-__all__ = ["BasedMeasure", "TermMeasure", "base_depends_on"]
+__all__ = ["BasedMeasure", "TermMeasure", "base_depends_on", "declared", "range_with_gains"]
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
@@ -22,6 +26,17 @@ def base_depends_on(base: Base, view: AspectView) -> bool:
     if base.NEEDS_TOP or not view.scale.greater_is_better:
         return True
     return view.scale.is_fractional and base.BINARY and base.rel is None
+
+
+def declared(spec: AspectSpec) -> list[tuple[str, Aspect]]:
+    """Return the names and scales of the aspects that are declared."""
+    return list(spec.items()) if isinstance(spec, Aspects) else []
+
+
+def range_with_gains(limits: tuple[float, float], parts: Iterable[tuple[Base, Aspect]]) -> tuple[float, float]:
+    """Return a range without minimum if a base accepts the negative gains that its aspect declares."""
+    is_signed = any(base.ACCEPTS_NEGATIVE_GAINS and aspect.has_negative_gains for base, aspect in parts)
+    return (-np.inf, limits[1]) if is_signed else limits
 
 
 class TermMeasure(Measure):

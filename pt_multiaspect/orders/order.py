@@ -118,7 +118,7 @@ def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
         grades = [times(grade, constant) for grade in scale.grades.tolist()]
         scaled[name] = Aspect(
             grades,
-            gains=[times(gain, constant) for gain in scale.gains.tolist()],
+            gains=None if aspect.gains is None else [times(gain, constant) for gain in scale.gains.tolist()],
             probabilities="identity" if scale.identity else scale.probabilities.tolist(),
             threshold=grades[scale.threshold] if scale.threshold < len(grades) else None,
             greater_is_better=scale.greater_is_better,

@@ -7,21 +7,25 @@ from collections.abc import Iterator
 import numpy as np
 
 from .._typing import Floats
+from ..aspects import Aspect, Aspects
 from ..bases import Base
 from ..bases.exponentiated import exponentiated
 from ..collection.rankings import Ranking, Rankings
 from ..kernels.forms import Additive, Linear
 from ..kernels.progress import Counts, Progression
 from ..kernels.target import Target
-from .worlds import Failure, World, differences, equal, standard
+from .worlds import TOLERANCE, Failure, World, differences, equal, standard
 
 __all__ = ["SCALES", "base_failures", "discounts_are_comparable"]
 
 SCALES = standard(["relevance"])
 
+#: The same grades, of which the lowest is harmful.
+_HARMFUL = Aspects({"relevance": Aspect([0, 1, 2], gains=[-1, 0, 2], threshold=1)})
 
-def _target(rankings: Rankings) -> Target:
-    return rankings.judgments.view("relevance", SCALES).target
+
+def _target(rankings: Rankings, aspects: Aspects = SCALES) -> Target:
+    return rankings.judgments.view("relevance", aspects).target
 
 
 def base_failures(base: Base, world: World) -> Iterator[Failure]:
@@ -49,6 +53,32 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
     progression = base.progression(target)
     if progression is not None:
         yield from _progression(progression, world, rankings, values)
+    if base.ACCEPTS_NEGATIVE_GAINS:
+        yield from _negative_gains(base, world)
+
+
+def _negative_gains(base: Base, world: World) -> Iterator[Failure]:
+    """Yield what does not hold where documents of the lowest grade have a negative gain."""
+    rankings = world.rankings()
+    target = _target(rankings, _HARMFUL)
+    values, ranking = base.values(rankings, target), rankings.top(base.depth)
+    at = int(np.argmax(values))
+    if values[at] > base.RANGE[1] + TOLERANCE:
+        yield (
+            "ACCEPTS_NEGATIVE_GAINS: values are within the maximum of RANGE",
+            f"{world.show(at)}: {values[at]:.6g}",
+        )
+    without = base.values(rankings, target.with_gain(np.maximum(target.gain, 0.0), target.top))
+    rises = np.flatnonzero(values > without + TOLERANCE)
+    if len(rises):
+        yield (
+            "ACCEPTS_NEGATIVE_GAINS: negative gains do not raise values",
+            f"{world.show(int(rises[0]))}: {values[rises[0]]:.6g}, with 0 for these {without[rises[0]]:.6g}",
+        )
+    form = base.additive(target)
+    if form is not None:
+        yield from _additive(form, world, rankings, ranking, values)
+    yield from _contributions(base, world, ranking, target, values)
 
 
 def _contributions(base: Base, world: World, ranking: Ranking, target: Target, values: Floats) -> Iterator[Failure]:

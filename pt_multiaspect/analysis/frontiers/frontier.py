@@ -123,6 +123,9 @@ def frontier(
     judgments, labelled = judgments_of(qrels), measures_of(measures, aspects)
     if not judgments.n_queries:
         raise MultiAspectError("expected qrels with at least one query, got none")
+    for measure in labelled.values():
+        for term in measure.terms(judgments):
+            term.check_gains(f"the frontier of {measure}")
     reserved = [
         label for label in labelled if label in RESERVED or label.removesuffix(" room") in (set(labelled) - {label})
     ]

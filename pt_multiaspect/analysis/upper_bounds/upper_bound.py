@@ -119,6 +119,8 @@ def upper_bound(
     choice("strategy", *STRATEGIES)(strategy)
     width, rounds = count("width")(width), count("rounds")(rounds)
     judgments, checked = judgments_of(qrels), measure_of(measure)
+    for term in checked.terms(judgments):
+        term.check_gains(f"the upper bound of {checked}")
     if strategy == "auto":
         is_searched = checked.terms(judgments) and best_rank(checked, judgments) is None
         strategy = "search" if is_searched else "exact"

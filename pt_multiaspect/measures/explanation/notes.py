@@ -42,7 +42,7 @@ def _contributions(topic: Topic, parts: Sequence[Part], gain: str) -> Iterator[s
         yield "Lower values are better."
     (first, *others) = parts
     if first.norm == 0 and not others:
-        yield "No judged document has a gain, so the value is 0."
+        yield "No judged document has a gain above 0, so the value is 0."
     elif first.gain is not None and first.discount is not None and not others:
         over = "" if first.norm is None or first.norm == 1 else f" / {first.norm:.6g}"
         yield f"contribution = {gain} x discount{over}."

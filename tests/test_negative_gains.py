@@ -1,0 +1,243 @@
+"""Declared gains below 0, of harmful documents: who subtracts them, and who refuses them."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+import reference as ref
+from comparison import compare
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Collection, collections, examples
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, On
+from pt_multiaspect.analysis import frontier, upper_bound
+
+HARM = Aspect(grades=[-1, 0, 1, 3], gains=[-1, 0, 1, 3], threshold=1)
+BOTH = Aspects({"relevance": 2, "credibility": HARM})
+QRELS = {
+    "q": {
+        "bad": {"relevance": 1, "credibility": -1},
+        "fair": {"relevance": 2, "credibility": 1},
+        "good": {"relevance": 0, "credibility": 3},
+    }
+}
+RUN = {"q": {"bad": 3.0, "fair": 2.0, "good": 1.0}}
+
+
+def on(base: str, aspects: Any = BOTH) -> ma.Measure:
+    return On(aspect="credibility", base=base, aspects=aspects)
+
+
+def test_gains_below_0_are_subtracted() -> None:
+    log3 = np.log2(3)
+    dcg, ideal = -1 + 1 / log3 + 3 / 2, 3 + 1 / log3
+    assert on("CG@3").calc_aggregate(QRELS, RUN) == 3
+    assert on("CG@1").calc_aggregate(QRELS, RUN) == -1
+    assert on("DCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg)
+    assert on("nDCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg / ideal)
+    relevance = (1 + 2 / log3) / (2 + 1 / log3)
+    assert CAM(aspects=BOTH).calc_aggregate(QRELS, RUN) == pytest.approx((relevance + dcg / ideal) / 2)
+    # The ideal leaves out the harmful document: a run that does not retrieve it has 1, one that does less.
+    assert on("nDCG").calc_aggregate(QRELS, {"q": {"good": 2.0, "fair": 1.0}}) == 1
+    assert on("nDCG").calc_aggregate(QRELS, {"q": {"good": 3.0, "fair": 2.0, "bad": 1.0}}) < 1
+    assert on("nDCG").calc_aggregate(QRELS, {"q": {"bad": 1.0}}) == pytest.approx(-1 / ideal)
+    assert on("nDCG").calc_aggregate({"q": {"bad": QRELS["q"]["bad"]}}, {"q": {"bad": 1.0}}) == 0
+
+
+def test_unjudged_documents_gain_nothing() -> None:
+    with_unjudged = {"q": {"unknown": 9.0, "bad": 3.0}}
+    assert on("CG").calc_aggregate(QRELS, with_unjudged) == -1
+    missing = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "label": [1, 1], "credibility": [np.nan, 3]})
+    assert on("CG").calc_aggregate(missing, {"q": {"a": 2.0, "b": 1.0}}) == 3
+
+
+def test_labels_below_0_without_declared_gains_are_junk() -> None:
+    for aspects in (Aspects({"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], threshold=1)}), None):
+        assert On(aspect="credibility", base="CG", aspects=aspects).calc_aggregate(QRELS, RUN) == 4
+    ir = ir_measures.nDCG.calc_aggregate({"q": {"bad": -1, "fair": 1, "good": 3}}, RUN)
+    plain = Aspects({"credibility": Aspect([-1, 0, 1, 3], threshold=1)})
+    assert on("nDCG", plain).calc_aggregate(QRELS, RUN) == pytest.approx(ir, abs=1e-9)
+
+
+def test_the_declaration_is_kept_although_the_gains_are_the_grades() -> None:
+    plain = Aspect(grades=[-1, 0, 1, 3], threshold=1)
+    assert plain != HARM
+    assert repr(HARM) == "Aspect(grades=[-1, 0, 1, 3], gains=[-1, 0, 1, 3], threshold=1)"
+    assert Aspect.from_spec(HARM.to_spec()) == HARM
+    measure = CAM(base="CG", aspects=BOTH)
+    for other in (ir_measures.parse_measure(str(measure)), pickle.loads(pickle.dumps(measure))):
+        assert other == measure
+        assert other.calc_aggregate(QRELS, RUN) == measure.calc_aggregate(QRELS, RUN) == 3
+
+
+def test_ranges_have_no_minimum() -> None:
+    assert on("nDCG").range == (-np.inf, 1)
+    assert on("CG").range == (-np.inf, np.inf)
+    assert CAM(aspects=BOTH).range == (-np.inf, 1)
+    assert On(aspect="relevance", aspects=BOTH).range == (0, 1)
+    assert on("AP").range == CAM(base="AP", aspects=BOTH).range == TOMA(aspects=BOTH).range == (0, 1)
+
+
+def test_toma_embeds_them() -> None:
+    assert TOMA(aspects=BOTH).range == (0, 1)
+    shifted = Aspects({"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], gains=[0, 1, 2, 4], threshold=1)})
+    for base in ("nDCG", "ERR", "CRP", "AP"):
+        measure = TOMA(base=base, aspects=BOTH)
+        assert measure.calc_aggregate(QRELS, RUN) == measure(aspects=shifted).calc_aggregate(QRELS, RUN)
+
+
+def test_gains_of_the_base_come_first() -> None:
+    mapped = on("nDCG(gains={3: 2})")
+    assert mapped.calc_aggregate(QRELS, RUN) == pytest.approx((-1 + 1 / np.log2(3) + 1) / (2 + 1 / np.log2(3)))
+
+
+@st.composite
+def signed(draw: st.DrawFn) -> tuple[Collection, Aspects, dict[str, ref.RefAspect]]:
+    """Draw a collection on scales of which some declare negative gains."""
+    names = ("relevance", "credibility")
+    ours, theirs, grades = {}, {}, []
+    for name in names:
+        gains = sorted(draw(st.lists(st.sampled_from([-3, -1, -0.5, 0, 0.5, 1, 2, 4]), min_size=2, max_size=4)))
+        scale = list(range(len(gains)))
+        ours[name], theirs[name] = Aspect(scale, gains=gains, threshold=1), ref.ref_aspect(scale, gains=gains)
+        grades.append(scale)
+    return draw(collections(grades=grades, junk=False)), Aspects(ours), theirs
+
+
+@given(signed())
+@examples(60)
+@pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning")
+def test_against_the_reference(drawn: tuple[Collection, Aspects, dict[str, ref.RefAspect]]) -> None:
+    collection, ours, theirs = drawn
+    cases: dict[Any, Any] = {}
+    for name, params in (
+        ("nDCG", {}),
+        ("nDCG", {"dcg": "exp-log2"}),
+        ("CG", {}),
+        ("DCG", {}),
+        ("nDCG", {"cutoff": 2}),
+    ):
+        options = ",".join(f"{key}={value!r}" for key, value in params.items() if key != "cutoff")
+        text = f"{name}({options})" + ("@2" if "cutoff" in params else "")
+        cases[CAM(base=text, aspects=ours)] = lambda run, judged, name=name, params=params: ref.cam(
+            run, judged, theirs, name, params
+        )
+        cases[on(text, ours)] = lambda run, judged, name=name, params=params: ref.on(
+            run, judged, theirs, "credibility", name, params
+        )
+    compare(cases, collection)
+
+
+@given(signed())
+@examples(30)
+@pytest.mark.filterwarnings("ignore:all labels of:pt_multiaspect.MultiAspectWarning")
+def test_no_ranking_of_judged_documents_exceeds_1_and_one_attains_it(drawn: Any) -> None:
+    collection, ours, _ = drawn
+    (qid, judged), *_ = collection.labels.items()
+    documents = sorted(judged)[:4]
+    qrels = {qid: {docno: judged[docno] for docno in documents}}
+    rankings = [order for n in range(len(documents) + 1) for order in itertools.permutations(documents, n)]
+    repeated = {f"{number}": qrels[qid] for number in range(len(rankings))}
+    frame = pd.DataFrame(
+        [(key, docno, *labels.values()) for key, docs in repeated.items() for docno, labels in docs.items()],
+        columns=["query_id", "doc_id", "relevance", "credibility"],
+    ).astype({"relevance": float, "credibility": float})
+    run = {
+        f"{number}": {docno: -float(rank) for rank, docno in enumerate(order)}
+        for number, order in enumerate(rankings)
+    }
+    values = [metric.value for metric in on("nDCG", ours).iter_calc(frame, run)]
+    gains = ours["credibility"].scale.gains
+    labels = [judged[docno]["credibility"] for docno in documents]
+    positive = any(label is not None and gains[int(label)] > 0 for label in labels)
+    assert max(values) == (1 if positive else 0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: MM(aspects=BOTH), lambda: GAM(base="CG", aspects=BOTH), lambda: WHAM(base="DCG", aspects=BOTH),
+        lambda: CAM(normalized=True, aspects=BOTH), lambda: CAM(base="ERR", aspects=BOTH), lambda: on("ERR"),
+        lambda: on("CRP"), lambda: on("nCRP"), lambda: on("Compat"), lambda: on("nDCG(judged_only=True)"),
+        lambda: ma.NWCS(aspects=BOTH), lambda: ma.RBU(aspects=BOTH),
+        lambda: ma.MDCU(themes="credibility", usability="relevance", aspects=BOTH),
+        lambda: ma.nMDCU(themes="relevance", usability="credibility", aspects=BOTH),
+        lambda: ma.GF(groups=GROUPS, aspects={"relevance": HARM}),
+        lambda: ma.GFR(groups=GROUPS, aspects={"relevance": HARM}),
+    ],
+)  # fmt: skip
+def test_other_measures_of_gains_refuse_them_by_name(make: Callable[[], ma.Measure]) -> None:
+    measure = make()
+    qrels = QRELS if "credibility" in str(measure) else {"q": {"bad": -1, "fair": 1}}
+    with pytest.raises(
+        MultiAspectError, match=r"requires gains of at least 0, but (credibility|relevance)"
+    ) as raised:
+        measure.calc_aggregate(qrels, RUN)
+    assert str(raised.value).startswith(measure.NAME)
+    assert "-1, 0, 1, 3" in str(raised.value)
+
+
+GROUPS = ma.Groups(
+    {"kind": {"bad": "a", "good": "b"}}, target={"kind": {"a": 0.5, "b": 0.5}}, name="negative-gains"
+)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        ma.uRBP, ma.uRBPgr, ma.unDCG, ma.uERR, ma.NLRE, ma.NGRE, ma.Subtopics, MM(base="AP"),
+        CAM(base="P@2", normalized=True), CAM(base="RBP"), GAM(base="RR"),
+        On(aspect="credibility", base="Bpref"), On(aspect="credibility", base="Judged@2"),
+        ma.RBU(weights={"relevance": 1, "credibility": 0}), MM(base={"relevance": "nDCG", "credibility": "AP"}),
+    ],
+)  # fmt: skip
+def test_measures_that_read_no_gains_do_not_ask_for_other_ones(measure: ma.Measure) -> None:
+    plain = Aspects({"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], threshold=1)})
+    wanted = measure(aspects=plain).calc_aggregate(QRELS, RUN)
+    assert measure(aspects=BOTH).calc_aggregate(QRELS, RUN) == wanted
+
+
+@pytest.mark.parametrize("measure", [on("nDCG"), on("CG@2"), CAM(aspects=BOTH)])
+def test_bounds_frontiers_and_labels_refuse_them(measure: ma.Measure) -> None:
+    refused = r"requires gains of at least 0, but credibility declares"
+    with pytest.raises(MultiAspectError, match=f"the upper bound of {measure.NAME}.*{refused}"):
+        upper_bound(QRELS, measure)
+    for kind in ("supported", "all"):
+        with pytest.raises(MultiAspectError, match=f"the frontier of {measure.NAME}.*{refused}"):
+            frontier(QRELS, [measure, On(aspect="relevance", aspects=BOTH)], kind=kind)
+    with pytest.raises(MultiAspectError, match=f"a training label from {measure.NAME}.*{refused}"):
+        ma.aggregate_labels(QRELS, measure)
+    assert upper_bound(QRELS, CAM(base="AP", aspects=BOTH))["gap"].item() == 0
+    assert len(ma.aggregate_labels(QRELS, TOMA(aspects=BOTH))) == 3
+
+
+@pytest.mark.parametrize("base", ["nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "CG", "DCG(dcg='exp-log2')@2"])
+def test_explanations_sum_to_the_value(base: str) -> None:
+    for measure in (on(base), CAM(base=base, aspects=BOTH)):
+        explained = measure.explain(RUN, QRELS, "q")
+        assert explained.value == measure.calc_aggregate(QRELS, RUN)
+        assert explained.ranks["contribution"].sum() == pytest.approx(explained.value, abs=1e-12)
+        assert explained.ranks["credibility"].tolist() == [-1, 1, 3]
+    assert on(base).explain(RUN, QRELS, "q").ranks["contribution"].iloc[0] < 0
+
+
+def test_in_an_experiment() -> None:
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": ["bad", "fair", "good"], "label": [1, 2, 0], "credibility": [-1, 1, 3]}
+    )
+    run = pd.DataFrame({"qid": "q", "docno": ["bad", "fair", "good"], "score": [3.0, 2.0, 1.0]})
+    topics = pd.DataFrame({"qid": ["q"], "query": ["x"]})
+    measures = [on("CG@3"), CAM(aspects=BOTH), str(on("nDCG"))]
+    table = pt.Experiment([pt.Transformer.from_df(run)], topics, qrels, measures, names=["run"])
+    wanted = [measure.calc_aggregate(QRELS, RUN) for measure in (on("CG@3"), CAM(aspects=BOTH), on("nDCG"))]
+    assert sorted(table.iloc[0, 1:].tolist()) == pytest.approx(sorted(wanted))
