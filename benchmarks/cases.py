@@ -21,7 +21,7 @@ import pytrec_eval
 import pt_multiaspect as ma
 from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.collection import Judgments, Rankings
-from pt_multiaspect.collection.trec_files import read_run_table
+from pt_multiaspect.io.trec_files import read_run_table
 
 from .collection import collection, lines_of, ranked, runs_of_a_track
 from .measuring import printed_by, ratio, seconds
@@ -243,7 +243,7 @@ def memory_of_evaluation(small: bool) -> float:
 
 _READING = """
 import pt_multiaspect
-from pt_multiaspect.collection.trec_files import read_run_table
+from pt_multiaspect.io.trec_files import read_run_table
 before = present()
 read_run_table(sys.argv[1])
 print(peak() - before)

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import pyterrier as pt
 
 from pt_multiaspect import TOMA, Aspects, On, plots
-from pt_multiaspect.collection.datasets import load_health
+from pt_multiaspect.datasets import load_health
 from pt_multiaspect.demo.pipelines import ReadabilityReranker, TfidfRetriever
 
 FILE = Path(__file__).parent / "_static" / "two_rankings.png"

@@ -6,17 +6,17 @@ names.
 
 from typing import TYPE_CHECKING
 
-from . import integration, model_selection, orders
+from . import datasets, integration, model_selection, orders
 from ._lazy import lazy_attributes
 from .aspects import Aspect, Aspects
-from .collection import Judgments, datasets
-from .collection.groups import Groups
+from .collection import Judgments
 from .collection.subtopics import as_subtopics, from_subtopics
-from .collection.trec_files import read_qrels, read_run
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate, evaluator, read_values
+from .groups.groups import Groups
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
+from .io.trec_files import read_qrels, read_run
 from .kernels import forms
 from .measures import (
     AWRF,

@@ -10,14 +10,14 @@ import pandas as pd
 
 from ._validation import count
 from .collection.judgments import Judgments
-from .collection.runs import named_runs, repeatable
-from .collection.swapped import asks_whether_swapped
 from .errors import MultiAspectError, choices, number_of, shown, silenced, warn_once
 from .evaluation import evaluate
-from .integration.labels import recorded
-from .integration.long_frames import read_long_frame
+from .evaluation.labels import recorded
+from .evaluation.long_frames import read_long_frame
 from .integration.parsing import as_measure, parse
 from .integration.provider import supports
+from .io.runs import named_runs, repeatable
+from .io.swapped import asks_whether_swapped
 from .measures.explanation import Explanation
 from .measures.explanation import explain as _explain
 

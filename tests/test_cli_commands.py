@@ -29,7 +29,7 @@ from pt_multiaspect import (
 )
 from pt_multiaspect.cli import main
 from pt_multiaspect.cli.program import program
-from pt_multiaspect.collection.datasets import load_health
+from pt_multiaspect.datasets import load_health
 from pt_multiaspect.integration.measure_lists import parse_list
 from pt_multiaspect.measures import ALL
 

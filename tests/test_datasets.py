@@ -18,8 +18,9 @@ from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import datasets
-from pt_multiaspect.collection import data_files, published
-from pt_multiaspect.collection.data_files import DATA_VARIABLE, DataFile, Repository, first_fields
+from pt_multiaspect.datasets import published
+from pt_multiaspect.io import data_files
+from pt_multiaspect.io.data_files import DATA_VARIABLE, DataFile, Repository, first_fields
 
 LINES = b"q1 0 d1 2\nq1 0 d2 0\n"
 FILE = DataFile(

@@ -15,7 +15,7 @@ import pytest
 from ir_measures import AP, nDCG
 
 import pt_multiaspect as ma
-from pt_multiaspect.collection.datasets import Collection, load_health
+from pt_multiaspect.datasets import Collection, load_health
 from pt_multiaspect.demo import ReadabilityReranker, TfidfRetriever, readability, run_demo
 from pt_multiaspect.errors import MultiAspectError
 

@@ -23,7 +23,7 @@ from spoilt import SPOILINGS, Spoiling, run_of, sound
 
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError, MultiAspectWarning
-from pt_multiaspect.collection.datasets import load_health
+from pt_multiaspect.datasets import load_health
 from pt_multiaspect.description import aspect_rules, run_rules
 from pt_multiaspect.description.alike import mend, plain, plain_ids
 from pt_multiaspect.description.between import Cells, association, kendall

@@ -23,8 +23,9 @@ from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.collection import run_tables, trec_files, trec_lines
-from pt_multiaspect.collection.file_contents import as_text, load
+from pt_multiaspect.collection import run_tables
+from pt_multiaspect.io import trec_files, trec_lines
+from pt_multiaspect.io.file_contents import as_text, load
 
 RUN = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.25 tag\nq2 Q0 d1 1 -3 tag\n"
 

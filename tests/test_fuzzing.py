@@ -27,8 +27,8 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect.bases.strings import read_measure, with_quotes
-from pt_multiaspect.collection import file_contents, trec_files, trec_lines
 from pt_multiaspect.integration.parsing import parse
+from pt_multiaspect.io import file_contents, trec_files, trec_lines
 
 SECONDS = float(os.environ.get("PT_MULTIASPECT_FUZZ", "0"))
 

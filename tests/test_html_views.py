@@ -9,7 +9,7 @@ import pytest
 from browser import Browser, browser  # noqa: F401
 
 import pt_multiaspect as ma
-from pt_multiaspect.collection.datasets import load_health
+from pt_multiaspect.datasets import load_health
 
 #: What the themes of some hosts do to outputs and their tables, and the page around an output.
 HOSTS = {

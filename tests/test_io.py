@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shared_data import shared_path
 
-from pt_multiaspect.collection import trec_lines
-from pt_multiaspect.collection.trec_files import read_qrels, read_run
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
+from pt_multiaspect.io import trec_lines
+from pt_multiaspect.io.trec_files import read_qrels, read_run
 
 
 def write(path: Path, content: str | bytes) -> Path:

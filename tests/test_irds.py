@@ -16,7 +16,7 @@ from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import datasets
-from pt_multiaspect.collection.irds import _ASPECTS, _CODES
+from pt_multiaspect.datasets.irds import _ASPECTS, _CODES
 
 
 class Dataset:

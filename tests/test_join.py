@@ -15,9 +15,10 @@ from simple_join import Row, simple_hits, simple_rankings
 from strategies import examples
 
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.collection import Judgments, Rankings, pairs, texts
-from pt_multiaspect.collection.pairs import PairTable, pair_keys, repeated_pairs
-from pt_multiaspect.collection.texts import Texts
+from pt_multiaspect.collection import Judgments, Rankings
+from pt_multiaspect.strings import pairs, texts
+from pt_multiaspect.strings.pairs import PairTable, pair_keys, repeated_pairs
+from pt_multiaspect.strings.texts import Texts
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{message}:pt_multiaspect.MultiAspectWarning")

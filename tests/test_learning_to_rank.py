@@ -19,8 +19,8 @@ from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, NLRE, TOMA, Aspect, MultiAspectError, On
-from pt_multiaspect.collection.datasets import Collection, load_health
 from pt_multiaspect.collection.rankings import Rankings
+from pt_multiaspect.datasets import Collection, load_health
 from pt_multiaspect.demo import TfidfRetriever, readability
 
 #: PyTerrier cannot tell what a learned model puts out, and says so at every evaluation.

@@ -85,10 +85,10 @@ def test_workers_are_fed_a_bounded_number_of_runs(qrels):
             yield f"run-{seed}", run_of(qrels, seed % 3)
 
     from pt_multiaspect.collection.judgments import Judgments
-    from pt_multiaspect.collection.runs import NamedRuns
     from pt_multiaspect.evaluation.plan import Plan
     from pt_multiaspect.evaluation.processes import outcomes
     from pt_multiaspect.integration.parsing import parse_all
+    from pt_multiaspect.io.runs import NamedRuns
 
     with joblib.parallel_config(backend="threading"):
         found = outcomes(Plan(Judgments(qrels), parse_all("AP")), NamedRuns.of(runs()), n_jobs=2, skip=False)

@@ -20,8 +20,8 @@ from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
 from pt_multiaspect.aspects.inference import infer_grades
 from pt_multiaspect.aspects.parameter import parse_aspects
-from pt_multiaspect.collection.datasets import load_health
 from pt_multiaspect.collection.rankings import Rankings
+from pt_multiaspect.datasets import load_health
 
 Warned = ma.MultiAspectWarning
 

@@ -16,7 +16,7 @@ from ir_measures import Qrel, ScoredDoc
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, analysis, plots
-from pt_multiaspect.collection import swapped
+from pt_multiaspect.io import swapped
 
 QUESTION = r"Are the qrels and the runs swapped\?$"
 RUN = RUNS["a"]

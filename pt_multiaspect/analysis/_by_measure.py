@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import MultiAspectError
-from ..integration.long_frames import check_filled
+from ..evaluation.long_frames import check_filled
 from ._frames import Floats, matrix
 
 __all__ = ["by_measure", "matrices", "topics_differ"]

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, counted, shown, warn_once
-from ..integration.labels import is_measure_name, is_recorded, lower_is_better, recorded
-from ..integration.long_frames import KEYS, read_long_frame
+from ..evaluation.labels import is_measure_name, is_recorded, recorded
+from ..evaluation.long_frames import KEYS, read_long_frame
+from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 
 __all__ = [

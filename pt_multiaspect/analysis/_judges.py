@@ -13,11 +13,11 @@ from ..aspects.aspects import Aspects
 from ..collection.judgments import Judgments
 from ..collection.long_judgments import LongJudgments
 from ..collection.rankings import Rankings
-from ..collection.runs import join, named_runs
 from ..errors import MultiAspectError, choices, number_of, warn_once
+from ..integration.aggregators import lower_is_better
 from ..integration.declared import with_aspects
-from ..integration.labels import lower_is_better
 from ..integration.parsing import as_measure
+from ..io.runs import join, named_runs
 from ..measures.measure import Measure
 
 __all__ = ["LabelSets", "Systems", "with_scales"]

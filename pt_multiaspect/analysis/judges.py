@@ -13,8 +13,8 @@ from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..collection.long_judgments import JUDGE, LongJudgments
 from ..errors import MultiAspectError, choices, warn_once
+from ..evaluation.topics import check_all_topics
 from ..integration.parsing import parse_all
-from ..integration.topics import check_all_topics
 from ._judges import LabelSets, Systems, with_scales
 from .correlation import METHODS, Kernel, kernel_of, rounded
 

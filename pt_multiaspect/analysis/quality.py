@@ -17,10 +17,10 @@ from ..aspects.parameter import parse_aspects
 from ..collection.frames import as_pandas
 from ..collection.judgments import Judgments
 from ..collection.label_rules import start_at_one, starts_at_one_note
-from ..collection.runs import join, named_runs
-from ..collection.swapped import asks_whether_swapped
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, counted, warn_once
+from ..io.runs import join, named_runs
+from ..io.swapped import asks_whether_swapped
 from ._frames import directions, matrix, selected
 
 __all__ = ["document_quality", "zero_aspect_documents"]

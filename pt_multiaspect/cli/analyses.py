@@ -16,8 +16,8 @@ from ..analysis import correlation, upper_bound
 from ..collection import Judgments
 from ..errors import MultiAspectWarning, choices
 from ..evaluation import evaluate
-from ..integration.labels import lower_is_better
-from ..integration.topics import check_topics, counted_topics
+from ..evaluation.topics import check_topics, counted_topics
+from ..integration.aggregators import lower_is_better
 from ..suites import Suite
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, refusals
 from .options import (

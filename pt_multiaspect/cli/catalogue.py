@@ -15,7 +15,7 @@ from click.shell_completion import get_completion_class
 from .._writing import write_file
 from ..aspects import Aspects
 from ..bases.strings import UnknownMeasureError
-from ..collection.datasets import info, load, load_health, names
+from ..datasets import info, load, load_health, names
 from ..errors import MultiAspectError
 from ..measures import ALL, Param
 from ..suites import suite

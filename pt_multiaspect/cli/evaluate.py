@@ -10,7 +10,8 @@ import pandas as pd
 from .._rendering import printable
 from ..errors import MultiAspectError, choices, did_you_mean
 from ..evaluation import aggregate, evaluate
-from ..integration.labels import lower_aggregate_is_better, recorded
+from ..evaluation.labels import recorded
+from ..integration.aggregators import lower_aggregate_is_better
 from .inputs import pick_run, read_all_qrels, read_aspects, read_measures, read_runs
 from .means import JUDGED, Comparison, Means
 from .options import (

@@ -14,13 +14,13 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
-from ..collection.groups import Groups
-from ..collection.run_files import run_files
-from ..collection.trec_files import read_qrels, read_run
 from ..errors import MultiAspectError, choices, did_you_mean
+from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..integration.provider import supports
+from ..io.run_files import run_files
+from ..io.trec_files import read_qrels, read_run
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
 from .options import DIRECTORIES, STDIN, Requested

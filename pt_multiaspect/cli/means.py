@@ -13,7 +13,8 @@ from ..description.retrieved import retrieved
 from ..description.scales import read
 from ..errors import MultiAspectError, silenced
 from ..evaluation import interval_columns
-from ..integration.labels import lower_aggregate_is_better, recorded
+from ..evaluation.labels import recorded
+from ..integration.aggregators import lower_aggregate_is_better
 from ..tables.content import content
 from ..tables.latex import latex_of
 from .significance import TESTS, tested

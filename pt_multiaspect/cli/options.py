@@ -14,9 +14,9 @@ import click
 import ir_measures
 from click.shell_completion import CompletionItem
 
-from ..collection.run_files import run_files, would_include
 from ..errors import MultiAspectError
-from ..integration.topics import TOPICS
+from ..evaluation.topics import TOPICS
+from ..io.run_files import run_files, would_include
 from ..suites.catalogue import SUITES
 from .significance import TESTS
 from .tables import FORMATS

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from ..analysis import compare_with_baseline
-from ..integration.labels import lower_is_better, recorded
+from ..evaluation.labels import recorded
+from ..integration.aggregators import lower_is_better
 
 __all__ = ["CORRECTIONS", "TESTS", "tested"]
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError, choices
@@ -53,28 +52,6 @@ def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:
     if frame.columns.has_duplicates:
         twice = frame.columns[frame.columns.duplicated()].unique()
         raise MultiAspectError(f"{what}: expected distinct column names, got several columns {choices(twice)}")
-
-
-def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
-    """Return a column of identifiers as strings, which are compared as in PyTerrier."""
-    values = column.to_numpy(dtype=object)
-    kind = pd.api.types.infer_dtype(values, skipna=False)
-    if kind in ("string", "empty"):
-        return values
-    missing = pd.isna(values)
-    if missing.any():
-        raise MultiAspectError(
-            f"{what}: expected a {column.name} in every row, got none in row {int(np.argmax(missing))}"
-        )
-    return np.array([str(value) for value in values.tolist()], dtype=object)
-
-
-def encode(values: NDArray[np.object_]) -> tuple[Ints, NDArray[np.object_]]:
-    """Factorise strings: one code per element, and the distinct strings."""
-    # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
-    heads = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, int)
-    codes, distinct = pd.factorize(values[heads])
-    return np.repeat(codes, np.diff(heads, append=len(values))), np.asarray(distinct, dtype=object)
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:

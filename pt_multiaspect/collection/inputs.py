@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import SWAPPED, MultiAspectError, choices, shown
-from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
+from ..strings.identifiers import identifiers
+from ..strings.texts import is_arrow
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
 from .frames import is_frame, to_pandas
-from .texts import is_arrow
 
 __all__ = ["about_run", "qrels_frame", "run_columns", "run_frame", "score_column"]
 

@@ -17,6 +17,9 @@ from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
 from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, warn_once
+from ..strings.identifiers import identifiers
+from ..strings.pairs import PairTable
+from ..strings.texts import Texts
 from .columns import (
     BY_SUBTOPIC,
     DOCUMENT_COLUMNS,
@@ -28,15 +31,12 @@ from .columns import (
     check_distinct_columns,
     doubt,
     id_column,
-    identifiers,
     is_numeric,
     shortened,
     text_remedy,
     texts_like_labels,
 )
 from .inputs import qrels_frame
-from .pairs import PairTable
-from .texts import Texts
 from .views import AspectView
 
 __all__ = ["Judgments", "MissingAspectError", "numbered"]

@@ -18,6 +18,7 @@ from ..aspects.inference import infer_grades
 from ..aspects.parameter import parse_aspects
 from ..errors import MultiAspectError, choices, counted, did_you_mean, warn_once
 from ..kernels import opinions
+from ..strings.identifiers import encode, identifiers
 from .columns import (
     DOCUMENT_COLUMNS,
     IDENTIFIERS,
@@ -25,9 +26,7 @@ from .columns import (
     QUERY_COLUMNS,
     _numbers,
     check_distinct_columns,
-    encode,
     id_column,
-    identifiers,
 )
 from .inputs import qrels_frame
 

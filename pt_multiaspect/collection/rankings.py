@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
+from ..strings.pairs import repeated_pairs
+from ..strings.texts import Texts, Words
 from .judgments import Judgments
-from .pairs import repeated_pairs
 from .run_tables import RunTable
-from .texts import Texts, Words
 
 __all__ = ["Ranking", "Rankings"]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..errors import MultiAspectError, choices, counted
+from ..strings.texts import Texts
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats
 from .frames import in_memory
 from .inputs import run_columns, score_column
-from .texts import Texts
 
 __all__ = ["RunTable", "is_polars"]
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..aspects.parameter import parse_aspects
 from ..errors import MultiAspectError, choices, warn_once
+from ..strings.identifiers import identifiers
 from .columns import (
     DOCUMENT_COLUMNS,
     IDENTIFIERS,
@@ -20,7 +21,6 @@ from .columns import (
     as_floats,
     check_distinct_columns,
     id_column,
-    identifiers,
 )
 from .inputs import qrels_frame
 from .judgments import Judgments

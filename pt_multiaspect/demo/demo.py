@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 import pyterrier as pt
 
-from ..collection.datasets import Collection, load_health
+from ..datasets import Collection, load_health
 from .pipelines import ReadabilityReranker, TfidfRetriever
 
 __all__ = ["run_demo"]

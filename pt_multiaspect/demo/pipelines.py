@@ -104,7 +104,7 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
 
     Examples
     --------
-    >>> from pt_multiaspect.collection.datasets import load_health
+    >>> from pt_multiaspect.datasets import load_health
     >>> from pt_multiaspect.demo import TfidfRetriever
     >>> TfidfRetriever(load_health().documents, num_results=2).search("measles vaccine")[["docno", "rank"]]
       docno  rank

@@ -16,11 +16,11 @@ from ..aspects.aspects import Aspects
 from ..collection.columns import KNOWN
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.runs import read_table
 from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..evaluation.plan import Plan
 from ..integration.provider import supports
+from ..io.runs import read_table
 from ..measures import Measure, On
 from .scales import Judged
 

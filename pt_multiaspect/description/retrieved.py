@@ -11,9 +11,9 @@ import pandas as pd
 from ..collection.inputs import about_run, run_frame
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.runs import named_runs, titled
-from ..collection.trec_files import read_run
 from ..errors import MultiAspectError
+from ..io.runs import named_runs, titled
+from ..io.trec_files import read_run
 from . import alike
 from .scales import Judged
 

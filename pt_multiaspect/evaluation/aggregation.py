@@ -14,11 +14,12 @@ from ir_measures import Measure as AnyMeasure
 from .._validation import proportion
 from ..bases.adapters import adapter_of
 from ..errors import MultiAspectError, choices, number_of, warn_once
-from ..integration.aggregates import aggregated, check_repeats, mean_and_spread, read_weights, weighted
-from ..integration.labels import recorded
-from ..integration.long_frames import COLUMNS, check_distinct, read_long_frame
+from ..integration.aggregators import aggregated
 from ..integration.provider import supports
 from ..kernels.intervals import mean_interval
+from .aggregates import check_repeats, mean_and_spread, read_weights, weighted
+from .labels import recorded
+from .long_frames import COLUMNS, check_distinct, read_long_frame
 
 __all__ = ["aggregate", "check_one_value", "interval_columns"]
 

@@ -13,16 +13,16 @@ from ir_measures import Measure as AnyMeasure
 
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_unlabelled_topics
-from ..collection.runs import NamedRuns, titled
-from ..collection.swapped import asks_whether_swapped
 from ..errors import Cause, MultiAspectError, MultiAspectWarning, callers_level, warn_of_runs, warn_once
-from ..integration.labels import record
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
-from ..integration.topics import check_topics
+from ..io.runs import NamedRuns, titled
+from ..io.swapped import asks_whether_swapped
+from .labels import record
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
 from .store import Store
+from .topics import check_topics
 
 __all__ = ["evaluate"]
 

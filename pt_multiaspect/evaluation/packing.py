@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..bases.delegated import function_of
 from ..collection.inputs import run_columns
 from ..collection.run_tables import RunTable
-from ..collection.texts import Texts, is_arrow, joined
 from ..errors import MultiAspectError
+from ..strings.texts import Texts, is_arrow, joined
 from .plan import Plan
 
 __all__ = ["JoinedRun", "PackedRun", "SentRun", "forget_plan", "pack_plan", "unpack_plan", "unpacked"]

@@ -11,20 +11,21 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Floats
-from ..collection.columns import check_distinct_columns, identifiers
+from ..collection.columns import check_distinct_columns
 from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.runs import join, read_table
 from ..errors import MultiAspectError, choices, counted
-from ..integration.labels import record
-from ..integration.long_frames import COLUMNS
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
-from ..integration.topics import check_all_topics
+from ..io.runs import join, read_table
+from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
+from .labels import record
+from .long_frames import COLUMNS
 from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Plan, long_frame
+from .topics import check_all_topics
 
 __all__ = ["Evaluator", "evaluator"]
 

@@ -17,11 +17,11 @@ from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
 from ..collection.run_tables import RunTable
-from ..collection.runs import join
 from ..errors import Cause, MultiAspectError, choices, collected
-from ..integration.long_frames import COLUMNS
 from ..integration.provider import supports
-from ..integration.topics import TOPICS, counted_topics
+from ..io.runs import join
+from .long_frames import COLUMNS
+from .topics import TOPICS, counted_topics
 
 __all__ = ["Outcome", "Plan", "counted_frame", "long_frame"]
 

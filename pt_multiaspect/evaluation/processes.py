@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collection.runs import NamedRuns, read_table
 from ..errors import MultiAspectError
+from ..io.runs import NamedRuns, read_table
 from .packing import JoinedRun, PackedRun, SentRun, forget_plan, pack_plan, unpack_plan, unpacked
 from .plan import Outcome, Plan
 from .store import Place, Store, evaluate_stored, with_digest

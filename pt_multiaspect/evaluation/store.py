@@ -22,7 +22,6 @@ import pandas as pd
 
 from .._typing import Floats
 from .._writing import write_file
-from ..collection.runs import read_table, titled
 from ..errors import (
     MultiAspectError,
     MultiAspectWarning,
@@ -32,8 +31,9 @@ from ..errors import (
     number_of,
     warn_once,
 )
-from ..integration.labels import record
+from ..io.runs import read_table, titled
 from .digests import digest_of, digest_of_frame
+from .labels import record
 from .packing import PackedRun, unpacked
 from .plan import Outcome, Plan, counted_frame
 

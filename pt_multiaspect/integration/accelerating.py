@@ -18,8 +18,8 @@ from ..bases.delegated import computed_together
 from ..bases.standard import StandardMeasures, standard_base
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.texts import is_arrow
 from ..errors import MultiAspectError
+from ..strings.texts import is_arrow
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -22,8 +22,7 @@ import pt_multiaspect_pyterrier
 
 from ..errors import MultiAspectError, MultiAspectWarning, callers_level, choices
 from ..measures import ALL
-from .aggregates import aggregated
-from .labels import lower_aggregate_is_better, lower_is_better
+from .aggregators import aggregated, lower_aggregate_is_better, lower_is_better
 from .parsing import MeasureName, parse
 
 __all__ = ["aggregates", "experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]

@@ -10,8 +10,8 @@ import pandas as pd
 from .._typing import Floats
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking, Rankings
-from ..collection.swapped import asks_whether_swapped
 from ..errors import MultiAspectError
+from ..io.swapped import asks_whether_swapped
 from ..kernels import displacement
 from ..kernels.breakdown import Breakdown
 from ..kernels.displacement import Displacement

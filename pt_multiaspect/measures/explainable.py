@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.swapped import asks_whether_swapped
 from ..collection.views import AspectView
+from ..io.swapped import asks_whether_swapped
 from ..kernels.breakdown import Breakdown
 
 if TYPE_CHECKING:

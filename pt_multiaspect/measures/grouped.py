@@ -8,10 +8,10 @@ import numpy as np
 
 from .._typing import Floats
 from ..aspects.parameter import AspectSpec
-from ..collection.groups import Groups
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, shown, warn_once
+from ..groups.groups import Groups
 from ..kernels.hits import sums
 from .direct import DirectMeasure
 from .parameters import Param

@@ -13,7 +13,8 @@ from .._typing import Floats
 from .._validation import count, real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
-from ..integration.labels import lower_aggregate_is_better, measure_named
+from ..evaluation.labels import measure_named
+from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from .labels import as_numbers
 

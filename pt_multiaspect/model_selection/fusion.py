@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.columns import identifiers
 from ..collection.frames import in_memory
 from ..errors import MultiAspectError, choices
 from ..measures import On
 from ..orders.order import check_weights, weights_of
+from ..strings.identifiers import identifiers
 from .labels import check_length, check_scores, find_qid, label_frame
 from .ranker import AspectRanker
 from .row_order import check_order

@@ -13,12 +13,13 @@ from .._typing import Floats, Ints
 from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import parse_aspects
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, identifiers
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices
 from ..measures import Measure
+from ..strings.identifiers import identifiers
 from .levels import cutoff_of, quantise
 from .row_order import named_queries
 from .targets import Target, gains, read_target

@@ -11,9 +11,9 @@ from sklearn.model_selection import BaseCrossValidator
 
 from .._typing import Ints
 from .._validation import boolean, count, proportion
-from ..collection.columns import identifiers
 from ..collection.frames import in_memory
 from ..errors import MultiAspectError
+from ..strings.identifiers import identifiers
 from .labels import as_numbers, find_qid
 
 __all__ = ["RepeatedQueryKFold", "paired_interval"]

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..collection.columns import identifiers
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError
+from ..strings.identifiers import identifiers
 
 __all__ = ["check_order", "named_queries"]
 

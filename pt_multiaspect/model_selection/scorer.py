@@ -16,11 +16,11 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from .._validation import choice
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec, parse_aspects
-from ..collection.columns import identifiers
 from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration import parsing
 from ..measures import Measure, On
+from ..strings.identifiers import identifiers
 from .estimators import takes_queries, trained_rows
 from .labels import LabelledRows, check_known, find_qid, unmasked
 from .row_order import check_order

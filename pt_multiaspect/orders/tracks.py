@@ -67,9 +67,10 @@ import pandas as pd
 from .._numbers import spell
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
+from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices
+from ..strings.identifiers import identifiers
 from .explicit import Order
 from .order import numeric
 

@@ -10,8 +10,9 @@ import pandas as pd
 
 from ..analysis import Frontier
 from ..analysis._frames import Floats
-from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
+from ..collection.columns import QUERY_COLUMNS, id_column
 from ..errors import MultiAspectError, choices
+from ..strings.identifiers import identifiers
 from .annotations import annotate
 from .style import BLUE, GREY, ORANGE, add_legend, axes_or_new, shorten, some, with_columns, wrap
 

@@ -16,8 +16,8 @@ from ..aspects.parameter import parse_aspects
 from ..collection.inputs import run_frame
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.swapped import asks_whether_swapped
 from ..errors import MultiAspectError
+from ..io.swapped import asks_whether_swapped
 from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readable_on, shorten, some, unit_square
 
 if TYPE_CHECKING:

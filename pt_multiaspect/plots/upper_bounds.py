@@ -10,9 +10,10 @@ from ir_measures import Measure
 
 from .._validation import choice
 from ..analysis._frames import Floats
-from ..collection.columns import QUERY_COLUMNS, id_column, identifiers
+from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError
+from ..strings.identifiers import identifiers
 from .style import BLUE, ORANGE, SMALL, axes_or_new, natural_key, some, unit_square, with_columns, wrap
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..collection.columns import DOCUMENT_COLUMNS, check_distinct_columns, id_column
-from ..collection.columns import identifiers as id_strings
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, counted
+from ..strings.identifiers import identifiers as id_strings
 
 
 def checked_documents(docs: object) -> pd.DataFrame:

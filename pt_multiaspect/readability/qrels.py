@@ -15,9 +15,9 @@ from ..collection.columns import (
     check_distinct_columns,
     id_column,
 )
-from ..collection.columns import identifiers as id_strings
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
+from ..strings.identifiers import identifiers as id_strings
 from .indexes import INDEXES, Index, index_table
 from .inputs import check_option, checked_documents, first_few, kind
 from .understandability import MODELS, Model, checked_threshold, understandability

@@ -20,13 +20,13 @@ from ..analysis._significance import TESTS, corrector
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
-from ..collection.runs import named_runs, read_if_file, repeatable
-from ..collection.swapped import asks_whether_swapped
 from ..description import Description, describe
 from ..errors import MultiAspectError, choices, did_you_mean, number_of, shown
 from ..evaluation import check_columns, evaluate, interval_columns
-from ..integration.labels import recorded
-from ..integration.topics import check_all_topics
+from ..evaluation.labels import recorded
+from ..evaluation.topics import check_all_topics
+from ..io.runs import named_runs, read_if_file, repeatable
+from ..io.swapped import asks_whether_swapped
 from ..measures.explanation.view import decimals
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Options, non_dominated, systems_table, tests_of, wide

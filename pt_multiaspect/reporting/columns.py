@@ -11,8 +11,8 @@ import pandas as pd
 
 from ..aspects.parameter import AspectSpec
 from ..errors import MultiAspectError
+from ..evaluation.labels import record, recorded
 from ..integration.declared import with_aspects
-from ..integration.labels import record, recorded
 from ..integration.parsing import parse_all
 from ..measures import CAM, MM, TOMA, On
 

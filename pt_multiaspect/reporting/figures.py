@@ -14,7 +14,8 @@ from ..analysis import DiscriminativePower, correlation, discriminative_power
 from ..analysis._significance import corrector
 from ..errors import MultiAspectError, silenced
 from ..evaluation import aggregate, interval_columns
-from ..integration.labels import lower_aggregate_is_better, recorded
+from ..evaluation.labels import recorded
+from ..integration.aggregators import lower_aggregate_is_better
 from ..model_selection.front import pareto_front
 
 __all__ = ["Options", "Tests", "ends", "fronts", "non_dominated", "systems_table", "tests_of", "wide"]

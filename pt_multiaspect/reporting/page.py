@@ -24,7 +24,7 @@ import pandas as pd
 from .. import __version__, _rendering
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
-from ..integration.labels import recorded
+from ..evaluation.labels import recorded
 from ..measures.explanation.view import decimals
 from ..tables.content import places, test_name
 from ..tables.heads import Head, heads_of, scales_of

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError
-from ..integration.labels import lower_aggregate_is_better, lower_is_better, recorded
+from ..evaluation.labels import recorded
+from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from ..tables.heads import heads_of
 from .figures import Options, ends, fronts, wide
 

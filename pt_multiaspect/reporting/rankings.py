@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
-from ..collection.runs import join
 from ..errors import MultiAspectError, silenced
 from ..integration.parsing import as_measure
+from ..io.runs import join
 from ..measures.explanation.of_run import Contributions, Prefixes, contributions
 
 __all__ = ["Extent", "ranked"]

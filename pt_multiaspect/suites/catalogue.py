@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from ..aspects import Aspects
-from ..collection.groups import Groups
 from ..errors import MultiAspectError, choices, did_you_mean, shown
+from ..groups.groups import Groups
 from .definition import Suite
 from .misinfo import misinfo_2020, misinfo_2020_recall, misinfo_2021, misinfo_2022
 from .other_tracks import clef_ehealth_2015, fair_2022, fairweb_1, touche_2021

@@ -9,8 +9,8 @@ from textwrap import fill
 import ir_measures
 import pandas as pd
 
-from ..integration.labels import lower_is_better
-from ..integration.topics import TOPICS
+from ..evaluation.topics import TOPICS
+from ..integration.aggregators import lower_is_better
 
 __all__ = ["Suite"]
 

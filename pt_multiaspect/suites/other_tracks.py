@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from ir_measures import AP, RR, Bpref, IPrec, P, Rprec, nDCG
 
 from ..aspects import Aspect, Aspects
-from ..collection.groups import Groups
 from ..errors import MultiAspectError
+from ..groups.groups import Groups
 from ..measures import AWRF, CAM, GFR, GMAP, On, uRBP, uRBPgr
 from .definition import Suite
 

@@ -13,7 +13,7 @@ from ir_measures.measures import registry
 
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn_once
-from ..integration.labels import recorded
+from ..evaluation.labels import recorded
 from ..integration.parsing import parse_all
 
 __all__ = ["cite", "references"]

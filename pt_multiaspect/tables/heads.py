@@ -10,7 +10,7 @@ import ir_measures
 
 from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, shown
-from ..integration.labels import lower_aggregate_is_better
+from ..integration.aggregators import lower_aggregate_is_better
 from ..integration.parsing import parse
 
 __all__ = ["Head", "heads_of", "scales_of"]

@@ -13,12 +13,12 @@ from ...aspects.aspects import Aspects
 from ...aspects.parameter import AspectSpec, parse_aspects
 from ...collection.frames import as_pandas
 from ...collection.judgments import Judgments
-from ...collection.runs import join, named_runs
 from ...errors import MultiAspectError, choices
+from ...evaluation.labels import is_recorded, recorded
+from ...evaluation.long_frames import COLUMNS
+from ...evaluation.topics import check_all_topics
 from ...integration import parsing
-from ...integration.labels import is_recorded, recorded
-from ...integration.long_frames import COLUMNS
-from ...integration.topics import check_all_topics
+from ...io.runs import join, named_runs
 from ...measures import Measure, On
 from .._frames import matrix, of_measures
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from ..._validation import count
-from ...collection.columns import identifiers
 from ...collection.inputs import about_run, run_frame
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
-from ...collection.runs import named_runs, read_if_file, titled
 from ...errors import MultiAspectError, choices, did_you_mean, shown, silenced
+from ...io.runs import named_runs, read_if_file, titled
+from ...strings.identifiers import identifiers
 from .explanation import Explanation
 from .parts import tolerance
 from .topic import Topic

@@ -12,7 +12,7 @@ import pandas as pd
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..errors import MultiAspectError, choices, did_you_mean
-from .data_files import DataFile, Repository, first_fields
+from ..io.data_files import DataFile, Repository, first_fields
 from .irds import WideQrels
 
 __all__ = ["CollectionInfo", "info", "load", "names"]

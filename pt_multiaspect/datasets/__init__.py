@@ -53,7 +53,7 @@ def load_health() -> Collection:
 
     Examples
     --------
-    >>> from pt_multiaspect.collection.datasets import load_health
+    >>> from pt_multiaspect.datasets import load_health
     >>> health = load_health()
     >>> len(health.documents), len(health.topics), len(health.qrels)
     (54, 10, 118)

@@ -14,8 +14,8 @@ import pandas as pd
 
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
+from ..collection.columns import CODES
 from ..errors import MultiAspectError, choices, warn_once
-from .columns import CODES
 
 __all__ = ["WideQrels", "from_irds"]
 
@@ -134,7 +134,7 @@ def from_irds(
 
     Examples
     --------
-    >>> from pt_multiaspect.collection.datasets import from_irds
+    >>> from pt_multiaspect.datasets import from_irds
     >>> judged = from_irds("clueweb12/b13/clef-ehealth")  # doctest: +SKIP
     >>> judged.aspects["understandability"].threshold  # doctest: +SKIP
     50

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from .._numbers import read_json
+from ..collection.columns import DOCUMENT_COLUMNS, as_floats
 from ..errors import MultiAspectError, choices
-from .columns import DOCUMENT_COLUMNS, as_floats
-from .file_contents import load
+from ..io.file_contents import load
 
 __all__ = ["groups_in_file"]
 

@@ -13,7 +13,7 @@ from ..bases.diversity import is_diversity_measure
 from ..collection.judgments import Judgments, MissingAspectError
 from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
-from .provider import supports
+from ..integration.provider import supports
 
 __all__ = ["TOPICS", "check_all_topics", "check_topics", "counted_topics"]
 

@@ -8,10 +8,10 @@ from functools import wraps
 from os import PathLike
 from typing import Any, ParamSpec, TypeVar
 
+from ..collection.frames import is_frame
+from ..collection.judgments import Judgments
+from ..collection.overlap import are_grades
 from ..errors import SWAPPED, MultiAspectError, silenced
-from .frames import is_frame
-from .judgments import Judgments
-from .overlap import are_grades
 from .runs import named_runs, read_table
 from .trec_files import read_qrels
 

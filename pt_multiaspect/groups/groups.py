@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from .._numbers import number
 from .._typing import Floats, Ints
 from ..aspects.names import NameRegistry
+from ..collection.columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column
+from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, shown
-from .columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column, identifiers
-from .frames import to_pandas
-from .group_files import groups_in_file
-from .group_targets import Target, group_name
+from ..strings.identifiers import identifiers
+from .files import groups_in_file
+from .targets import Target, group_name
 
 __all__ = ["Dimension", "Groups"]
 

@@ -9,28 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from ir_measures import Measure
-from ir_measures.measures import MeanAgg
 
 from .._numbers import number
 from ..errors import MultiAspectError, choices, counted
+from ..integration.aggregators import aggregated
 from .long_frames import check_distinct
 
 __all__ = [
-    "aggregated",
     "check_repeats",
     "mean_and_spread",
     "read_weights",
     "weighted",
 ]
-
-
-def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
-    """Return the aggregate of a measure over topics."""
-    aggregator = MeanAgg() if measure is None else measure.aggregator()
-    for value in values:
-        aggregator.add(value)
-    result: float = aggregator.result()
-    return result
 
 
 def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:

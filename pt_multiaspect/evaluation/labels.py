@@ -8,14 +8,13 @@ import ir_measures
 import pandas as pd
 
 from ..errors import MultiAspectError, choices, warn_once
-from .parsing import MeasureName, parse, parse_all
+from ..integration.aggregators import lower_is_better
+from ..integration.parsing import MeasureName, parse, parse_all
 
 __all__ = [
     "check_given",
     "is_measure_name",
     "is_recorded",
-    "lower_aggregate_is_better",
-    "lower_is_better",
     "measure_named",
     "record",
     "recorded",
@@ -113,13 +112,3 @@ def measure_named(text: object) -> ir_measures.Measure | None:
     except MultiAspectError:
         return None
     return members[0] if len(members) == 1 else None
-
-
-def lower_is_better(measure: ir_measures.Measure | None) -> bool:
-    """Return whether lower values of a measure are better (False if the measure is unknown)."""
-    return bool(getattr(measure, "lower_is_better", False))
-
-
-def lower_aggregate_is_better(measure: ir_measures.Measure | None) -> bool:
-    """Return whether lower aggregates over queries are better (False if the measure is unknown)."""
-    return bool(getattr(measure, "lower_aggregate_is_better", lower_is_better(measure)))

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from .._numbers import number
 from .._typing import Floats
+from ..collection.columns import QUERY_COLUMNS, as_floats, id_column
+from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, choices
-from .columns import QUERY_COLUMNS, as_floats, id_column, identifiers
-from .frames import in_memory, to_pandas
+from ..strings.identifiers import identifiers
 
 __all__ = ["Target", "group_name"]
 

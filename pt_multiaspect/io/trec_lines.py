@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError
+from ..strings.texts import Texts
 from .file_contents import Text
-from .texts import Texts
 
 __all__ = ["Columns", "LineFormat", "NumberField", "excerpt", "is_whole", "read_lines"]
 

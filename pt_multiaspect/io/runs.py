@@ -9,14 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..collection.frames import in_memory, is_frame
+from ..collection.inputs import about_run
+from ..collection.judgments import Judgments
+from ..collection.overlap import warn_if_swapped, warn_of_no_common_document
+from ..collection.rankings import Rankings
+from ..collection.run_tables import RunTable
 from ..errors import MultiAspectError, choices
-from .frames import in_memory, is_frame
-from .inputs import about_run
-from .judgments import Judgments
-from .overlap import warn_if_swapped, warn_of_no_common_document
-from .rankings import Rankings
 from .run_files import check_readable, run_files
-from .run_tables import RunTable
 from .trec_files import read_run, read_run_table
 
 __all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "read_table", "repeatable", "titled"]

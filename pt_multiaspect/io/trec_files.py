@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
+from ..collection.columns import BY_SUBTOPIC, IDENTIFIERS
+from ..collection.run_tables import RunTable
 from ..errors import MultiAspectError, choices, shown, warn_once
 from .arrow_files import labels_of_table, read_arrow, run_of_table, run_table_of
-from .columns import BY_SUBTOPIC, IDENTIFIERS
 from .file_contents import Source, Text, as_text, load
-from .run_tables import RunTable
 from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
 __all__ = ["NAME_COLUMNS", "read_qrels", "read_run", "read_run_table"]

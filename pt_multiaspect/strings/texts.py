@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Ints
-from .columns import identifiers
+from .identifiers import identifiers
 
 __all__ = ["Texts", "is_arrow", "joined"]
 

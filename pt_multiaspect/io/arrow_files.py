@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import MultiAspectError, choices
-from .columns import (
+from ..collection.columns import (
     DOCUMENT_COLUMNS,
     IDENTIFIERS,
     QUERY_COLUMNS,
@@ -18,12 +17,13 @@ from .columns import (
     _numbers,
     check_distinct_columns,
     id_column,
-    identifiers,
     is_numeric,
 )
-from .frames import as_frame, is_saved_index
-from .inputs import about_run
-from .run_tables import RunTable
+from ..collection.frames import as_frame, is_saved_index
+from ..collection.inputs import about_run
+from ..collection.run_tables import RunTable
+from ..errors import MultiAspectError, choices
+from ..strings.identifiers import identifiers
 
 __all__ = ["labels_of_table", "read_arrow", "run_of_table", "run_table_of"]
 

@@ -1,0 +1,1 @@
+"""Groups of documents, their files, and targets for measures of fairness."""

@@ -1,0 +1,29 @@
+"""Aggregators of measures: the value over topics, and whether lower ones are better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ir_measures import Measure
+from ir_measures.measures import MeanAgg
+
+__all__ = ["aggregated", "lower_aggregate_is_better", "lower_is_better"]
+
+
+def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
+    """Return the aggregate of a measure over topics."""
+    aggregator = MeanAgg() if measure is None else measure.aggregator()
+    for value in values:
+        aggregator.add(value)
+    result: float = aggregator.result()
+    return result
+
+
+def lower_is_better(measure: Measure | None) -> bool:
+    """Return whether lower values of a measure are better (False if the measure is unknown)."""
+    return bool(getattr(measure, "lower_is_better", False))
+
+
+def lower_aggregate_is_better(measure: Measure | None) -> bool:
+    """Return whether lower aggregates over queries are better (False if the measure is unknown)."""
+    return bool(getattr(measure, "lower_aggregate_is_better", lower_is_better(measure)))

@@ -1,0 +1,1 @@
+"""Files of runs and qrels: TREC lines, Parquet and Arrow, plain or compressed."""
