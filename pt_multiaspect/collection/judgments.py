@@ -204,7 +204,17 @@ class Judgments:
         return len(self.qids)
 
     def rows(self, columns: Sequence[str]) -> pd.DataFrame:
-        """Return columns of the qrels as they were given, in the order of `of_rows`."""
+        """Return columns of the qrels as they were given, in the order of `of_rows`.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The names of the columns.
+
+        Returns
+        -------
+        DataFrame
+        """
         return self._frame[[*columns]].reset_index(drop=True)
 
     @property
