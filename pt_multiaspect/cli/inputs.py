@@ -15,6 +15,7 @@ import pandas as pd
 from ..aspects import Aspects
 from ..collection.groups import Groups
 from ..collection.run_files import run_files
+from ..collection.runs import named_runs
 from ..collection.trec_files import read_qrels, read_run
 from ..errors import MultiAspectError, choices
 from ..integration.declared import with_aspects
@@ -124,7 +125,7 @@ def read_runs(given: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
         raise MultiAspectError("expected at least one run, got none")
     if STDIN in found.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
-    return {name: read_run(sys.stdin.buffer) if file == STDIN else file for name, file in found.items()}
+    return named_runs({name: read_run(sys.stdin.buffer) if file == STDIN else file for name, file in found.items()})
 
 
 def _name_and_path(item: str) -> tuple[str | None, str]:
