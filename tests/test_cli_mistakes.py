@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gzip
 import os
 import re
 import shlex
+import sys
+import threading
 from concurrent.futures.process import BrokenProcessPool
 
 import click
@@ -419,3 +422,87 @@ def test_hints_on_lines_are_given_where_they_fit(tmp_path):
     with pytest.raises(MultiAspectError, match="expected 6 fields") as caught:
         read_run(path)
     assert "commas" not in str(caught.value)
+
+
+@pytest.fixture
+def odd_name(trec_files):
+    """A run file whose name is not UTF-8."""
+    name = os.fsdecode(b"od\xff.run")
+    try:
+        (trec_files / "runs" / "alpha.run").rename(trec_files / "runs" / name)
+    except OSError:
+        pytest.skip("the file system has UTF-8 names only")
+    return name
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("-o", "t.csv"), ("-o", "t.json"), ("-o", "t.md"), ("-o", "t.tex"), ("-q", "-o", "t.csv"), ("--judged",)],
+)
+def test_names_of_runs_that_are_not_utf_8(cli, odd_name, trec_files, options):
+    code, out, err = cli(*EVALUATE, *options, "runs")
+    assert code == 0, err
+    written = "".join(file.read_text(encoding="utf-8") for file in trec_files.glob("t.*")) or out
+    assert "od" in written
+    written.encode()
+    (trec_files / "runs" / odd_name).write_text("q1 Q0 d1")
+    code, out, err = cli(*EVALUATE, *options, "runs")
+    assert code == 2
+    assert r"runs/od\udcff.run:1: expected 6 fields" in err.replace("\\\\", "\\").replace(os.sep, "/")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.fixture
+def pipe(trec_files):
+    """Write a file to a named pipe, once."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("requires named pipes")
+
+    def start(source):
+        os.mkfifo(trec_files / "pipe")
+        content = (trec_files / source).read_bytes()
+        threading.Thread(target=(trec_files / "pipe").write_bytes, args=(content,), daemon=True).start()
+        faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
+
+    yield start
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.mark.parametrize("options", [("--judged",), ("--jobs", "2"), ("-q",)])
+def test_a_run_from_a_named_pipe_is_read_once(cli, pipe, options):
+    expected = cli(*EVALUATE, *options, "pipe=runs/alpha.run", "runs/beta.run")
+    pipe("runs/alpha.run")
+    assert cli(*EVALUATE, *options, "pipe", "runs/beta.run") == expected
+
+
+def test_a_report_on_a_named_pipe(cli, pipe, trec_files):
+    pipe("runs/alpha.run")
+    code, _, err = cli("report", *EVALUATE[1:], "-o", "r.html", "pipe")
+    assert (code, (trec_files / "r.html").exists()) == (0, True), err
+
+
+def test_qrels_from_a_named_pipe(cli, pipe):
+    expected = cli(*EVALUATE, "--judged", "runs")
+    pipe("relevance.txt")
+    found = cli(*EVALUATE, "--judged", "runs", qrels=("relevance=pipe", "credibility=credibility.txt"))
+    assert found == expected
+
+
+def test_a_malformed_run_in_a_named_pipe(cli, pipe, trec_files):
+    (trec_files / "bad").write_text("q1 Q0 d1")
+    pipe("bad")
+    code, _, err = cli(*EVALUATE, "pipe")
+    assert code == 2
+    assert err.startswith(
+        "pt-multiaspect: error: run pipe: pipe:1: expected 6 fields (qid Q0 docno rank score tag)"
+    )
+    assert len(err.splitlines()) == 1
+
+
+def test_a_damaged_parquet_file(cli, trec_files):
+    pytest.importorskip("pyarrow")
+    (trec_files / "bad").write_bytes(b"PAR1" + bytes(40) + b"PAR1")
+    code, _, err = cli(*EVALUATE, "bad")
+    assert code == 2
+    assert err.startswith("pt-multiaspect: error: run bad: bad: a damaged Parquet file: ")
+    assert len(err.splitlines()) == 1

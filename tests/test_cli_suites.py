@@ -245,6 +245,9 @@ def test_a_file_whose_name_is_no_name_of_groups(files: Path) -> None:
         ("g.csv", "docno,group,share\nd1,f,2\n", "expected shares from 0 to 1, got 2 for document d1"),
         ("g.csv", "docno,group\nd1,f\nd1,f\n", "expected each group once for document d1, got f twice"),
         ("g.csv", "docno,group\nd1,f,more\n", "as many fields in each row"),
+        ("g.csv", 'docno,group\nd1,f\n"d2,f\nd3",m\nd4,f\n', "got one that goes on after line 3; write quotes"),
+        ("g.tsv", 'docno\tgroup\n"d1\tf\nd2\tm\nd3"\tm\n', "got one that goes on after line 2; write quotes"),
+        ("g.csv", 'docno,group\nd1,f\n"d2,f\nd3,m\n', "got one that goes on after line 3; write quotes"),
         ("g.json", "[]", "expected a JSON object with the keys dimensions"),
         ("g.json", '{"dimension": {}}', "expected a JSON object with the keys dimensions"),
         ("g.json", '{"dimensions": []}', "dimensions: expected a JSON object"),
@@ -261,6 +264,12 @@ def test_faulty_files(files: Path, name: str, text: str, message: str) -> None:
     assert str(raised.value).startswith(f"{name}: ")
     assert str(raised.value).count(name) == 1
     assert message in str(raised.value)
+
+
+def test_quotes_in_tables(files: Path) -> None:
+    Path("g.csv").write_text('docno,group\n"d,1","f ""x"""\n"""d2",5" disk\r\n\nd3,m\n')
+    expected = {"d,1": 'f "x"', '"d2': '5" disk', "d3": "m"}
+    assert ma.Groups.from_file("g.csv") == ma.Groups({"group": expected}, name="g")
 
 
 @pytest.mark.parametrize("name", ["g.csv", "g.csv.gz", "g.tsv", "g.csv.bz2", "g.csv.zst", "g.json", "g.json.gz"])

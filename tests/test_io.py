@@ -603,3 +603,9 @@ def test_clef_ehealth_2018() -> None:
     assert list(qrels.columns) == ["qid", "docno", "label", "understandability", "trust"]
     assert len(qrels) == 26025
     assert qrels["qid"].nunique() == 50
+
+
+@pytest.mark.parametrize("several", [["a", "b"], ("a", "b"), [io.StringIO("q 0 d 1")]])
+def test_several_qrels_files_need_names(several: object) -> None:
+    with pytest.raises(MultiAspectError, match=r"a mapping of aspects to files, .*\{'relevance': 'qrels.txt', "):
+        read_qrels(several)  # type: ignore[arg-type]

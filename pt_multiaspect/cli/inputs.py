@@ -20,6 +20,7 @@ from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..integration.provider import supports
 from ..io.run_files import run_files
+from ..io.runs import named_runs
 from ..io.trec_files import read_qrels, read_run
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
@@ -126,7 +127,7 @@ def read_runs(given: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
         raise MultiAspectError("expected at least one run, got none")
     if STDIN in found.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
-    return {name: read_run(sys.stdin.buffer) if file == STDIN else file for name, file in found.items()}
+    return named_runs({name: read_run(sys.stdin.buffer) if file == STDIN else file for name, file in found.items()})
 
 
 def _name_and_path(item: str) -> tuple[str | None, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from os import PathLike
@@ -93,6 +94,8 @@ def _read(file: Path) -> pd.DataFrame:
     if suffix not in _TABLES:
         raise MultiAspectError(f"expected a table of memberships that ends in {choices(_TABLES)}")
     content = _content(file)
+    if b'"' in content:
+        _check_quotes(content, _TABLES[suffix])
     try:
         frame = pd.read_csv(
             io.BytesIO(content), sep=_TABLES[suffix], dtype=str, keep_default_na=False, encoding="utf-8-sig"
@@ -123,6 +126,25 @@ def _read(file: Path) -> pd.DataFrame:
             raise MultiAspectError(f"expected numbers as shares, got {wrong.iloc[0]!r}")
         frame["share"] = shares
     return frame
+
+
+def _check_quotes(content: bytes, separator: str) -> None:
+    """Raise for a field that begins with a quote and goes on in the next line, which no identifier does."""
+    rows = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""), delimiter=separator)
+    end = 0
+    try:
+        for _ in rows:
+            if rows.line_num > end + 1:
+                break
+            end = rows.line_num
+        else:
+            return
+    except csv.Error:  # a field of more than 100 kB
+        pass
+    raise MultiAspectError(
+        f"expected the quoted fields of a row to end in its line, got one that goes on after line {end + 1}; write "
+        'quotes within a field twice and quote the field, as in """a""", or leave them out'
+    )
 
 
 def _one_dimension(file: Path) -> pd.DataFrame:

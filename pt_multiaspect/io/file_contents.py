@@ -12,7 +12,7 @@ from typing import IO, Any, TypeAlias
 
 from ..errors import MultiAspectError
 
-__all__ = ["Source", "Text", "as_text", "load"]
+__all__ = ["Source", "Text", "as_text", "load", "name_in_utf8"]
 
 Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 
@@ -41,6 +41,11 @@ class Text:
             end = self.data.find(b"\n", min(start + size, len(self.data) - 1)) + 1
             yield start, end
             start = end
+
+
+def name_in_utf8(name: str) -> str:
+    """Return the name of a file that can be printed and written, also if it is not UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -181,18 +186,20 @@ _COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
 
 
 def _read_bytes(source: Any) -> tuple[str, bytes]:
+    path = ""
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
-        name = name if isinstance(name, str) else f"<{type(source).__name__}>"
+        name = name_in_utf8(name) if isinstance(name, str) else f"<{type(source).__name__}>"
     elif isinstance(source, str | os.PathLike):
-        name = os.fsdecode(source)
+        path = os.fsdecode(source)
+        name = name_in_utf8(path)
     else:
         raise MultiAspectError(f"expected a path or an open file, got {type(source).__name__}")
     try:
         if hasattr(source, "read"):
             content = source.read()
         else:
-            with open(os.path.expanduser(name), "rb") as file:
+            with open(os.path.expanduser(path), "rb") as file:
                 content = file.read()
     except FileNotFoundError as error:
         raise MultiAspectError(f"{name}: no such file") from error

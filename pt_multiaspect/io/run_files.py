@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..errors import MultiAspectError
 
-__all__ = ["check_readable", "run_files", "would_include"]
+__all__ = ["check_readable", "is_read_once", "run_files", "would_include"]
 
 
 def run_files(path: str | os.PathLike[str]) -> list[str]:
@@ -91,3 +91,9 @@ def check_readable(path: str | os.PathLike[str]) -> None:
         raise MultiAspectError(f"{os.fspath(path)}: expected a run file, got a directory")
     if not os.access(place, os.R_OK):
         raise MultiAspectError(f"{os.fspath(path)}: cannot be read: no permission")
+
+
+def is_read_once(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file can be read only once, as a named pipe or the shell's ``<(command)``."""
+    place = os.path.expanduser(os.fspath(path))
+    return os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)

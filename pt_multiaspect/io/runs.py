@@ -16,7 +16,8 @@ from ..collection.overlap import warn_if_swapped, warn_of_no_common_document
 from ..collection.rankings import Rankings
 from ..collection.run_tables import RunTable
 from ..errors import MultiAspectError, choices
-from .run_files import check_readable, run_files
+from .file_contents import name_in_utf8
+from .run_files import check_readable, is_read_once, run_files
 from .trec_files import read_run, read_run_table
 
 __all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "read_table", "repeatable", "titled"]
@@ -98,7 +99,8 @@ class NamedRuns:
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
         names: set[str] = set()
-        for name, run in self.pairs:
+        for given, run in self.pairs:
+            name = name_in_utf8(given)
             if name in names:
                 raise MultiAspectError(
                     f"expected distinct names, got several runs named {name}; rename all but one"
@@ -106,10 +108,20 @@ class NamedRuns:
             if "\0" in name:  # at which pandas ends strings before version 3.1
                 raise MultiAspectError(f"expected names of runs without NUL characters, got {name!r}")
             names.add(name)
-            yield name, run
+            yield name, _repeatable_file(name, run)
             del run  # before the next one is read
         if not names:
             raise MultiAspectError("expected at least one run, got none")
+
+
+def _repeatable_file(name: str, run: object) -> object:
+    """Return a run, read if it is a file that another process, or the next reader, would find empty."""
+    if not isinstance(run, str | PathLike) or not is_read_once(run):
+        return run
+    try:
+        return read_run(run)
+    except MultiAspectError as error:
+        raise about_run(titled(name), error) from None
 
 
 def _all_named(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:

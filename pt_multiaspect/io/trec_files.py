@@ -100,6 +100,11 @@ def read_qrels(
         if check:
             _check_files([_AspectFile(aspect, *file) for aspect, file in zip(columns, files, strict=True)])
         frames = [frame for _, frame in files]
+    elif isinstance(source, list | tuple):
+        raise MultiAspectError(
+            "qrels: expected a file, or a mapping of aspects to files, got several files: name the aspect of each, "
+            "read_qrels({'relevance': 'qrels.txt', 'credibility': 'credibility.txt'})"
+        )
     else:
         columns = _label_columns(["relevance"] if aspects is None else aspects)
         frames = [_read_labels(source, columns, as_it_is=aspects is None)[1]]

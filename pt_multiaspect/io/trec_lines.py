@@ -149,16 +149,16 @@ class _Lines:
         # Rows of a query, and of a run, are mostly adjacent.
         columns = {name: _Column(position, only_changes=name != "docno") for position, name in ids.items()}
         n_lines, are_digits = self._fill(columns.values())
-        parsed = self._parsed() if are_digits and len(data) >= _WORTHWHILE else None
-        # The fields of other files, such as those with nan, are read one by one.
-        values = self._converted() if parsed is None or len(parsed) != n_lines else parsed
+        values = self._parsed() if are_digits and len(data) >= _WORTHWHILE else None
+        if values is None or any(len(column) != n_lines for column in values.values()):
+            values = self._converted()
         for position, (_, number) in self.layout.numbers.items():
-            if not np.all(number.accepts(np.asarray(values[position]))):
+            if not np.all(number.accepts(values[position])):
                 raise _Unreadable
         return Columns(
             columns.pop("docno").texts(data),
             {name: column.codes(data) for name, column in columns.items()},
-            {name: np.asarray(values[position]) for position, (name, _) in self.layout.numbers.items()},
+            {name: values[position] for position, (name, _) in self.layout.numbers.items()},
         )
 
     def _fill(self, columns: Collection[_Column]) -> tuple[int, bool]:
@@ -203,7 +203,7 @@ class _Lines:
     def _separator(self) -> int:
         return _TAB if self.text.data.find(b"\t", 0, self.text.data.index(b"\n")) >= 0 else _BLANK
 
-    def _parsed(self) -> pd.DataFrame | None:
+    def _parsed(self) -> dict[int, Floats] | None:
         """Return numbers as pandas reads them, None unless it reads all of them."""
         try:
             frame: pd.DataFrame = pd.read_csv(
@@ -221,10 +221,10 @@ class _Lines:
             )
         except (ValueError, OverflowError):
             return None
-        return frame
+        return {position: frame[position].to_numpy() for position in self.layout.numbers}
 
     def _converted(self) -> dict[int, Floats]:
-        """Return numbers as Python reads them."""
+        """Return numbers as Python reads them, which also takes nan."""
         columns = {position: _Column(position, only_changes=False) for position in self.layout.numbers}
         self._fill(columns.values())
         values = {position: _numbers(column.fields(self.text.data)) for position, column in columns.items()}
