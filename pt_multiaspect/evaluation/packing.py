@@ -180,7 +180,7 @@ def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, obj: object) -> object:
-            if isinstance(obj, Measure) and type(obj).__module__ == _RUNTIME:
+            if type(obj).__module__ == _RUNTIME and hasattr(obj, "runtime_impl"):
                 return _defined, _definition(obj)
             return super().reducer_override(obj)
 
