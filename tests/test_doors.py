@@ -265,6 +265,7 @@ def _ir_datasets_classes() -> dict[str, type]:
     return {cls.__name__: cls for cls in classes} | {"Stance": ToucheComparativeStance}
 
 
+@pytest.mark.filterwarnings("ignore:.*codes of categories:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("origin", ["real", "own"])
 @pytest.mark.parametrize("shape", ["list", "generator", "frame"])
 @pytest.mark.parametrize(

@@ -129,6 +129,7 @@ def labelled(year: int, qrels: pd.DataFrame, answers: dict[str, str]) -> pd.Data
     return qrels.assign(correctness=correctness(qrels, answers, year))
 
 
+@pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize(
     "name", ["trec-misinfo-2020", "trec-misinfo-2020-recall", "trec-misinfo-2021", "trec-misinfo-2022"]
 )
@@ -264,6 +265,7 @@ QRELS = {
 RUN = {qid: {"d1": 1.0} for qid in QRELS}
 
 
+@pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 def test_an_experiment_averages_a_suite_over_all_judged_topics() -> None:
     qrels, answers, run = world(2021)
     wide = labelled(2021, qrels, answers).rename(columns={"relevance": "label"})

@@ -88,6 +88,7 @@ def test_stored_values_are_those_of_the_topics_that_count(tmp_path) -> None:
         assert values.to_dict("list") == again.to_dict("list") == expected.to_dict("list")
 
 
+@pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 def test_analyses_of_measures_with_different_topics() -> None:
     """A baseline is tested on the topics of each measure; what needs all measures on the same topics says so."""
     runs = {"a": RUN | {"both": {"x": 1.0}}, "b": RUN, "c": {qid: {"x": 2.0, "d1": 1.0} for qid in QRELS}}

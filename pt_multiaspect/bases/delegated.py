@@ -239,7 +239,7 @@ def computed_together(measures: Iterable[Measure]) -> list[list[Measure]]:
     return [*alone, plain] if plain else alone
 
 
-def function_of(measure: object) -> Callable[..., Any] | None:
+def function_of(measure: Measure) -> Callable[..., Any] | None:
     """Return the function of a measure that `ir_measures.define` or `define_byquery` made, None for others."""
     method = getattr(type(measure), "runtime_impl", None)
     if method is None:

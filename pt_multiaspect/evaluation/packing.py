@@ -185,7 +185,7 @@ def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, obj: object) -> object:
-            if function_of(obj) is not None:
+            if type(obj).__module__ == _RUNTIME and hasattr(obj, "runtime_impl"):
                 return _defined, _definition(obj)
             return super().reducer_override(obj)
 
@@ -195,6 +195,10 @@ def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
     key = hashlib.sha256(content).hexdigest()
     _keep(key, plan)
     return key, np.frombuffer(content, dtype=np.uint8)
+
+
+#: The module of the classes that `ir_measures.define` makes.
+_RUNTIME = ir_measures.define.__module__
 
 
 def _definition(measure: Measure) -> tuple[Any, ...]:
