@@ -183,7 +183,7 @@ def test_rescored_gdeval(collection: Collection) -> None:
 @given(collections(max_aspects=1))
 @examples(20)
 def test_rbp_without_rel_counts_from_the_threshold(collection: Collection) -> None:
-    """RBP alone is graded in ir-measures; here it means rel=1 (MEASURES §1, "Base measures")."""
+    """ir-measures computes no RBP without rel; here it means rel=1 (MEASURES §1, "Base measures")."""
     pairs = [(RBP, RBP(rel=1)), (RBP(p=0.5), RBP(rel=1, p=0.5)), (RBP @ 3, RBP(rel=1) @ 3)]
     for bare, explicit in pairs:
         measures = [On(base=bare, aspects=FOUR), On(base=explicit, aspects=FOUR)]

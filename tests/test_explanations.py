@@ -810,3 +810,12 @@ def test_separate_ideals_of_nwcs_have_no_best_ranking():
     assert explained.value < better.value == 1
     assert explained.ideal is None
     assert "best ranking" not in str(explained)
+
+
+@pytest.mark.parametrize("measure", [ma.NLRE, ma.NGRE])
+def test_the_first_document_has_no_pair_to_discount(measure: ma.Measure) -> None:
+    """The discount of rank errors is that of a document and the one above it."""
+    ranks = measure(aspects=TWO).explain(RUN, QRELS, "q1").ranks
+    discount = ranks["discount"].tolist()
+    assert np.isnan(discount[0])
+    assert discount[1:] == pytest.approx([1 / np.log2(rank) for rank in range(2, len(ranks) + 1)])

@@ -492,3 +492,14 @@ def test_compatibility_takes_no_order_of_harm():
     with pytest.raises(MultiAspectError, match="got an order of harm"):
         HelpfulCompat(order=harm)
     assert TOMA(order=harm).lower_is_better
+
+
+@pytest.mark.parametrize("base", ["P@1", "AP", "nDCG", "RR"])
+@pytest.mark.parametrize("weighting", ["classes", "normalized"])
+def test_no_document_is_positive_in_an_order_of_one_class(base: str, weighting: str) -> None:
+    constant = {"relevance": Aspect([0, 1], gains=[2, 2])}
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 0}}
+    for params in ({"aspects": constant}, {"order": Order({(0,): 0, (1,): 0}, ["relevance"])}):
+        measure = TOMA(base=base, weighting=weighting, positives="top-half", **params)
+        assert measure.order(constant).n_classes == 1
+        assert measure.calc_aggregate(qrels, run) == 0

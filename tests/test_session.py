@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import random
 from collections.abc import Callable
 from typing import Any
@@ -246,3 +247,23 @@ def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:
         make()
     for part in parts:
         assert part in str(caught.value)
+
+
+def test_documents_that_are_equally_useful_but_for_rounding_are_ties() -> None:
+    """0.1 · 3 is 0.30000000000000004; of ties, the document of the larger usability is next in the ideal."""
+    aspects = {"jazz": 3, "credibility": Aspect([0, 0.1, 0.3])}
+    qrels = {"q": {"a": {"jazz": 3, "credibility": 0.1}, "b": {"jazz": 1, "credibility": 0.3}}}
+    measure = nMDCU(themes="jazz", usability="credibility", aspects=aspects)
+    # b, then a: 0.3 + 0.1 · 3, as log2(1) reduces nothing. a, then b: 0.3 + 0.3 / log2(3).
+    assert measure.calc_aggregate(qrels, {"q": {"b": 2.0, "a": 1.0}}) == pytest.approx(1, abs=1e-12)
+    assert measure.calc_aggregate(qrels, {"q": {"a": 2.0, "b": 1.0}}) == pytest.approx(
+        (0.3 + 0.3 / math.log2(3)) / 0.6, abs=1e-12
+    )
+
+
+def test_documents_that_are_nearly_equally_useful_are_no_ties() -> None:
+    aspects = {"jazz": Aspect([0, 1, 3, 3.00001]), "credibility": Aspect([0, 0.1, 0.3])}
+    qrels = {"q": {"a": {"jazz": 3.00001, "credibility": 0.1}, "b": {"jazz": 1, "credibility": 0.3}}}
+    measure = nMDCU(themes="jazz", usability="credibility", aspects=aspects)
+    assert measure.calc_aggregate(qrels, {"q": {"a": 2.0, "b": 1.0}}) == 1
+    assert measure.calc_aggregate(qrels, {"q": {"b": 2.0, "a": 1.0}}) > 1

@@ -6,6 +6,7 @@ import json
 import pickle
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import ir_measures
@@ -293,7 +294,7 @@ def test_as_measure_equals_ir_measures() -> None:
                 expected = ma.evaluate({"run": run}, qrels, one, progress=False)["value"]
             except (MultiAspectError, ImportError, OSError):
                 continue
-            if name in ("RBP", "ERR"):
+            if name == "ERR":
                 with pytest.raises(MultiAspectError):
                     as_measure(one)
                 continue
@@ -301,7 +302,62 @@ def test_as_measure_equals_ir_measures() -> None:
             values = ma.evaluate({"run": run}, qrels, ours, progress=False)["value"]
             assert values.tolist() == pytest.approx(expected.tolist(), abs=1e-6), (one, ours)
             compared.append(name)
-    assert {"AP", "nDCG", "P", "RR", "Rprec", "SetF", "Judged", "Success", "R"} <= set(compared)
-    with pytest.raises(MultiAspectError, match=r"RBP.*graded in ir-measures.*RBP\(rel=1\)"):
-        as_measure(ir_measures.RBP @ 5)
+    assert {"AP", "nDCG", "P", "RR", "RBP", "Rprec", "SetF", "Judged", "Success", "R"} <= set(compared)
+    assert as_measure(ir_measures.RBP @ 5) == On(base="RBP(rel=1)@5")
     assert as_measure(R @ 10) == On(base="R(rel=1)@10")
+
+
+LABELS = {"q": {"a": 2, "b": 0, "c": 1, "d": 1}}
+RANKED = {"q": {"a": 4.0, "b": 3.0, "c": 2.0, "x": 1.0}}
+
+
+@pytest.mark.parametrize("text", ["RBP(p=0.8)", "RBP", "RBP(p=0.5)@2", "RBP(p=0)"])
+def test_rbp_without_rel_is_that_of_the_base(text: str) -> None:
+    """No tool of ir-measures computes it."""
+    aspects = ma.Aspects({"relevance": 2})
+    wanted = On(base=text, aspects=aspects).calc_aggregate(LABELS, RANKED)
+    for measure in (text, parse(text)[0]):
+        table = ma.evaluate(RANKED, LABELS, {"label": measure}, progress=False)
+        assert table["value"].item() == wanted > 0
+    judged = pd.DataFrame({"qid": "q", "docno": list("abcd"), "label": [2, 0, 1, 1], "credibility": [0, 1, 0, 1]})
+    both = ma.evaluate(RANKED, judged, [text, "AP", "CAM(base='AP',aspects='relevance')"], progress=False)
+    assert both["value"].iloc[0] == wanted
+
+
+@pytest.mark.parametrize("given", ["SetF(beta=2)", ir_measures.SetF(beta=2), "SetF(beta=2.0)"], ids=str)
+def test_whole_numbers_are_taken_where_ir_measures_wants_floats(given: object) -> None:
+    wanted = ir_measures.SetF(beta=2.0).calc_aggregate(LABELS, RANKED)
+    assert ma.evaluate(RANKED, LABELS, {"one": given}, progress=False)["value"].item() == pytest.approx(wanted)
+    measure = On(base=given, aspects={"relevance": 2})
+    assert measure.calc_aggregate(LABELS, RANKED) == pytest.approx(wanted)
+    assert ir_measures.parse_measure(str(measure)) == measure
+
+
+@pytest.mark.parametrize("value", ["1e400", "-1e400"])
+def test_numbers_that_cannot_be_printed_are_refused(value: str) -> None:
+    given = ir_measures.INSQ(T=float(value), max_rel=2)
+    for make in (
+        lambda: ma.evaluate(RANKED, LABELS, f"INSQ(T={value},max_rel=2)", progress=False),
+        lambda: ma.evaluate(RANKED, LABELS, given, progress=False),
+        lambda: On(base=f"INSQ(T={value},max_rel=2)"),
+        lambda: On(base=given),
+        lambda: ir_measures.parse_measure(f"On(base='INSQ(T={value},max_rel=2)')"),
+    ):
+        with pytest.raises(MultiAspectError, match=r"INSQ: expected T to be a finite number, got -?inf"):
+            make()
+
+
+@pytest.mark.parametrize(
+    ("make", "example"),
+    [
+        (lambda: ma.On("credibility"), "On: expected parameters by name, as in On(aspect='credibility'), got"),
+        (lambda: ma.On("credibility", "AP"), "as in On(aspect='credibility', base='AP'), got values without names"),
+        (lambda: ma.CAM("nDCG@10"), "as in CAM(base='nDCG@10'), got"),
+        (lambda: ma.TOMA(LABELS, RANKED), "as in TOMA(base=…, distance=…), got"),
+        (lambda: type(ma.MM)("AP"), "as in MM(base='AP'), got"),
+    ],
+)
+def test_values_without_names_get_one_sentence(make: Callable[[], object], example: str) -> None:
+    with pytest.raises(MultiAspectError) as raised:
+        make()
+    assert example in str(raised.value)

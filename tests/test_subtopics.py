@@ -374,3 +374,15 @@ def test_long_qrels_that_are_refused(rows: list[tuple[Any, ...]], part: str) -> 
         ma.from_subtopics(pd.DataFrame(rows, columns=list(FIELDS)))
     with pytest.raises(MultiAspectError, match="expected one column iteration or iter or subtopic or subtopic_id"):
         ma.from_subtopics(pd.DataFrame(rows, columns=list(FIELDS)).drop(columns="iteration"))
+
+
+def test_gains_that_are_equal_but_for_rounding_are_ties() -> None:
+    """Powers of 1 - 0.9 add up in the order of the subtopics; of ties, the ideal takes the last docno."""
+    members = {"s1": "014", "s2": "0234", "s3": "03", "s4": "1234", "s5": "012"}
+    aspects = Aspects(dict.fromkeys(members, 1))
+    judged = {f"d{n}": {name: int(f"{n}" in of) for name, of in members.items()} for n in range(5)}
+    run = ranked("d0", "d1", "d2", "d3", "d4")
+    measure = based("alpha_nDCG", 4, alpha=0.9)(aspects=aspects)
+    scales = {name: ref.ref_aspect([0, 1]) for name in members}
+    wanted = ref.intent_aware(run["q"], judged, scales, "alpha_nDCG", alpha=0.9, cutoff=4)
+    assert measure.calc_aggregate({"q": judged}, run) == pytest.approx(wanted, abs=1e-9)

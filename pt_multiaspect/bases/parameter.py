@@ -132,5 +132,4 @@ def _parse(base: object, by_subtopic: bool = False) -> Base:
             f"{base} cannot be a base: it measures the diversity of subtopics, and one aspect would be a single "
             f"subtopic. Use Subtopics(base={str(base)!r}), with each aspect as a subtopic"
         )
-    check_params(base, "the base ")
-    return as_base(base)
+    return as_base(check_params(base, "the base "))

@@ -21,7 +21,8 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
-        return False  # without rel, the original is graded; it breaks ties in its own way
+        # ir-measures computes no RBP without rel or with a cutoff; others break ties in another way.
+        return "rel" not in self.params or self.cutoff is not None
 
     def linear(self, target: Target) -> Linear:
         return Linear(target, self.relevant(target), Geometric(self["p"]), depth=self.cutoff)

@@ -24,8 +24,9 @@ __all__ = ["StandardMeasures", "standard_base"]
 def standard_base(measure: Measure) -> Base | None:
     """Return the base whose values on labels as they are equal those of ir-measures, or None.
 
-    None for measures that other tools define differently: RR@k (other ties), ERR, nDCG(dcg='exp-log2') (five
-    digits), RBP (graded), and those with ``judged_only`` or without an adapter.
+    None for measures that other tools define differently: RR@k and RBP(rel=1) (other ties), ERR,
+    nDCG(dcg='exp-log2') (five digits), and those with ``judged_only`` or without an adapter. RBP without ``rel`` or
+    with a cutoff, which no tool of ir-measures computes, is the base, too.
     """
     try:
         measure.validate_params()

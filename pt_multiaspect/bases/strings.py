@@ -114,9 +114,7 @@ def _read(text: str, node: ast.expr) -> Measure:
                 f"{node.id}: {name} is given twice, as {_short(repr(params[name]))} and {_short(_written(value))}"
             )
         params[name] = _literal(prefix, value)
-    result: Measure = measure(**params)
-    check_params(result)
-    return result
+    return check_params(measure(**params))
 
 
 def _literal(prefix: str, node: ast.expr) -> Any:
@@ -239,8 +237,10 @@ _RANGES: Mapping[str, Callable[[Any], object]] = {
 }
 
 
-def check_params(measure: Measure, prefix: str = "") -> None:
-    """Raise if a parameter of a measure is unknown or out of range.
+def check_params(measure: Measure, prefix: str = "") -> Measure:
+    """Return a measure of which all parameters are known and in range, with floats where these are expected.
+
+    ir-measures refuses the whole number in ``SetF(beta=2)``.
 
     Parameters
     ----------
@@ -249,13 +249,18 @@ def check_params(measure: Measure, prefix: str = "") -> None:
     prefix : str
         Text before the name of the measure in errors, such as "the base ".
 
+    Returns
+    -------
+    ir_measures.Measure
+        The measure itself, or a copy with floats.
+
     Raises
     ------
     MultiAspectError
         If a parameter is invalid; the message names it and says what was expected.
     """
     if getattr(measure, "CHECKS_PARAMS", False):
-        return
+        return measure
     name = f"{prefix}{measure.NAME}"
     unknown = [param for param in measure.params if param not in measure.SUPPORTED_PARAMS]
     if unknown:
@@ -263,16 +268,25 @@ def check_params(measure: Measure, prefix: str = "") -> None:
             f"{name} has no parameter {choices(unknown)}; expected {choices(measure.SUPPORTED_PARAMS)}"
             f"{did_you_mean(unknown, measure.SUPPORTED_PARAMS)}"
         )
+    whole = {
+        param: float(value)
+        for param, value in measure.params.items()
+        if type(value) is int and measure.SUPPORTED_PARAMS[param].dtype is float and abs(value) < 2**53
+    }
+    measure = type(measure)(**{**measure.params, **whole}) if whole else measure
     for param, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS[param]
         if not info.validate(value):
             expected = info.choices if isinstance(info.choices, list) else getattr(info.dtype, "__name__", "?")
             raise MultiAspectError(f"{name}: expected {param} to be {expected}, got {value!r}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise MultiAspectError(f"{name}: expected {param} to be a finite number, got {value}")
         if param in _RANGES and type(measure).__module__.startswith("ir_measures."):
             try:
                 _RANGES[param](value)
             except MultiAspectError as error:
                 raise MultiAspectError(f"{name}: {error}") from None
+    return measure
 
 
 def _check_recall(recall: float) -> None:

@@ -83,8 +83,7 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     [TOMA(distance='manhattan')@10]
     """
     if hasattr(measure, "SUPPORTED_PARAMS"):
-        check_params(measure)
-        return [measure]
+        return [check_params(measure)]
     if isinstance(measure, MeasureName):
         return [measure.measure]
     if not isinstance(measure, str):
@@ -100,10 +99,8 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
         found = trec_names(measure)
     except ValueError as error:
         unsupported = "not yet supported" in str(error)
-    for each in found:
-        check_params(each)
     if found:
-        return found
+        return [check_params(member) for member in found]
     try:
         return [read_measure(measure)]
     except MultiAspectError:
@@ -214,7 +211,7 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     Raises
     ------
     MultiAspectError
-        If the values of `On` differ from ir-measures: RBP without ``rel``, and ERR.
+        If the values of `On` differ from ir-measures, as those of ERR do.
 
     Examples
     --------
@@ -230,12 +227,9 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
             f"{measure} uses 4 as the highest grade in ir-measures, but the highest grade of the aspect "
             f"as a base; pass On(base={str(measure)!r}) for the latter"
         )
-    if isinstance(measure, type(RBP)) and "rel" not in measure.params:
-        raise MultiAspectError(
-            f"{measure} is graded in ir-measures, but binary as a base; specify the lowest grade that counts as "
-            "relevant, as in RBP(rel=1)"
-        )
     rel = measure.SUPPORTED_PARAMS.get("rel")
-    if rel is not None and "rel" not in measure.params and rel.default == 1:
+    # ir-measures computes no RBP without rel; here it means rel=1, as in `evaluate`.
+    is_from_1 = rel is not None and (rel.default == 1 or isinstance(measure, type(RBP)))
+    if is_from_1 and "rel" not in measure.params:
         measure = measure(rel=1)
     return On(base=measure)

@@ -26,9 +26,9 @@ def sign(measure: Any) -> None:
     ]
     measure.__signature__ = inspect.Signature(parameters)
 
-    def __call__(self: Any, **params: Any) -> Any:
+    def __call__(self: Any, *args: Any, **params: Any) -> Any:
         """Return a copy of this measure with the given parameters changed."""
-        return type(self)(**{**self.params, **params})
+        return type(self)(*args, **{**self.params, **params})
 
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     __call__.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]

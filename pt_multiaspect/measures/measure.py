@@ -77,7 +77,9 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
     GAIN_IS_GRADE: ClassVar[bool] = False
     #: Whether `document_gain` is normalised per query, so that it depends on the queries.
     GAIN_PER_QUERY: ClassVar[bool] = False
-    __signature__: ClassVar[inspect.Signature]
+    __signature__: ClassVar[inspect.Signature] = inspect.Signature(
+        [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
+    )
     #: What `help` shows of a measure.
     _help: ClassVar[str | None] = None
 
@@ -94,7 +96,16 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
             sign(cls)
         cls._help = f"{cls.NAME}{inspect.signature(cls)}\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
 
-    def __init__(self, **params: Any) -> None:
+    def __init__(self, *args: Any, **params: Any) -> None:
+        if args:
+            named = [
+                f"{name}={value!r}" if isinstance(value, str | int | float) else f"{name}=…"
+                for name, value in zip(self.SUPPORTED_PARAMS, args, strict=False)
+            ]
+            raise MultiAspectError(
+                f"{self.NAME}: expected parameters by name, as in {self.NAME}({', '.join(named)}), got values "
+                "without names"
+            )
         unknown = [name for name in params if name not in self.SUPPORTED_PARAMS]
         if unknown:
             raise MultiAspectError(
@@ -125,9 +136,9 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         # ir-measures asks for it once per value.
         self._hash = hash(self._key)
 
-    def __call__(self, **params: Any) -> Self:
+    def __call__(self, *args: Any, **params: Any) -> Self:
         """Return a copy of this measure with the given parameters changed."""
-        return type(self)(**{**self.params, **params})
+        return type(self)(*args, **{**self.params, **params})
 
     def __matmul__(self, at_param: int) -> Self:
         """Return a copy of this measure with the given cutoff."""
