@@ -18,7 +18,7 @@ from printed_tables import read_table
 
 from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_qrels, to_latex
 from pt_multiaspect.analysis import compare_with_baseline
-from pt_multiaspect.cli import main, parquet
+from pt_multiaspect.cli import main, tables
 from pt_multiaspect.cli.tables import Sheet, blocks, broken
 from pt_multiaspect.integration.measure_lists import parse_list, split
 from pt_multiaspect.measures import ALL
@@ -628,7 +628,6 @@ def _rows(latex):
     return [line for line in latex.splitlines() if line.endswith(r"\\")]
 
 
-@pytest.mark.parametrize("package", ["pyarrow", "polars"])
 @pytest.mark.parametrize(
     "line",
     [
@@ -639,11 +638,10 @@ def _rows(latex):
         ["bounds", "-m", "CAM@3"],
     ],
 )
-def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, monkeypatch, package, line):
-    pytest.importorskip(package)
-    monkeypatch.setattr(parquet, "find_spec", lambda name: name if name == package else None)
+def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, line):
+    parquet = pytest.importorskip("pyarrow.parquet")
     assert cli(*line, "-o", "table.parquet") == (0, "", "")
-    found = parquet_columns("table.parquet", package)
+    found = parquet.read_table("table.parquet").to_pydict()
     assert cli(*line, "-o", "table.json") == (0, "", "")
     rows = json.loads((trec_files / "table.json").read_text())
     assert found == {name: [row[name] for row in rows] for name in rows[0]}
@@ -652,22 +650,12 @@ def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, monkeypa
     }
 
 
-def parquet_columns(path, package):
-    if package == "polars":
-        import polars
-
-        return polars.read_parquet(path).to_dict(as_series=False)
-    import pyarrow.parquet
-
-    return pyarrow.parquet.read_table(path).to_pydict()
-
-
-def test_without_a_package_for_parquet_nothing_is_computed(cli, trec_files, monkeypatch):
-    monkeypatch.setattr(parquet, "find_spec", lambda name: None)
+def test_without_pyarrow_nothing_is_computed(cli, trec_files, monkeypatch):
+    monkeypatch.setattr(tables, "find_spec", lambda name: None)
     monkeypatch.setattr("pt_multiaspect.cli.evaluate.evaluate", None)
     code, out, err = cli("evaluate", "-m", "AP", "-o", "table.parquet", "runs")
     assert (code, out) == (2, "")
-    assert err.startswith("pt-multiaspect: error: --output: writing Parquet files requires Polars")
+    assert err.startswith("pt-multiaspect: error: --output: writing Parquet files requires PyArrow")
     assert not (trec_files / "table.parquet").exists()
 
 

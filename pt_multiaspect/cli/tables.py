@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,6 @@ from .._rendering import printable
 from .._writing import write_file
 from ..errors import MultiAspectError, choices
 from ..tables.latex import environment, escape
-from . import parquet
 
 __all__ = ["DECIMALS", "FORMATS", "SUFFIXES", "Sheet", "chosen_format", "number", "write", "write_text"]
 
@@ -92,7 +93,7 @@ def chosen_format(name: str | None, output: str | None) -> str:
     Raises
     ------
     MultiAspectError
-        If the suffix of the file is unknown, or no package that writes such files is installed.
+        If the suffix of the file is unknown, or PyArrow, which writes Parquet files, is not installed.
     """
     if name is not None:
         return name
@@ -103,15 +104,20 @@ def chosen_format(name: str | None, output: str | None) -> str:
         raise MultiAspectError(
             f"--output: expected a file that ends in {choices(SUFFIXES)}, got {output}; use one, or --format"
         )
-    if SUFFIXES[suffix] == "parquet":
-        parquet.check_installed()
+    if SUFFIXES[suffix] == "parquet" and find_spec("pyarrow") is None:
+        raise MultiAspectError(
+            "--output: writing Parquet files requires PyArrow, which is part of the extra parquet: "
+            "pip install 'pt-multiaspect[parquet]'"
+        )
     return SUFFIXES[suffix]
 
 
 def write(sheet: Sheet, format: str, output: str | None) -> None:
     """Print a table, or write it to a file."""
     if format == "parquet":
-        write_file(str(output), parquet.to_bytes(sheet.frame))
+        content = io.BytesIO()
+        sheet.frame.to_parquet(content, engine="pyarrow", index=False)
+        write_file(str(output), content.getvalue())
         return
     if format in ("table", "md", "tex"):
         sheet = sheet.printable()
