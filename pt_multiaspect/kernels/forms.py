@@ -171,7 +171,7 @@ class Linear(Additive):
         lowest = float(np.min(self.gain, initial=0.0))
         if lowest < 0:
             raise MultiAspectError(
-                f"expected gains of at least 0, got {lowest:g}: a best ranking leaves out documents with such gains"
+                f"expected non-negative gains, got {lowest:g}: otherwise, which ranking is the best is unknown"
             )
 
     def beyond(self) -> Floats:
