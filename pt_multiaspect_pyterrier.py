@@ -148,8 +148,9 @@ def _evaluating(door: str, parameter: str) -> Callable[[Callable[..., Any]], Cal
 
 def _averaging(original: Callable[..., Any]) -> Callable[..., Any]:
     def means(result: Any, *args: Any, **kwargs: Any) -> Any:
-        averages = original(result, *args, **kwargs)
-        return averages if _PACKAGE not in sys.modules else _imported().aggregates(result, averages)
+        if _PACKAGE not in sys.modules:
+            return original(result, *args, **kwargs)
+        return _imported().aggregates(lambda values: original(values, *args, **kwargs), result)
 
     return means
 

@@ -134,6 +134,24 @@ def test_topics_of_another_aspect_have_no_value_per_query_and_are_named() -> Non
     assert counts[str(CAM_10)] == 4
 
 
+@pytest.mark.filterwarnings("ignore:the qrels have no label of relevance")
+@pytest.mark.parametrize("perquery", [False, "both"])
+def test_averages_are_over_the_topics_with_a_value(perquery: Any) -> None:
+    """PyTerrier's own function ended in a KeyError."""
+    measures = [nDCG @ 10, CAM_10, ma.GMAP]
+    table = pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), measures, perquery=perquery)
+    (means,) = (table if perquery is False else table.averages).to_dict("records")
+    assert means["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
+    own = aggregated([CAM_10, ma.GMAP], read(OTHER_TOPIC))
+    assert {name: means[name] for name in own} == pytest.approx(own, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:the qrels have no label of relevance")
+def test_a_baseline_requires_values_on_the_same_topics() -> None:
+    with pytest.raises(ma.MultiAspectError, match=r"baseline=.*got nDCG@10 for some topics only"):
+        pt.Experiment([RUN, RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], baseline=0, names=["a", "b"])
+
+
 def test_columns_of_integers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing changes for others, not even the order of the columns of pt.Experiment."""
     given: list[Any] = []

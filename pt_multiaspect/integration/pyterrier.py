@@ -68,6 +68,7 @@ class _Experiment(NamedTuple):
     measures: dict[str, ir_measures.Measure]
     #: The columns that were aggregated.
     done: set[str]
+    has_baseline: bool
 
 
 _running: ContextVar[_Experiment | None] = ContextVar("_running", default=None)
@@ -111,7 +112,7 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
     others = {
         column: measure for column, measure in measures.items() if not isinstance(measure.aggregator(), MeanAgg)
     }
-    token = _running.set(running := _Experiment(others, set()))
+    token = _running.set(running := _Experiment(others, set(), given["baseline"] is not None))
     try:
         result = original(*call.args, **call.kwargs)
     finally:
@@ -125,29 +126,49 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
     return result
 
 
-def aggregates(perquery: Mapping[str, Mapping[str, float]], averages: dict[str, float]) -> dict[str, float]:
+def aggregates(
+    average: Callable[[Mapping[str, Mapping[str, float]]], dict[str, float]], perquery: Mapping[str, dict[str, float]]
+) -> dict[str, float]:
     """Return the averages of one system in the running `pt.Experiment`, aggregated as the measures define it.
 
     Parameters
     ----------
+    average : callable
+        PyTerrier's function, which requires that all topics have the same columns.
     perquery : mapping
-        The values, ``{qid: {column: value}}``.
-    averages : dict of str to float
-        Their means, by column.
+        The values, ``{qid: {column: value}}``. Topics without a label of relevance have values of some measures only.
 
     Returns
     -------
     dict of str to float
+        By column, over the topics that have a value.
+
+    Raises
+    ------
+    MultiAspectError
+        If there is a baseline, and measures have values for different topics.
     """
     running = _running.get()
-    if running is None:
-        return averages
-    columns = [column for column in averages if column in running.measures]
-    running.done.update(columns)
-    return averages | {
-        column: aggregated(running.measures[column], [values[column] for values in perquery.values()])
-        for column in columns
+    columns = list(dict.fromkeys(column for values in perquery.values() for column in values))
+    if running is None or not columns:
+        return average(perquery)
+    values_of = {
+        column: {qid: values[column] for qid, values in perquery.items() if column in values} for column in columns
     }
+    fewer = [column for column in columns if len(values_of[column]) < len(perquery)]
+    if fewer and running.has_baseline:
+        raise MultiAspectError(
+            f"baseline=: expected a value of every measure for every topic, got {choices(fewer)} for some topics "
+            "only. Leave out the topics without a label of relevance, as in "
+            "qrels[qrels.groupby('qid')['label'].transform('count') > 0]"
+        )
+    averages = {}
+    for column, values in values_of.items():
+        averages.update(average({qid: {column: value} for qid, value in values.items()}))
+        if column in averages and column in running.measures:
+            running.done.add(column)
+            averages[column] = aggregated(running.measures[column], list(values.values()))
+    return averages
 
 
 def grid_scan(original: Callable[..., Any], call: BoundArguments) -> Any:
