@@ -1,4 +1,4 @@
-"""Whether a run and judgments belong together, and are what they were given as."""
+"""Checks that a run and judgments match."""
 
 from __future__ import annotations
 
