@@ -24,6 +24,7 @@ __all__ = [
     "renamed",
     "shown",
     "silenced",
+    "warn",
     "warn_of_run",
     "warn_of_runs",
     "warn_once",
@@ -68,10 +69,10 @@ _collected: ContextVar[list[Cause] | None] = ContextVar("_collected", default=No
 
 @contextmanager
 def collected() -> Iterator[list[Cause]]:
-    """Collect the calls of `warn_once` instead of issuing warnings, in this thread only.
+    """Collect the causes of warnings instead of issuing them, in this thread only.
 
-    Worker processes cannot warn, and threads share the filters of warnings. The caller passes each cause to
-    `warn_once` where a warning reaches the user.
+    Worker processes cannot warn, and threads share the filters of warnings. The caller passes causes to
+    `warn_once`, or those with a remedy to `warn_of_runs`, where a warning reaches the user.
     """
     causes: list[Cause] = []
     token = _collected.set(causes)
@@ -105,7 +106,16 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
             if earlier == _PER_GROUP:
                 message += ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
         _given.add(entry)
-    warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
+    warn(message)
+
+
+def warn(message: str) -> None:
+    """Issue a warning in every call, unlike `warn_once`."""
+    collecting = _collected.get()
+    if collecting is None:
+        warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
+    else:
+        collecting.append(Cause(message, None, None))
 
 
 def warn_of_run(message: str, remedy: str, *, key: str, group: str, run: str = "a run") -> None:
@@ -126,23 +136,19 @@ _MOST_RUNS = 3
 
 def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
     """Issue one warning per group for the collected causes of all runs, given by the title of the run."""
-    collecting = _collected.get()
-    if collecting is not None:
-        collecting.extend(cause for _, cause in causes)
-        return
     groups: dict[str | None, list[tuple[str, Cause]]] = {}
     for title, cause in causes:
         groups.setdefault(cause.group, []).append((title, cause))
     for members in groups.values():
-        shown = "; ".join(f"{title}: {cause.message}" for title, cause in members[:_MOST_RUNS])
+        named = "; ".join(f"{title}: {cause.message}" for title, cause in members[:_MOST_RUNS])
         further = len(members) - _MOST_RUNS
         more = f"; and {number_of(further, 'more run')}" if further > 0 else ""
-        warnings.warn(f"{shown}{more}. {members[0][1].remedy}", MultiAspectWarning, stacklevel=callers_level())
+        warn(f"{named}{more}. {members[0][1].remedy}")
 
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Drop the calls of `warn_once` in this thread, without marking them as given."""
+    """Drop the warnings of this package in this thread, without marking them as given."""
     with collected():
         yield
 

@@ -656,6 +656,7 @@ def test_without_pyarrow_nothing_is_computed(cli, trec_files, monkeypatch):
     code, out, err = cli("evaluate", "-m", "AP", "-o", "table.parquet", "runs")
     assert (code, out) == (2, "")
     assert err.startswith("pt-multiaspect: error: --output: writing Parquet files requires PyArrow")
+    assert "pip install 'pt-multiaspect[parquet]'" in err
     assert not (trec_files / "table.parquet").exists()
 
 

@@ -67,7 +67,7 @@ def test_columns_of_a_merge_are_doubted(evaluate: Any) -> None:
     with pytest.warns(ma.MultiAspectWarning) as caught:
         evaluate(qrels, TOMA)
     (message,) = (str(one.message) for one in caught if "selected" in str(one.message))
-    assert "label_x (of a merge of two columns label: rename it), label_y (of a merge" in message
+    assert "label_x (from a merge of two columns named label: rename it), label_y (from a merge" in message
     assert any("merge" in text for text in findings(qrels, "label_x"))
 
 

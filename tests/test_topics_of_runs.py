@@ -76,7 +76,7 @@ def test_an_aspect_that_lacks_a_topic_is_named() -> None:
     qrels = QRELS.assign(trust=QRELS["trust"].where(QRELS["qid"] != "q07"))
     for _ in range(2):
         (message,) = messages(FULL, qrels, [CAM, ma.MM(aspects=SCALES)])
-        assert message.startswith("qrels: no label of trust on 1 of 50 topics, such as q07. There, all documents")
+        assert message.startswith("the qrels have no label of trust in 1 of 50 topics, such as q07. There,")
     assert messages(FULL, qrels, [ma.On(aspect="relevance"), "map"]) == []
     # Only relevant documents are judged for trust.
     judged = QRELS.assign(label=QRELS["label"].where(QRELS["qid"] != "q07", 0))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
-from ..errors import MultiAspectError, MultiAspectWarning, callers_level, shown
+from ..errors import MultiAspectError, shown, warn
 
 __all__ = ["NameRegistry"]
 
@@ -45,11 +44,9 @@ class NameRegistry(Generic[N]):
         self._content[name] = item
         self._declared.add(name)
         if known is not None and known.to_json() != item.to_json():
-            warnings.warn(
+            warn(
                 f"the name {name!r} now refers to {_shortened(item.to_json())}; measures created earlier keep "
-                f"{_shortened(known.to_json())}. Use different names to have both in measure strings",
-                MultiAspectWarning,
-                stacklevel=callers_level(),
+                f"{_shortened(known.to_json())}. Use different names to have both in measure strings"
             )
 
     def restore(self, item: N) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -14,7 +13,7 @@ import pandas as pd
 from ..analysis import axioms as axiom_checks
 from ..analysis import correlation, upper_bound
 from ..collection import Judgments
-from ..errors import MultiAspectWarning, choices
+from ..errors import choices, warn
 from ..evaluation import evaluate
 from ..evaluation.topics import check_topics, counted_topics
 from ..integration.aggregators import lower_is_better
@@ -163,7 +162,7 @@ def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[s
     lower = [label for label, measure in measures.items() if lower_is_better(measure)]
     if not lower or not isinstance(measures, Suite):
         return measures
-    warnings.warn(f"left out, as lower is better: {choices(lower)}", MultiAspectWarning, stacklevel=2)
+    warn(f"left out, as lower is better: {choices(lower)}")
     return replace(measures, measures={key: each for key, each in measures.items() if key not in lower})
 
 

@@ -125,7 +125,7 @@ def doubt(name: str, labels: Floats, names: Iterable[str]) -> str | None:
     if name in CODES:
         return CODES[name]
     if name[-2:] in ("_x", "_y") and {f"{name[:-2]}_x", f"{name[:-2]}_y"} <= set(names):
-        return f"of a merge of two columns {name[:-2]}: rename it"
+        return f"from a merge of two columns named {name[:-2]}: rename it"
     if _UNLIKELY(name):
         return "by its name"
     distinct = np.unique(labels[~np.isnan(labels)])

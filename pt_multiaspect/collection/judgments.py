@@ -91,8 +91,8 @@ class Judgments:
         of_relevance = [column for column in frame.columns if column in ("label", "relevance")]
         if len(of_relevance) > 1 and "relevance" in of_relevance:
             raise MultiAspectError(
-                f"qrels: expected one column for the aspect relevance, got {' and '.join(of_relevance)}, which are "
-                "the same one: PyTerrier renames label to relevance. Before the evaluation, drop or rename one "
+                f"qrels: expected one column for the aspect relevance, got {' and '.join(of_relevance)}, which "
+                "both mean it: PyTerrier renames label to relevance. Before the evaluation, drop or rename one "
                 f"(columns: {choices(frame.columns)})"
             )
         check_distinct_columns(frame, "qrels")
@@ -466,6 +466,6 @@ class Judgments:
                 f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
                 f"first, {scale} {counted(len(wrong), 'label')}. Check first that these are the labels of {name}, "
                 f"not of another file or column, and that {known}: {given} may belong to the grades. Declare them "
-                "as codes that mean 'not judged', Aspect(unjudged=[…]), only if they are none"
+                "as codes that mean 'not judged', Aspect(unjudged=[…]), only if they are not grades"
             )
         return index

@@ -67,7 +67,7 @@ class LabelCounts:
 
 @dataclass(frozen=True)
 class LabelFinding:
-    """What is odd about the labels of an aspect."""
+    """A finding about the labels of an aspect."""
 
     #: 'error', 'warning' or 'note'; measures do not warn of notes.
     severity: str

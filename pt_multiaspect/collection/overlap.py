@@ -1,4 +1,4 @@
-"""Whether a run and judgments belong together, and are what they were given as."""
+"""Checks that a run and judgments match."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .._typing import Bools, Floats
-from ..errors import SWAPPED, Cause, MultiAspectError, choices, number_of, warn_of_run, warn_of_runs, warn_once
+from ..errors import SWAPPED, MultiAspectError, choices, number_of, warn, warn_of_run, warn_once
 from .judgments import Judgments
 from .rankings import Rankings
 from .run_tables import RunTable
@@ -24,11 +24,6 @@ __all__ = [
 
 #: Smaller collections are examples, whose topics everybody sees.
 _MIN_TOPICS = 5
-
-_UNLABELLED = (
-    "There, all documents have the lowest grade of the aspect. Check that the files are complete, or leave the "
-    "topics out of the qrels"
-)
 
 #: Fewer retrieved or judged documents do not tell whether the ids are of one collection.
 _MIN_DOCUMENTS = 10
@@ -93,7 +88,6 @@ def warn_of_missing_topics(rankings: Rankings, counted: Bools) -> None:
 
 def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments) -> None:
     """Warn of topics without a label on one aspect that have a document above the lowest grade on another."""
-
     if judgments.n_queries < _MIN_TOPICS:
         return
 
@@ -103,17 +97,20 @@ def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments)
     distinct = list({view.name: view for view in views}.values())
     above = [topics_with(view.grade_index > 0) for view in distinct]
     lacking = {}
-    for place, view in enumerate(distinct):
-        others = [rows for other, rows in enumerate(above) if other != place]
+    for view in distinct:
+        others = [topics for aspect, topics in zip(distinct, above, strict=True) if aspect is not view]
         unlabelled = np.any(others, axis=0) & ~topics_with(view.known) if others else np.zeros(0, np.bool_)
         if unlabelled.any():
             lacking[view.name] = judgments.qids[unlabelled]
     if lacking:
         missing = [
-            f"{name} on {len(qids)} of {number_of(judgments.n_queries, 'topic')}, such as {qids[0]}"
+            f"{name} in {len(qids)} of {number_of(judgments.n_queries, 'topic')}, such as {qids[0]}"
             for name, qids in lacking.items()
         ]
-        warn_of_runs([("qrels", Cause(f"no label of {choices(missing)}", None, None, _UNLABELLED))])
+        warn(
+            f"the qrels have no label of {choices(missing)}. There, all documents have the lowest grade of the "
+            "aspect. Check that the files are complete, or leave the topics out of the qrels"
+        )
 
 
 def are_grades(values: Floats) -> bool:

@@ -65,7 +65,7 @@ class AspectView:
 
     @cached_property
     def label_counts(self) -> LabelCounts:
-        """What the rules of labels read."""
+        """The counts that the rules of labels read."""
         if self.ungated is not None:
             return self.ungated.label_counts
         label, lowest = self.label, self.scale.grades[0]

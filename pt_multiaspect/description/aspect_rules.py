@@ -1,4 +1,4 @@
-"""What can be odd about one aspect, or about one beside another."""
+"""Rules about one aspect, or about one beside another."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
 
 
 def labels(figures: Figures) -> Iterator[Finding]:
-    """List what measures warn of."""
+    """Find what measures warn of."""
     for view in figures.judged.views:
         counts = view.label_counts
         for found in (never_judged(counts), constant(counts) or doubtful_threshold(counts), labels_below(counts)):

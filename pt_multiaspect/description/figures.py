@@ -54,7 +54,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is odd, and what to do about it."""
+    """A finding, with its remedy."""
 
     severity: str
     aspects: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -13,7 +12,7 @@ from ir_measures import Measure as AnyMeasure
 
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_unlabelled_topics
-from ..errors import Cause, MultiAspectError, MultiAspectWarning, callers_level, warn_of_runs, warn_once
+from ..errors import Cause, MultiAspectError, warn, warn_of_runs, warn_once
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..io.runs import NamedRuns, titled
@@ -153,7 +152,7 @@ def evaluate(
             else:
                 evaluated[outcome.name] = replace(outcome, values=outcome.values if collect else None, causes=[])
             while evaluated and reasons:  # if no run can be evaluated, that is an error
-                warnings.warn(f"skipped: {reasons.pop(0)}", MultiAspectWarning, stacklevel=callers_level())
+                warn(f"skipped: {reasons.pop(0)}")
     finally:
         warn_of_runs(of_runs)
     if not evaluated:

@@ -92,7 +92,7 @@ def evaluator(
 
 
 def _are_measures(given: object) -> bool:
-    """Whether an argument is what measures are given as."""
+    """Return whether an argument is what measures are given as."""
     if isinstance(given, str) or hasattr(given, "SUPPORTED_PARAMS"):
         return True
     if is_frame(given) or isinstance(given, Judgments | Iterator) or not isinstance(given, Iterable):

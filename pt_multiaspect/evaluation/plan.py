@@ -1,4 +1,4 @@
-"""What is evaluated, without the runs: judgments and measures, prepared once for any number of runs."""
+"""Plan of an evaluation: judgments and measures, prepared once for any number of runs."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import time
-import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,11 +23,10 @@ from .._typing import Floats
 from .._writing import write_file
 from ..errors import (
     MultiAspectError,
-    MultiAspectWarning,
-    callers_level,
     choices,
     collected,
     number_of,
+    warn,
     warn_once,
 )
 from ..io.runs import read_table, titled
@@ -341,9 +339,7 @@ def _supersede(place: Path, files: list[str]) -> None:
             os.replace(place / file, place / SUPERSEDED / file)
         except FileNotFoundError:  # another process was faster
             continue
-    warnings.warn(
+    warn(
         f"{place} contains values of {number_of(len(files), 'run')} with other measures, judgments or versions: "
-        f"they were moved to {SUPERSEDED}, and are computed again. Use one directory for each set of measures",
-        MultiAspectWarning,
-        stacklevel=callers_level(),
+        f"they were moved to {SUPERSEDED}, and are computed again. Use one directory for each set of measures"
     )

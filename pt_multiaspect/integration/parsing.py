@@ -187,7 +187,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
 
 
 def _is_qrels(given: object) -> bool:
-    """Whether what is given as measures is a frame, or a dict ``{qid: {docno: ...}}``."""
+    """Return whether what is given as measures is a frame, or a dict ``{qid: {docno: ...}}``."""
     if isinstance(given, Mapping):
         return any(isinstance(value, Mapping) for value in given.values())
     return hasattr(type(given), "columns") or isinstance(given, Judgments)

@@ -9,7 +9,6 @@ by those here.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from contextvars import ContextVar
 from inspect import BoundArguments
@@ -20,7 +19,7 @@ from ir_measures.measures import MeanAgg
 
 import pt_multiaspect_pyterrier
 
-from ..errors import MultiAspectError, MultiAspectWarning, callers_level, choices
+from ..errors import MultiAspectError, choices, warn
 from ..measures import ALL
 from .aggregators import aggregated, lower_aggregate_is_better, lower_is_better
 from .parsing import MeasureName, parse
@@ -119,7 +118,7 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
         _running.reset(token)
     missing = [column for column in others if column not in running.done]
     if missing and (averages or given["save_dir"] is not None):
-        _warn(
+        warn(
             f"{choices(missing)}: pt.Experiment reports the mean of the per-query values, which is not the "
             "aggregate that the measure defines; pass perquery=True and the table to pt_multiaspect.aggregate"
         )
@@ -250,9 +249,4 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
 
 def _warn_of_lower(columns: Collection[str], problem: str) -> None:
     if columns:
-        _warn(f"{choices(columns)}: lower is better, but {problem}")
-
-
-def _warn(message: str) -> None:
-    """Warn in every call, as each has its own directions."""
-    warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
+        warn(f"{choices(columns)}: lower is better, but {problem}")  # in every call, as each has its own directions

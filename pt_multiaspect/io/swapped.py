@@ -1,4 +1,4 @@
-"""Whether runs were given as qrels, and qrels as runs."""
+"""Detect swapped arguments: runs given as qrels, and qrels as runs."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
 
 @cache
 def _overlap_from(p: float) -> Floats:
-    """What a document adds to RBO that is in both rankings from each rank on, by rank: Σ_{k≥rank} p^(k-1) / k."""
+    """Return what a document in both rankings from a rank on adds to RBO, by rank: Σ_{k≥rank} p^(k-1) / k."""
     depth = np.arange(1, DEPTH + 1)
     weights = p ** (depth - 1.0) / depth
     return np.concatenate([[np.nan], np.cumsum(weights[::-1])[::-1], [0.0]])

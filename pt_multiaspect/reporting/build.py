@@ -313,9 +313,7 @@ class Report(Rendered):
             for name, *values in self.systems[["name", *self.labels]].itertuples(index=False, name=None)
         )
         heads = "".join(f"<th>{escape(label)}</th>" for label in ("", *self.labels))
-        table = (
-            f'<div class="wide"><table><thead class=h><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
-        )
+        table = f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
         more = "<p>Write the page with <code>to_html(path)</code> to sort, test and explain these values.</p>"
         return fragment(f"<h3>{escape(self.title)}</h3>{table}{more}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
@@ -20,7 +19,7 @@ from ..bases import Base, as_base
 from ..bases.strings import read_measure
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, MultiAspectWarning, silenced
+from ..errors import MultiAspectError, silenced, warn
 from ..measures import Measure, On
 from .bases import SCALES, base_failures, discounts_are_comparable
 from .combinations import mean_failures
@@ -97,12 +96,10 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
         listed = "".join(f"\n- {statement}: {example}" for statement, example in failures.items())
         raise FailedCheckError(f"{checked}: {does} not hold:{listed}")
     if not comparable:
-        warnings.warn(
+        warn(
             f"the discounts of {checked} on two collections are not equal, so combinations assign documents to "
             "ranks instead of sorting them, which is slow; make the discount a frozen dataclass with __call__, or "
-            "a function of a module",
-            MultiAspectWarning,
-            stacklevel=2,
+            "a function of a module"
         )
 
 

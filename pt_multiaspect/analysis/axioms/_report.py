@@ -243,6 +243,6 @@ class AxiomCheck:
             rows.append(f"<tr><th class=n>{escape(name)}</th>{cells}</tr>")
         notes = "".join(f"<li>{escape(reason)}</li>" for reason in self.reasons())
         return fragment(
-            f'<p>{escape(self.title())}</p><div class="wide"><table><thead class=h><tr><th></th>{head}</tr></thead>'
+            f'<p>{escape(self.title())}</p><div class="wide"><table><thead><tr><th></th>{head}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>" + (f"<ul>{notes}</ul>" if notes else "")
         )

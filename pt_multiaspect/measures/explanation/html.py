@@ -100,7 +100,7 @@ def _ranking(of: Explanation) -> str:
     heads = [f"<th{' class=n' if column.left else ''}>{escape(column.head)}</th>" for column in columns]
     heads.insert(at + 1, "<th></th>")
     return (
-        f'<div class="wide"><table><thead class=h><tr>{"".join(heads)}</tr></thead>'
+        f'<div class="wide"><table><thead><tr>{"".join(heads)}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>" + (f"<p>{hidden}</p>" if hidden else "")
     )
 

@@ -73,7 +73,7 @@ def brief(values: Floats) -> list[str]:
 
 
 def lines_of(ranks: pd.DataFrame, most: int) -> list[Line]:
-    """The rows to show of a ranking, and what is left out as a line each.
+    """Return the rows to show of a ranking, and a line for each part that is left out.
 
     Of long rankings, these are the first third of `most` ranks, the last one, and those that contribute most.
     """
@@ -107,7 +107,7 @@ def lines_of(ranks: pd.DataFrame, most: int) -> list[Line]:
 
 
 def hidden_ranks(lines: list[Line]) -> str | None:
-    """What ranks that are hidden in several places contribute in sum; None if there is one line of them at most."""
+    """Return a sentence on the sum of all hidden ranks; None unless several lines hide ranks."""
     hidden = [line for line in lines if line.n_hidden]
     if len(hidden) < 2:
         return None
@@ -116,7 +116,7 @@ def hidden_ranks(lines: list[Line]) -> str | None:
 
 
 def differing(documents: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str | None]:
-    """The documents whose contributions differ most, and how many others there are, with their sum."""
+    """Return the documents whose contributions differ most, and the number and the sum of the others."""
     named = documents[documents["docno"].notna() & (documents["difference"] != 0)]
     hidden = named["difference"].iloc[most:]
     if hidden.empty:
