@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 __all__ = [
     "SWAPPED",
@@ -21,7 +20,6 @@ __all__ = [
     "counted",
     "did_you_mean",
     "number_of",
-    "renamed",
     "shown",
     "silenced",
     "warn_of_run",
@@ -170,26 +168,6 @@ def callers_level() -> int:
             break
         level, frame = level + 1, frame.f_back
     return level
-
-
-_Params = ParamSpec("_Params")
-_Result = TypeVar("_Result")
-
-
-def renamed(**arguments: str) -> Callable[[Callable[_Params, _Result]], Callable[_Params, _Result]]:
-    """Make a function raise TypeError with the new name for renamed arguments, given as ``old="new"``."""
-
-    def decorate(function: Callable[_Params, _Result]) -> Callable[_Params, _Result]:
-        @wraps(function)
-        def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> _Result:
-            for old, new in arguments.items():
-                if old in kwargs:
-                    raise TypeError(f"{function.__name__}() has no argument {old!r}; it is now called {new!r}")
-            return function(*args, **kwargs)
-
-        return checked
-
-    return decorate
 
 
 def number_of(number: int, noun: str) -> str:
