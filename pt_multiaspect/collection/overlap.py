@@ -1,4 +1,4 @@
-"""Whether a run and judgments belong together, and are what they were given as."""
+"""Checks that a run and judgments match."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def warn_of_no_common_query(rankings: Rankings) -> None:
 
 
 def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> None:
-    """Warn if none of the documents that `name` retrieves is judged for its query: ids may be spelt differently."""
+    """Warn if none of the documents retrieved by the run `name` is judged for its query."""
     judgments, retrieved = rankings.judgments, rankings.some_documents
     n_retrieved = int(rankings.hits.n_ret.sum())
     if len(rankings.hits.row) or min(n_retrieved, len(judgments)) < _MIN_DOCUMENTS:
@@ -93,7 +93,6 @@ def warn_of_missing_topics(rankings: Rankings, counted: Bools) -> None:
 
 def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments) -> None:
     """Warn of topics without a label on one aspect that have a document above the lowest grade on another."""
-
     if judgments.n_queries < _MIN_TOPICS:
         return
 
@@ -103,8 +102,8 @@ def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments)
     distinct = list({view.name: view for view in views}.values())
     above = [topics_with(view.grade_index > 0) for view in distinct]
     lacking = {}
-    for place, view in enumerate(distinct):
-        others = [rows for other, rows in enumerate(above) if other != place]
+    for index, view in enumerate(distinct):
+        others = [rows for position, rows in enumerate(above) if position != index]
         unlabelled = np.any(others, axis=0) & ~topics_with(view.known) if others else np.zeros(0, np.bool_)
         if unlabelled.any():
             lacking[view.name] = judgments.qids[unlabelled]
@@ -117,13 +116,13 @@ def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments)
 
 
 def are_grades(values: Floats) -> bool:
-    """Tell whether numbers are few whole ones, as labels are."""
+    """Return whether numbers are whole and have few distinct values, as labels do."""
     known = values[~np.isnan(values)]
     return len(np.unique(known)) <= _MOST_GRADES and bool((known == np.floor(known)).all())
 
 
 def warn_if_swapped(name: str, table: RunTable, judgments: Judgments) -> None:
-    """Warn if the labels of the judgments are like scores, and the scores of a run like labels.
+    """Warn if the labels of the judgments look like scores, and the scores of a run like labels.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ def warn_if_swapped(name: str, table: RunTable, judgments: Judgments) -> None:
 
 
 def _like_scores(judgments: Judgments) -> bool:
-    """Tell whether nearly every document of a query has a label of its own."""
+    """Return whether nearly all documents of a query have distinct labels."""
     if len(judgments.label_names) != 1 or len(judgments) < _MIN_POOL * judgments.n_queries:
         return False
     try:
