@@ -195,15 +195,7 @@ __all__ = [
 ]
 
 
-#: Where the modules went that had a place of their own.
-_MOVED = {
-    "MultiAspectMeasure": "Measure",
-    "names": "integration.parsing, and uninstall() integration.pyterrier.uninstall()",
-    "provider": "integration.provider",
-}
-
-
-#: What evaluating a run does not need is imported on first use: {name: its module}. A module stands for itself.
+#: Names that are imported on first use, with their modules: evaluating a run does not need them.
 __getattr__ = lazy_attributes(
     __name__,
     {
@@ -227,7 +219,6 @@ __getattr__ = lazy_attributes(
         "with_readability": "readability",
     }
     | dict.fromkeys(model_selection.__all__, "model_selection"),
-    moved={name: f"{__name__}.{home}" for name, home in _MOVED.items()},
 )
 
 

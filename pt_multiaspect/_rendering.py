@@ -1,4 +1,4 @@
-"""Text for terminals of 80 columns, and HTML that needs no other file: what reports have in common."""
+"""Text for terminals of 80 columns, and self-contained HTML."""
 
 from __future__ import annotations
 
@@ -79,25 +79,25 @@ html[data-theme=dark] .bd-content div.cell_output div.text_html:has(.ptma) { bac
 
 
 class Rendered:
-    """A result that prints as text, shows as HTML in notebooks, and is written as a page that needs no other file.
+    """A result that prints as text, shows as HTML in notebooks, and is written as a self-contained page.
 
     Subclasses define `_text`, `_fragment` and `_title`; a page with more than the fragment also `_page`.
     """
 
     def _text(self) -> str:
-        """The whole result as text of at most 80 columns."""
+        """Return the whole result as text of at most 80 columns."""
         raise NotImplementedError
 
     def _fragment(self) -> str:
-        """The result as an HTML element."""
+        """Return the result as an HTML element."""
         raise NotImplementedError
 
     def _title(self) -> str:
-        """The title of the page."""
+        """Return the title of the page."""
         raise NotImplementedError
 
     def _page(self) -> str:
-        """The result as an HTML page."""
+        """Return the result as an HTML page."""
         return page(self._title(), self._fragment())
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class Rendered:
         return self._fragment()
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
-        """Return one HTML page that needs no other file.
+        """Return a self-contained HTML page.
 
         Parameters
         ----------
@@ -127,12 +127,12 @@ class Rendered:
 
 
 def fragment(content: str) -> str:
-    """An element to put into a page, with its style."""
+    """Return an element to put into a page, with its style."""
     return f'<div class="ptma"><style>{_STYLE}</style>{content}</div>'
 
 
 def page(title: str, content: str) -> str:
-    """A page of its own."""
+    """Return a self-contained page."""
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -149,7 +149,7 @@ def table(
     most: int = MOST_ROWS,
     whole: Collection[int] = (),
 ) -> str:
-    """A table of cells that are HTML already.
+    """Return a table of cells that are HTML already.
 
     The first `left` columns are set to the left and broken anywhere, except those in `whole` and short ones, which
     are not broken.
@@ -160,7 +160,7 @@ def table(
 
     def line(cells: Sequence[str], tag: str) -> str:
         classes = [" class=n" if at in whole else " class=l" if at < left else "" for at in range(len(cells))]
-        marked = [f"<{tag}{of}>{cell}</{tag}>" for of, cell in zip(classes, cells, strict=True)]
+        marked = [f"<{tag}{css}>{cell}</{tag}>" for css, cell in zip(classes, cells, strict=True)]
         return f"<tr>{''.join(marked)}</tr>"
 
     body = "".join(line(row, "td") for row in rows[:most])
@@ -169,13 +169,13 @@ def table(
     return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'
 
 
-def frame_table(of: pd.DataFrame, most: int = MOST_ROWS) -> str:
-    """A data frame without its index, as an element to put into a page; numbers have six digits."""
+def frame_table(frame: pd.DataFrame, most: int = MOST_ROWS) -> str:
+    """Return a data frame without its index, as an element to put into a page; numbers have six digits."""
     rows = [
         [escape(f"{cell:.6g}" if isinstance(cell, float) else str(cell)) for cell in row]
-        for row in of.itertuples(index=False, name=None)
+        for row in frame.itertuples(index=False, name=None)
     ]
-    return fragment(table([escape(str(column)) for column in of.columns], rows, most=most))
+    return fragment(table([escape(str(column)) for column in frame.columns], rows, most=most))
 
 
 def printable(text: str, kept: str = "\n") -> str:
@@ -187,23 +187,23 @@ def printable(text: str, kept: str = "\n") -> str:
 
 
 def percent(share: float) -> str:
-    """A fraction in per cent, '-' if there is none."""
+    """Return a fraction in per cent, '-' if there is none."""
     return "-" if share != share else f"{100 * share:.1f}%"
 
 
 def crop(text: str, width: int) -> str:
-    """The beginning of a text."""
+    """Return the beginning of a text."""
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def heading(text: str) -> str:
-    """A heading, underlined."""
+    """Return a heading, underlined."""
     text = crop(text, WIDTH)
     return f"{text}\n{'-' * len(text)}"
 
 
 def wrapped(text: str, indent: str) -> list[str]:
-    """A paragraph as lines, further ones indented more."""
+    """Return a paragraph as lines, further ones indented more."""
     return textwrap.wrap(
         text, WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
     )

@@ -17,7 +17,7 @@ MAX_CUTOFF = 2**31 - 1
 
 
 def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
-    """A parser that takes one of `names`.
+    """Return a parser that accepts one of `names`.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
     Returns
     -------
     callable
-        Returns the value it is given, or raises MultiAspectError.
+        Returns its argument, or raises MultiAspectError.
 
     Examples
     --------
@@ -39,15 +39,15 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
 
     def parse(value: Any) -> str | None:
         if not (value is None or isinstance(value, str)) or value not in names:
-            of = "one of " if len(names) > 1 else ""
-            raise MultiAspectError(f"{name}: expected {of}{choices(map(repr, names))}, got {shown(value)}")
+            one_of = "one of " if len(names) > 1 else ""
+            raise MultiAspectError(f"{name}: expected {one_of}{choices(map(repr, names))}, got {shown(value)}")
         return value
 
     return parse
 
 
 def real(name: str, *, low: float, high: float = math.inf, open_low: bool = False) -> Callable[[Any], float]:
-    """A parser that takes a number from `low` up to but not including `high`.
+    """Return a parser that accepts a number from `low` up to but not including `high`.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def real(name: str, *, low: float, high: float = math.inf, open_low: bool = Fals
     low : float
         The minimum.
     high : float, default inf
-        What values are below.
+        The bound that values must be below.
     open_low : bool, default False
-        Whether values are above `low`, too.
+        Whether values must be above `low` rather than at least `low`.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def real(name: str, *, low: float, high: float = math.inf, open_low: bool = Fals
 
 
 def whole(description: str, *, low: int, high: int | None = None) -> Callable[[Any], int | None]:
-    """A parser that accepts None or whole numbers from `low` to `high`; errors start with `description`."""
+    """Return a parser that accepts None or whole numbers from `low` to `high`; errors start with `description`."""
 
     def parse(value: Any) -> int | None:
         if value is None:
@@ -103,7 +103,7 @@ def whole(description: str, *, low: int, high: int | None = None) -> Callable[[A
 
 
 def count(name: str, *, low: int = 1, high: int | None = MAX_CUTOFF) -> Callable[[Any], int]:
-    """A parser that takes a whole number from `low` up to `high`.
+    """Return a parser that accepts a whole number from `low` up to `high`.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def count(name: str, *, low: int = 1, high: int | None = MAX_CUTOFF) -> Callable
 
 
 def boolean(name: str) -> Callable[[Any], bool]:
-    """A parser that takes True or False.
+    """Return a parser that accepts True or False.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def boolean(name: str) -> Callable[[Any], bool]:
 
 
 def proportion(name: str) -> Callable[[Any], float]:
-    """A parser that takes a number strictly between 0 and 1; errors start with `name`."""
+    """Return a parser that accepts a number strictly between 0 and 1; errors start with `name`."""
     return real(name, low=0, high=1, open_low=True)
 
 

@@ -12,15 +12,16 @@ from pathlib import Path
 
 __all__ = ["write_file"]
 
-#: Errors of directories in which no other file can be made or renamed.
+#: Errors of directories in which files cannot be created or renamed.
 _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 
 
 def write_file(path: str | PathLike[str], content: str | bytes) -> None:
-    """Write a file beside an earlier one, and then replace that, so that an error leaves the earlier file.
+    """Write a file, or leave an earlier one as it is if an error occurs.
 
-    A file that a symbolic link points to is replaced, and the link kept. The permissions are those of the earlier
-    file. Pipes, devices, and files in directories without write permission are written in place.
+    The content is written to a temporary file, which then replaces the earlier one. A file that a symbolic link
+    points to is replaced, and the link kept. The permissions are those of the earlier file. Pipes,
+    devices, and files in directories without write permission are written in place.
 
     Parameters
     ----------

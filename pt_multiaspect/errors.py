@@ -1,15 +1,14 @@
-"""The base error class of the package, and warnings issued once per cause."""
+"""Errors and warnings: their classes, warnings once per cause, and parts of messages."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 __all__ = [
     "SWAPPED",
@@ -21,7 +20,6 @@ __all__ = [
     "counted",
     "did_you_mean",
     "number_of",
-    "renamed",
     "shown",
     "silenced",
     "warn",
@@ -30,10 +28,10 @@ __all__ = [
     "warn_once",
 ]
 
-#: Errors list this many names, and show as many characters of an input.
+#: Maximum number of names that errors list, and of characters of an input that they show.
 _MOST_CHOICES, _LONGEST = 30, 160
 
-#: What an error ends with where the one can be read as the other.
+#: The end of errors about qrels that can be read as runs, or runs as qrels.
 SWAPPED = "Are the qrels and the runs swapped?"
 
 
@@ -56,7 +54,7 @@ _PER_GROUP = 3
 
 
 class Cause(NamedTuple):
-    """The arguments of `warn_once`, or of `warn_of_run`, which have a remedy."""
+    """The arguments of a call of `warn_once` or, with a remedy, of `warn_of_run`."""
 
     message: str
     key: str | None
@@ -100,7 +98,7 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         if entry in _given:
             return
         if group is not None:
-            earlier = sum(isinstance(other, tuple) and other[0] == group for other in _given)
+            earlier = sum(isinstance(reported, tuple) and reported[0] == group for reported in _given)
             if earlier > _PER_GROUP:
                 return
             if earlier == _PER_GROUP:
@@ -178,26 +176,6 @@ def callers_level() -> int:
     return level
 
 
-_Params = ParamSpec("_Params")
-_Result = TypeVar("_Result")
-
-
-def renamed(**arguments: str) -> Callable[[Callable[_Params, _Result]], Callable[_Params, _Result]]:
-    """Make a function raise TypeError with the new name for renamed arguments, given as ``old="new"``."""
-
-    def decorate(function: Callable[_Params, _Result]) -> Callable[_Params, _Result]:
-        @wraps(function)
-        def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> _Result:
-            for old, new in arguments.items():
-                if old in kwargs:
-                    raise TypeError(f"{function.__name__}() has no argument {old!r}; it is now called {new!r}")
-            return function(*args, **kwargs)
-
-        return checked
-
-    return decorate
-
-
 def number_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
     several = f"{noun[:-1]}ies" if noun.endswith("query") else f"{noun}s"
@@ -210,13 +188,13 @@ def counted(number: int, noun: str) -> str:
 
 
 def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
-    """Return a question with the names that are spelt like those `unknown`, empty if there are none."""
+    """Return a question with the known names that are spelt like those `unknown`, empty if there are none."""
     from difflib import get_close_matches
 
     options = [str(name) for name in known]
     alike = [get_close_matches(str(name), options, n=1, cutoff=0.7) for name in unknown]
-    found = dict.fromkeys(name for matches in alike for name in matches)
-    return f". Did you mean {choices(found)}?" if found else ""
+    suggestions = dict.fromkeys(name for matches in alike for name in matches)
+    return f". Did you mean {choices(suggestions)}?" if suggestions else ""
 
 
 def choices(names: Iterable[object]) -> str:
@@ -228,7 +206,7 @@ def choices(names: Iterable[object]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return any input as an error message shows it, in a line that can be read: a frame by its columns."""
+    """Return any input as an error message shows it, in one short line: a frame by its columns."""
     if isinstance(value, int) and abs(value) > 10**30:  # Python does not print integers of thousands of digits
         return f"an integer of {value.bit_length()} bits"
     columns = getattr(value, "columns", None)

@@ -1,4 +1,4 @@
-"""Explanations of any measure, and the topics worth an explanation."""
+"""Explanations of any measure, and the topics on which runs differ most."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def explain(
         )
     title = str(measure) if label is None else label
     judgments = Judgments.of(qrels)
-    run = {name: repeatable(each) for name, each in named_runs(run).items()}
+    run = {name: repeatable(ranking) for name, ranking in named_runs(run).items()}
     explanation = _explain(as_measure(members[0]), run, judgments, qid, depth=depth, label=title)
     if not supports(members[0]):
         _compare_with_evaluation(explanation, members[0], run, judgments)
@@ -208,9 +208,9 @@ def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) ->
     labels = [str(label) for label in perquery["measure"].unique()]
     if measure is None and len(labels) == 1:
         return labels[0]
-    of = [label for label, known in recorded(perquery).items() if measure is not None and known == measure]
-    if str(measure) not in labels and len(of) == 1:
-        return of[0]
+    matching = [label for label, known in recorded(perquery).items() if measure is not None and known == measure]
+    if str(measure) not in labels and len(matching) == 1:
+        return matching[0]
     if measure is None or str(measure) not in labels:
         got = "none" if measure is None else measure if isinstance(measure, str) else shown(measure)
         raise MultiAspectError(f"measure: expected one of the measures of the frame ({choices(labels)}), got {got}")
@@ -218,7 +218,7 @@ def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) ->
 
 
 def _values(of_measure: pd.DataFrame, name: str, label: str) -> pd.Series[float]:
-    """The values of one run by topic."""
+    """Return the values of one run by topic."""
     names = of_measure["name"].astype(str)
     of_run = of_measure[names == str(name)]
     if of_run.empty:

@@ -71,10 +71,6 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             '{"version": 1, "aspects": {"relevance": {"grades": [0, 2, 1]}}}',
             "expected increasing grades",
         ),
-        (
-            '{"version": 1, "aspects": {"relevance": {"grades": [0, 1], "values": [0, 2]}}}',
-            "values was renamed to gains",
-        ),
         ('{"version": 1, "aspects": {"relevance": {"gains": "identity"}}}', "use probabilities='identity'"),
         ('{"version": 1, "aspects": {"relevance": {"grades": [0, NaN]}}}', "finite"),
         ('{"version": 1, "aspects": {"relevance": "high"}}', "aspect 'relevance'"),

@@ -256,13 +256,6 @@ def test_the_order_of_rows_makes_no_difference(values, test):
     assert power.pairs["a"].tolist() == sorted(power.pairs["a"][:15]) * 3
 
 
-def test_renamed_argument(values):
-    with pytest.raises(
-        TypeError, match=r"discriminative_power\(\) has no argument 'B'; it is now called 'n_resamples'"
-    ):
-        discriminative_power(frame(values), B=200)
-
-
 def test_the_number_of_resamples_that_the_error_asks_for_is_accepted():
     # 1 / 0.03 is 33.3: the error asked for 33 resamples, and was raised again for 33.
     with pytest.raises(MultiAspectError, match=r"expected at least 34 \(1 / alpha\) for alpha=0.03, got 33"):

@@ -11,7 +11,6 @@ import pandas as pd
 from .._rendering import frame_table
 from .._validation import proportion
 from ..collection.frames import as_pandas
-from ..errors import renamed
 from ._frames import matrix
 from ._significance import corrector, paired_test
 
@@ -72,7 +71,6 @@ class DiscriminativePower:
         return frame_table(self.table)
 
 
-@renamed(B="n_resamples")
 def discriminative_power(
     perquery: Any,
     test: str = "bootstrap",

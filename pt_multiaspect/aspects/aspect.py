@@ -28,13 +28,8 @@ _KEYS = ("grades", "gains", "probabilities", "threshold", "greater_is_better", "
 
 
 def _check_keys(keys: Iterable[object]) -> None:
-    """Raise for keys that an aspect does not have, and name the new one of a renamed key."""
+    """Raise for keys that an aspect does not have."""
     unknown = [key for key in keys if key not in _KEYS]
-    if "values" in unknown:
-        raise MultiAspectError(
-            "values was renamed to gains (used by nDCG-like measures and TOMA), and gains to probabilities: use "
-            "gains=[…] instead of values=[…], and probabilities=… instead of the former gains=…"
-        )
     if unknown:
         raise MultiAspectError(
             f"Aspect has no parameter {choices(unknown)}; expected {choices(_KEYS)}{did_you_mean(unknown, _KEYS)}"

@@ -42,8 +42,8 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
     """Return the one column of `frame` among `candidates`."""
     present = [column for column in candidates if column in frame.columns]
     if len(present) != 1:
-        found = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
-        raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {found}")
+        got = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
+        raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {got}")
     return frame[present[0]]
 
 
@@ -94,9 +94,9 @@ def _numbers(column: pd.Series[Any]) -> Floats:
     """
     own_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
     if getattr(own_type, "kind", "O") == "f" and own_type.itemsize < 8:
-        given: Any = column.to_numpy(dtype=own_type, na_value=np.nan)
-        distinct, place = np.unique(given, return_inverse=True)
-        return np.asarray([float(str(value)) for value in distinct], dtype=np.float64)[place]
+        floats: Any = column.to_numpy(dtype=own_type, na_value=np.nan)
+        distinct, position = np.unique(floats, return_inverse=True)
+        return np.asarray([float(str(value)) for value in distinct], dtype=np.float64)[position]
     if column.dtype == object:
         short = (np.float16, np.float32)
         values = [float(str(value)) if isinstance(value, short) else value for value in column]
@@ -134,7 +134,7 @@ def doubt(name: str, labels: Floats, names: Iterable[str]) -> str | None:
     return f"{len(distinct)} distinct values" if len(distinct) > _USUAL_GRADES else None
 
 
-#: Names of columns whose text is no label.
+#: Names of columns whose texts are not labels.
 _TEXTS = re.compile(
     r"text|title|url|body|abstract|snippet|passage|summary|source|split|lang|language|domain|comments?|notes?|run|"
     r"system|tag|type",
@@ -165,12 +165,12 @@ def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
 
 
 def text_remedy(column: str, texts: Sequence[str]) -> str:
-    """How to make labels of texts, for a message."""
+    """Return advice for turning texts into labels."""
     return f"If the texts are labels, map them to numbers: {text_mapping(column, texts)}, the lowest grade to 0"
 
 
 def text_mapping(column: str, texts: Sequence[str]) -> str:
-    """Code that makes labels of texts."""
+    """Return an expression that maps texts to labels."""
     return f"qrels[{column!r}].map({dict(zip(texts, range(len(texts)), strict=True))!r})"
 
 

@@ -14,7 +14,7 @@ from ..errors import MultiAspectError
 
 __all__ = ["as_frame", "as_pandas", "in_memory", "is_frame", "is_saved_index", "plain_column", "to_pandas"]
 
-#: What objects offer that hand over their data as Arrow arrays.
+#: Methods of objects that export their data as Arrow arrays.
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 
 #: Methods that compute the data of frames that are not in memory, such as those of Spark, Polars and Dask.
@@ -80,7 +80,7 @@ def as_frame(obj: object, what: str) -> pd.DataFrame:
 
 
 def is_frame(obj: object) -> bool:
-    """Tell whether an object is a data frame of any library, without reading it.
+    """Return whether an object is a data frame of any library, without reading it.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def plain_column(values: Any) -> Any:
 
 
 def is_saved_index(column: object) -> bool:
-    """Tell whether a column is one in which pandas saves a row index that is not 0, 1, 2 and so on."""
+    """Return whether a column is one in which pandas saves a row index that is not 0, 1, 2 and so on."""
     return re.fullmatch(r"__index_level_\d+__", str(column)) is not None
 
 
@@ -184,7 +184,7 @@ def _converted(obj: Any) -> pd.DataFrame:
         return _converted(obj.to_native())
     if hasattr(obj, "iter_columns"):  # Polars, whose own conversion needs PyArrow
         # By position, as names may repeat.
-        frame = pd.DataFrame({place: _values(column) for place, column in enumerate(obj.iter_columns())})
+        frame = pd.DataFrame({position: _values(column) for position, column in enumerate(obj.iter_columns())})
         frame.columns = list(obj.columns)
         return frame
     if hasattr(obj, "to_pandas"):
@@ -202,18 +202,22 @@ def _converted(obj: Any) -> pd.DataFrame:
 
 def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
     """Decode columns of bytes, which some tools write to Parquet files instead of strings, if they are UTF-8."""
-    columns = {place: frame.iloc[:, place] for place in range(frame.shape[1])}
+    columns = {position: frame.iloc[:, position] for position in range(frame.shape[1])}
     texts: dict[int, Any] = {}
-    for place, column in columns.items():
-        if column.dtype == object and isinstance(next((each for each in column if each is not None), None), bytes):
+    for position, column in columns.items():
+        if column.dtype == object and isinstance(
+            next((value for value in column if value is not None), None), bytes
+        ):
             try:
-                texts[place] = [each.decode() if isinstance(each, bytes) else each for each in column]
+                texts[position] = [value.decode() if isinstance(value, bytes) else value for value in column]
             except UnicodeDecodeError:
                 continue
     if not texts:
         return frame
     names, index = frame.columns, frame.index
-    frame = pd.DataFrame({place: texts.get(place, column) for place, column in columns.items()}, index=index)
+    frame = pd.DataFrame(
+        {position: texts.get(position, column) for position, column in columns.items()}, index=index
+    )
     frame.columns = names
     return frame
 
@@ -228,7 +232,7 @@ def _values(column: Any) -> np.ndarray[Any, Any]:
 
 
 def _is_arrow(obj: object) -> bool:
-    """Tell whether an object offers its data by Arrow only, unlike those of pandas, Polars and PyArrow."""
+    """Return whether an object offers its data by Arrow only, unlike those of pandas, Polars and PyArrow."""
     own = (pd.DataFrame, pd.Series, pd.Index, np.ndarray, Mapping, type)
     if isinstance(obj, own) or hasattr(obj, "to_pandas") or hasattr(obj, "iter_columns"):
         return False
@@ -252,7 +256,7 @@ def _by_pyarrow(pyarrow: Any, obj: Any) -> Any:
 #: In order of preference: Polars hands strings to the join without an object per row.
 _READERS: dict[str, Callable[[Any, Any], Any]] = {"polars": _by_polars, "pyarrow": _by_pyarrow}
 
-#: What versions have that read Arrow data of other libraries.
+#: Attributes of the versions that read Arrow data of other libraries.
 _IMPORTING: dict[str, Callable[[Any], tuple[Any, str]]] = {
     "polars": lambda polars: (polars.Series, "__arrow_c_stream__"),
     "pyarrow": lambda pyarrow: (pyarrow.ChunkedArray, "__arrow_c_stream__"),

@@ -25,9 +25,9 @@ _MOST_ASPECTS = 100
 def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
     """Return qrels as a frame, and whether its label columns have positions but no names."""
     frame, is_positional = _qrels_in_any_form(qrels)
-    for place, column in enumerate(frame.columns):
+    for position, column in enumerate(frame.columns):
         if column in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS):
-            _check_strings(frame.iloc[:, place], "qrels")
+            _check_strings(frame.iloc[:, position], "qrels")
     return frame, is_positional
 
 
@@ -170,7 +170,7 @@ def _run_in_any_form(run: object) -> pd.DataFrame:
 
 
 def _shown(row: object) -> str:
-    """What an iterable contains instead of namedtuples, for a message."""
+    """Return a description of a row that is not a namedtuple, for an error message."""
     if hasattr(row, "to_numpy"):
         return "columns, as ir-measures makes of data frames of other libraries: convert these to pandas first"
     return f"{row!r} …"
@@ -178,19 +178,19 @@ def _shown(row: object) -> str:
 
 @cache
 def _ends_strings_at_nul() -> bool:
-    """Tell whether strings are equal to pandas that differ after a NUL character only, as before pandas 3.1."""
+    """Return whether pandas compares strings up to a NUL character only, as before version 3.1."""
     return len(pd.unique(np.array(["a", "a\0"], dtype=object))) < 2
 
 
 def _check_strings(column: pd.Series[Any], what: str) -> None:
-    """Raise an error for ids that pandas would take for others."""
+    """Raise an error for ids that pandas would confuse."""
     if not _ends_strings_at_nul():
         return
     values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
     strings = [value for value in values.tolist() if isinstance(value, str)]
     if "\0" in "".join(strings):
-        given = next(value for value in strings if "\0" in value)
+        faulty = next(value for value in strings if "\0" in value)
         raise MultiAspectError(
-            f"{what}: expected ids without NUL characters, which require pandas 3.1 or newer, got {given!r} in the "
-            f"column {column.name}"
+            f"{what}: expected ids without NUL characters, which require pandas 3.1 or newer, got {faulty!r} in "
+            f"the column {column.name}"
         )

@@ -136,7 +136,7 @@ def from_long(
         if combine == "majority" and several:
             notes[-1] += _ties(aspect, pair, grade, n_labels)
         columns[aspect] = labels
-    notes += [f"{each}: the scale was inferred as {judged.aspects[each].scale}" for each in judged.inferred]
+    notes += [f"{aspect}: the scale was inferred as {judged.aspects[aspect].scale}" for aspect in judged.inferred]
     result = judged.wide(columns)
     # As text, which survives Parquet files.
     result.attrs = {"aspects": Aspects(scales, name=name).to_json(), "notes": notes}
@@ -144,15 +144,15 @@ def from_long(
 
 
 def _note(name: str, combine: str, n_judges: int, n_labels: Ints) -> str:
-    """What was combined for one criterion."""
+    """Return a note on the number of judges and labels of one criterion."""
     n_documents = int((n_labels > 0).sum())
-    each = f", {n_labels.sum() / n_documents:.3g} labels per document" if n_judges > 1 else ""
+    per_document = f", {n_labels.sum() / n_documents:.3g} labels per document" if n_judges > 1 else ""
     how = f"{combine} of " if n_judges > 1 else ""
-    return f"{name}: {how}{number_of(n_judges, 'judge')}{each} ({number_of(n_documents, 'document')})"
+    return f"{name}: {how}{number_of(n_judges, 'judge')}{per_document} ({number_of(n_documents, 'document')})"
 
 
 def _ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
-    """Tell how many documents have no majority; warn if most have none."""
+    """Return a note on the number of documents without a majority; warn if most have none."""
     n_tied = int((opinions.majority(pair, grade, len(n_labels))[1] > 1).sum())
     n_several = int((n_labels > 1).sum())
     if 2 * n_tied > n_several:
@@ -165,15 +165,15 @@ def _ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
 
 def _means(aspect: Aspect, pair: Ints, grade: Ints, n_pairs: int) -> Floats:
     """Return the mean label of each pair; exact sums where the grades have a common denominator."""
-    fractions = [exact(float(each)) for each in aspect.scale.grades]
-    denominator = math.lcm(*(each.denominator for each in fractions))
-    most = max(abs(each.numerator) * denominator // each.denominator for each in fractions)
-    if max(most, 1) * denominator * len(grade) >= 2**53:
+    fractions = [exact(float(label)) for label in aspect.scale.grades]
+    denominator = math.lcm(*(fraction.denominator for fraction in fractions))
+    largest = max(abs(fraction.numerator) * denominator // fraction.denominator for fraction in fractions)
+    if max(largest, 1) * denominator * len(grade) >= 2**53:
         labels = aspect.scale.grades[grade]
         n_labels = np.bincount(pair, minlength=n_pairs)
         with np.errstate(invalid="ignore"):
             return np.asarray(np.bincount(pair, weights=labels, minlength=n_pairs) / n_labels)
-    numerators = np.array([int(each * denominator) for each in fractions], dtype=np.int64)
+    numerators = np.array([int(fraction * denominator) for fraction in fractions], dtype=np.int64)
     return opinions.mean(pair, numerators[grade], denominator, n_pairs)
 
 

@@ -136,7 +136,7 @@ class Judgments:
             )
 
     def __len__(self) -> int:
-        """The number of judged (query, document) pairs."""
+        """Return the number of judged (query, document) pairs."""
         return len(self.docnos)
 
     def __repr__(self) -> str:
@@ -155,16 +155,16 @@ class Judgments:
 
     @property
     def content(self) -> tuple[pd.DataFrame, bool, tuple[str, ...], Judgments | None]:
-        """All that the values of measures depend on, for digests."""
+        """Return everything that the values of measures depend on, for digests."""
         # Values do not depend on the names of the rows.
         return self._frame.reset_index(drop=True), self._positional, self.label_names, self._origin
 
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
-        place = np.empty(len(self), dtype=np.intp)
-        place[np.lexsort((self.docno_codes, self.pool_query))] = np.arange(len(self))
+        position = np.empty(len(self), dtype=np.intp)
+        position[np.lexsort((self.docno_codes, self.pool_query))] = np.arange(len(self))
         # Keep all rows of a pair that is judged more than once, to detect conflicting labels.
-        ordered = Judgments(self._frame.iloc[np.argsort(place[self._pair], kind="stable")])
+        ordered = Judgments(self._frame.iloc[np.argsort(position[self._pair], kind="stable")])
         ordered._positional, ordered.original_qids = self._positional, self.original_qids
         return ordered
 
@@ -195,12 +195,12 @@ class Judgments:
 
     @property
     def docno_codes(self) -> Ints:
-        """Numbers in the order of the docnos, one per judged pair, equal for equal docnos."""
+        """Return one number per judged pair, in the order of the docnos, equal for equal docnos."""
         return self.cached("docno codes", lambda: pd.factorize(self.docnos, sort=True)[0])
 
     @property
     def n_queries(self) -> int:
-        """Number of queries with judgments."""
+        """Return the number of queries with judgments."""
         return len(self.qids)
 
     def rows(self, columns: Sequence[str]) -> pd.DataFrame:
@@ -214,12 +214,13 @@ class Judgments:
         Returns
         -------
         DataFrame
+            One row per row of the qrels, numbered from 0.
         """
         return self._frame[[*columns]].reset_index(drop=True)
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the qrels."""
+        """Return the columns of the qrels."""
         return [str(column) for column in self._frame.columns]
 
     def of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -239,7 +240,7 @@ class Judgments:
         Returns
         -------
         Judgments
-            Nothing of what these judgments have cached.
+            The judgments, with an empty cache.
         """
         result = copy(self)  # without what is cached
         result._labels = {name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()}
@@ -259,7 +260,7 @@ class Judgments:
 
     @property
     def pairs(self) -> PairTable:
-        """The judged pairs as a hash table."""
+        """Return the judged pairs as a hash table."""
         return self.cached("pairs", lambda: PairTable(self.pool_query, Texts.of_strings(self.docnos)))
 
     # -- labels -----------------------------------------------------------------------------
@@ -295,21 +296,21 @@ class Judgments:
         values = _numbers(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
-            row, given = int(faulty[0]), column.iloc[int(faulty[0])]
-            shown = "an integer beyond 1.8e308" if isinstance(given, int) else repr(given)
+            row, value = int(faulty[0]), column.iloc[int(faulty[0])]
+            shown = "an integer beyond 1.8e308" if isinstance(value, int) else repr(value)
             raise MultiAspectError(
                 f"invalid label {shown} in column {column_name} for {self._where(self._pair[row])}: expected a "
                 "finite number, or NaN if unjudged"
             )
         result = values[self._first]
-        other = result[self._pair]
-        conflicts = np.flatnonzero((values != other) & ~(np.isnan(values) & np.isnan(other)))
+        kept = result[self._pair]
+        conflicts = np.flatnonzero((values != kept) & ~(np.isnan(values) & np.isnan(kept)))
         if len(conflicts):
             row = int(conflicts[0])
-            columns = [each for each in SUBTOPIC_COLUMNS if each in self._frame.columns]
+            columns = [subtopic for subtopic in SUBTOPIC_COLUMNS if subtopic in self._frame.columns]
             raise MultiAspectError(
                 f"expected one label in column {column_name} for {self._where(self._pair[row])}, got "
-                f"{spell(float(other[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
+                f"{spell(float(kept[row]))} and {spell(float(values[row]))} {counted(len(conflicts), 'row')}"
                 + (f". If the column {columns[0]} holds subtopics, {BY_SUBTOPIC}" if columns else "")
             )
         return result
@@ -319,7 +320,7 @@ class Judgments:
 
     @property
     def text_columns(self) -> dict[str, list[str]]:
-        """The columns of text that may be labels, with their distinct texts."""
+        """Return the columns of text that may be labels, with their distinct texts."""
 
         def make() -> dict[str, list[str]]:
             query = self.pool_query[self._pair]
@@ -330,8 +331,8 @@ class Judgments:
                 and column not in (*IDENTIFIERS, KNOWN)
                 and aspect_name(column) not in self.label_names
             ]
-            found = {column: texts_like_labels(self._frame[column], query) for column in others}
-            return {column: texts for column, texts in found.items() if texts}
+            by_column = {column: texts_like_labels(self._frame[column], query) for column in others}
+            return {column: texts for column, texts in by_column.items() if texts}
 
         return self.cached("text columns", make)
 
@@ -396,7 +397,7 @@ class Judgments:
         return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Warn of columns that are evaluated as aspects by default but unlikely to hold labels, and the reverse."""
+        """Warn of aspects that are unlikely to hold labels, and of columns of text that may hold some."""
         for column, texts in self.text_columns.items():
             warn_once(
                 f"the qrels column {column} holds text ({choices(map(repr, texts))}), so it is not evaluated as an "
@@ -448,7 +449,7 @@ class Judgments:
         )
 
     def _inferred(self, name: str, column: str, aspect: Aspect, labels: Floats) -> Aspect:
-        """The aspect with grades inferred from all labels."""
+        """Return the aspect with grades inferred from all labels."""
         if self._origin is not None:
             return self._origin._view(name, column, aspect).aspect
         return aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
@@ -460,12 +461,12 @@ class Judgments:
             sign = 1.0 if scale.greater_is_better else -1.0
             above = sign * labels[row] > sign * scale.grades[-1]
             known = f"{spell(scale.grades[-1])} is its top grade" if above else "no grade is missing"
-            given = shortened([spell(label) for label in np.unique(labels[wrong]).tolist()])
+            listed = shortened([spell(label) for label in np.unique(labels[wrong]).tolist()])
             raise MultiAspectError(
                 f"invalid {name} label {spell(float(labels[row]))} for {self._where(row)}, "
                 f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
                 f"first, {scale} {counted(len(wrong), 'label')}. Check first that these are the labels of {name}, "
-                f"not of another file or column, and that {known}: {given} may belong to the grades. Declare them "
+                f"not of another file or column, and that {known}: {listed} may belong to the grades. Declare them "
                 "as codes that mean 'not judged', Aspect(unjudged=[…]), only if they are not grades"
             )
         return index

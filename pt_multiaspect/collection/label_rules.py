@@ -42,7 +42,7 @@ LONG_SCALE, MOSTLY, RARELY = 6, 0.85, 0.01
 
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
-    """The number of documents with each grade of an aspect, which is all that the rules read."""
+    """Number of documents with each grade of an aspect: the input of the rules."""
 
     name: str
     #: With its grades, given or inferred.
@@ -57,11 +57,12 @@ class LabelCounts:
 
     @property
     def n_judged(self) -> int:
+        """Return the number of documents judged on the aspect."""
         return int(self.counts.sum())
 
     @property
     def positive(self) -> float:
-        """The fraction of the judged documents that reach the threshold."""
+        """Return the fraction of the judged documents that reach the threshold."""
         return float(self.counts[self.aspect.scale.threshold :].sum() / max(self.n_judged, 1))
 
 
@@ -74,14 +75,14 @@ class LabelFinding:
     text: str
     #: The remedy, a sentence for warnings.
     advice: str = ""
-    #: What to declare instead, if that can be told.
+    #: The declaration to use instead, if known.
     declaration: Aspect | None = None
     #: Whether the aspect is better left out.
     leave_out: bool = False
 
 
 def never_judged(labels: LabelCounts) -> LabelFinding | None:
-    """Find an aspect without any label; very few documents may happen not to be judged on it."""
+    """Find an aspect without any label, unless the documents are so few that this may be by chance."""
     if labels.n_judged or labels.n_documents < MIN_POOL:
         return None
     return LabelFinding(
@@ -94,7 +95,7 @@ def never_judged(labels: LabelCounts) -> LabelFinding | None:
 
 
 def labels_below(labels: LabelCounts) -> LabelFinding | None:
-    """Find labels below the lowest grade, which are hardly meant as that grade."""
+    """Find labels below the lowest grade, which are unlikely to mean that grade."""
     below = [label for label in labels.below if label not in JUNK]
     if not below:
         return None
@@ -125,7 +126,7 @@ def constant(labels: LabelCounts) -> LabelFinding | None:
 
 
 def doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
-    """Find a threshold that hardly separates the documents, by what makes it so."""
+    """Find a threshold that hardly separates the documents, and its likely cause."""
     return _starts_above_zero(labels) or _threshold(labels)
 
 

@@ -83,8 +83,8 @@ class LongJudgments:
             raise MultiAspectError(f"{_WHAT}: expected different columns, got {choices(columns)}")
         query, qids = encode(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
         document, docnos = encode(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
-        code, given = encode(identifiers(table[criterion], _WHAT))
-        names = _names(given.tolist())
+        code, criteria = encode(identifiers(table[criterion], _WHAT))
+        names = _names(criteria.tolist())
         of_judge, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
         if judge is not None:
             of_judge, judges = encode(identifiers(table[judge], _WHAT))
@@ -93,34 +93,34 @@ class LongJudgments:
             raise MultiAspectError(f"{_WHAT}: expected at least one row, got none")
         declared = _declared(aspects, names)
         ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
-        place = np.array([ordered.index(name) for name in names])
+        position = np.array([ordered.index(name) for name in names])
         labels = _labels(table[value])
         _, first, pair = np.unique(query * len(docnos) + document, return_index=True, return_inverse=True)
         by_row = np.argsort(first)
         pair = np.argsort(by_row)[pair]  # in the order of first rows
         first = first[by_row]
         where = _Rows(qids[query[first]], docnos[document[first]], tuple(ordered), tuple(judges.tolist()))
-        where.check_finite(table[value], labels, pair, place[code])
+        where.check_finite(table[value], labels, pair, position[code])
         scales, grade = {}, np.full(len(table), -1, dtype=np.intp)
         doubts: dict[str, str | None] = {}
         for number, name in enumerate(ordered):
-            rows = np.flatnonzero((place[code] == number) & ~np.isnan(labels))
+            rows = np.flatnonzero((position[code] == number) & ~np.isnan(labels))
             aspect = declared.get(name, Aspect())
             rows = rows[~np.isin(labels[rows], aspect.unjudged)]
             scales[name] = _with_grades(name, aspect, labels[rows])
             doubts[name] = None if aspect.grades is not None else _doubt(name, scales[name], labels[rows])
             grade[rows] = where.grades(name, scales[name], labels, rows, pair, of_judge)
-        kept = where.distinct(pair, place[code], of_judge, grade)
+        kept = where.distinct(pair, position[code], of_judge, grade)
         for doubt in filter(None, doubts.values() if warn else ()):
             warn_once(doubt)
-        kept = kept[np.lexsort((of_judge[kept], pair[kept], place[code][kept]))]
+        kept = kept[np.lexsort((of_judge[kept], pair[kept], position[code][kept]))]
         return cls(
             qids=where.qids,
             docnos=where.docnos,
             aspects=Aspects(scales),
             judges=where.judges,
             pair=pair[kept],
-            criterion=place[code][kept],
+            criterion=position[code][kept],
             judge=of_judge[kept],
             grade=grade[kept],
             inferred=tuple(name for name in ordered if name not in declared or declared[name].grades is None),
@@ -128,11 +128,11 @@ class LongJudgments:
 
     @property
     def n_pairs(self) -> int:
-        """Number of (query, document) pairs."""
+        """Return the number of (query, document) pairs."""
         return len(self.qids)
 
     def of(self, number: int) -> Bools:
-        """The labels of one criterion, by its number."""
+        """Return which labels are those of one criterion, given by its number."""
         return np.asarray(self.criterion == number)
 
     def combined(self, pair: Ints, grade: Ints, combine: str) -> Ints:
@@ -152,7 +152,7 @@ class LongJudgments:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Checks of the labels, whose errors say which document they are about."""
+    """Checks of the labels, whose errors name the document."""
 
     qids: NDArray[np.object_]
     docnos: NDArray[np.object_]
@@ -164,12 +164,12 @@ class _Rows:
         return f"document {self.docnos[pair]}, query {self.qids[pair]}, criterion {self.criteria[criterion]}{by}"
 
     def check_finite(self, column: pd.Series[Any], labels: Floats, pair: Ints, criterion: Ints) -> None:
-        """Raise for labels that are given but no finite numbers."""
+        """Raise for labels that are neither missing nor finite numbers."""
         faulty = np.flatnonzero((np.isnan(labels) & column.notna().to_numpy()) | np.isinf(labels))
         if len(faulty):
             row = int(faulty[0])
-            given = column.iloc[row]
-            shown = repr(given) if isinstance(given, str) else given
+            value = column.iloc[row]
+            shown = repr(value) if isinstance(value, str) else value
             raise MultiAspectError(
                 f"invalid label {shown} for {self._where(pair[row], criterion[row])}: expected a "
                 f"finite number, or NaN if there is none {counted(len(faulty), 'label')}"
@@ -201,7 +201,7 @@ class _Rows:
             same &= key[order][1:] == key[order][:-1]
         twice = np.flatnonzero(same & (grade[order][1:] != grade[order][:-1]))
         if len(twice):
-            one, other = order[twice[0]], order[twice[0] + 1]
+            first, second = order[twice[0]], order[twice[0] + 1]
             # Without a column of judges, several judges are the likely cause.
             remedy = (
                 "; if they are of different judges, name the column of judges, judge=…"
@@ -209,27 +209,27 @@ class _Rows:
                 else ". Keep one of a judge's labels, or combine them first"
             )
             raise MultiAspectError(
-                f"expected one label for {self._where(pair[one], criterion[one], judge[one])}, got several (rows "
-                f"{min(one, other)} and {max(one, other)}) {counted(len(twice), 'case')}{remedy}"
+                f"expected one label for {self._where(pair[first], criterion[first], judge[first])}, got several "
+                f"(rows {min(first, second)} and {max(first, second)}) {counted(len(twice), 'case')}{remedy}"
             )
         return order[np.append(True, ~same)] if len(order) else order
 
 
-def _names(given: Sequence[Any]) -> list[str]:
-    """The aspects of criteria, which must be names of columns."""
+def _names(criteria: Sequence[Any]) -> list[str]:
+    """Return the aspects of criteria, which must be names of columns."""
     names: dict[str, str] = {}
-    for each in given:
-        name = aspect_name(each)
+    for criterion in criteria:
+        name = aspect_name(criterion)
         if name in (*IDENTIFIERS, KNOWN):
-            raise MultiAspectError(f"the criterion {each!r} cannot be the name of an aspect; rename it")
+            raise MultiAspectError(f"the criterion {criterion!r} cannot be the name of an aspect; rename it")
         alike = " ".join(name.split()).casefold()
         if alike in names:
             raise MultiAspectError(
-                f"{_WHAT}: expected criteria with different names, got {names[alike]!r} and {each!r}; spell them "
-                "alike"
+                f"{_WHAT}: expected criteria with different names, got {names[alike]!r} and {criterion!r}; spell "
+                "them alike"
             )
-        names[alike] = each
-    return [aspect_name(each) for each in names.values()]
+        names[alike] = criterion
+    return [aspect_name(criterion) for criterion in names.values()]
 
 
 def _declared(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:

@@ -52,7 +52,7 @@ def warn_of_no_common_query(rankings: Rankings) -> None:
 
 
 def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> None:
-    """Warn if none of the documents that `name` retrieves is judged for its query: ids may be spelt differently."""
+    """Warn if none of the documents retrieved by the run `name` is judged for its query."""
     judgments, retrieved = rankings.judgments, rankings.some_documents
     n_retrieved = int(rankings.hits.n_ret.sum())
     if len(rankings.hits.row) or min(n_retrieved, len(judgments)) < _MIN_DOCUMENTS:
@@ -97,8 +97,8 @@ def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments)
     distinct = list({view.name: view for view in views}.values())
     above = [topics_with(view.grade_index > 0) for view in distinct]
     lacking = {}
-    for view in distinct:
-        others = [topics for aspect, topics in zip(distinct, above, strict=True) if aspect is not view]
+    for index, view in enumerate(distinct):
+        others = [rows for position, rows in enumerate(above) if position != index]
         unlabelled = np.any(others, axis=0) & ~topics_with(view.known) if others else np.zeros(0, np.bool_)
         if unlabelled.any():
             lacking[view.name] = judgments.qids[unlabelled]
@@ -114,13 +114,13 @@ def warn_of_unlabelled_topics(views: Iterable[AspectView], judgments: Judgments)
 
 
 def are_grades(values: Floats) -> bool:
-    """Tell whether numbers are few whole ones, as labels are."""
+    """Return whether numbers are whole and have few distinct values, as labels do."""
     known = values[~np.isnan(values)]
     return len(np.unique(known)) <= _MOST_GRADES and bool((known == np.floor(known)).all())
 
 
 def warn_if_swapped(name: str, table: RunTable, judgments: Judgments) -> None:
-    """Warn if the labels of the judgments are like scores, and the scores of a run like labels.
+    """Warn if the labels of the judgments look like scores, and the scores of a run like labels.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def warn_if_swapped(name: str, table: RunTable, judgments: Judgments) -> None:
 
 
 def _like_scores(judgments: Judgments) -> bool:
-    """Tell whether nearly every document of a query has a label of its own."""
+    """Return whether nearly all documents of a query have distinct labels."""
     if len(judgments.label_names) != 1 or len(judgments) < _MIN_POOL * judgments.n_queries:
         return False
     try:

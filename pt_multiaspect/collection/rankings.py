@@ -24,26 +24,26 @@ __all__ = ["Ranking", "Rankings"]
 
 @dataclass(frozen=True, eq=False)
 class Ranking(Hits):
-    """The first ranks of a run: what a base scores."""
+    """The first ranks of a run: the input of a base."""
 
     run: Rankings
 
     @property
     def judgments(self) -> Judgments:
-        """The judged documents."""
+        """Return the judgments."""
         return self.run.judgments
 
     @property
     def ties(self) -> Ints:
-        """A number per retrieved document of the whole run, the same for documents of a query with tied scores."""
+        """Return one number per retrieved document of the whole run, equal for tied documents of a query."""
         return self.run.levels
 
     def labels(self, column: str) -> Floats:
-        """The labels of another column of the qrels, a float per judged document, NaN where missing."""
+        """Return the labels of any column of the qrels, one float per judged document, NaN where missing."""
         return self.judgments.labels(column)
 
     def frame(self) -> pd.DataFrame:
-        """The whole run as a frame whose scores count down, see `Rankings.rescored`."""
+        """Return the whole run as a frame whose scores count down, see `Rankings.rescored`."""
         return self.run.rescored()
 
 
@@ -97,19 +97,19 @@ class Rankings:
             query, scores, docnos, row = query[last], scores[last], docnos.take(last), row[last]
             heads = _heads(query)
         n_ret = np.bincount(query, minlength=judgments.n_queries)
-        #: The place of each row if the queries followed each other, each by rank.
-        self._place: Ints = _places(query, scores, docnos, n_ret, heads)
+        #: The position of each row in the order by query and rank.
+        self._position: Ints = _positions(query, scores, docnos, n_ret, heads)
         self._rows: tuple[Ints, Scores, Texts] = query, scores, docnos
         hits = np.flatnonzero(row >= 0)
-        place = self._place[hits]
-        if np.any(place[1:] < place[:-1]):
-            hits = hits[np.argsort(place)]
-        #: Where the judged documents stand.
+        hit_position = self._position[hits]
+        if np.any(hit_position[1:] < hit_position[:-1]):
+            hits = hits[np.argsort(hit_position)]
+        #: The judged documents with their ranks.
         self.hits = Hits(
             n_queries=judgments.n_queries,
             pool_query=judgments.pool_query,
             query=query[hits],
-            rank=self._place[hits] - _begins(n_ret)[query[hits]] + 1,
+            rank=self._position[hits] - _begins(n_ret)[query[hits]] + 1,
             row=row[hits],
             n_ret=n_ret,
         )
@@ -117,24 +117,24 @@ class Rankings:
 
     @property
     def some_documents(self) -> list[str]:
-        """Some documents retrieved for judged queries, for warnings."""
+        """Return some documents retrieved for judged queries, for warnings."""
         documents: list[str] = self._rows[2].take(self._order[:3]).decode().tolist()
         return documents
 
     @property
     def _order(self) -> Ints:
-        """The rows, by query and rank."""
+        """Return the rows in the order by query and rank."""
 
         def make() -> Ints:
-            order = np.empty(len(self._place), dtype=np.intp)
-            order[self._place] = np.arange(len(order))
+            order = np.empty(len(self._position), dtype=np.intp)
+            order[self._position] = np.arange(len(order))
             return order
 
         order: Ints = self.shared("order", make)
         return order
 
     def shared(self, key: Hashable, make: Any) -> Any:
-        """Return what `make` gives, made once per `key` for all measures of this run."""
+        """Return the result of `make`, computed once per `key` for all measures of this run."""
         if key not in self._cache:
             self._cache[key] = make()
         return self._cache[key]
@@ -146,19 +146,19 @@ class Rankings:
         return result
 
     def top(self, cutoff: int | None) -> Ranking:
-        """The first `cutoff` ranks."""
+        """Return the first `cutoff` ranks."""
         hits: Hits = self.hits if cutoff is None else self.shared(("top", cutoff), lambda: self.hits.top(cutoff))
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
     def ranked(self, query: int) -> tuple[NDArray[np.object_], Scores]:
-        """The documents retrieved for a query in the order of their ranks, and their scores."""
+        """Return the documents retrieved for a query in the order of their ranks, and their scores."""
         end = int(np.cumsum(self.hits.n_ret)[query])
         of_query = slice(end - int(self.hits.n_ret[query]), end)
         rows = self._order[of_query]
         return self._rows[2].take(rows).decode(), self._rows[1][rows]
 
     def documents(self, cutoff: int | None) -> tuple[Ints, Ints, NDArray[np.object_]]:
-        """The queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
+        """Return the queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
         order = self._order
         query = self._rows[0][order]
         rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query]
@@ -168,7 +168,7 @@ class Rankings:
         return query, rank, self._rows[2].take(order).decode()
 
     def cut(self, cutoff: int) -> Rankings:
-        """The run without what is below the cutoff, as a run of its own."""
+        """Return the rankings cut at rank `cutoff`, with documents below it not retrieved."""
         order = self._order
         query, scores, docnos = self._rows
         rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query[order]]
@@ -179,7 +179,7 @@ class Rankings:
 
     @property
     def levels(self) -> Ints:
-        """A number per retrieved document, the same for documents of a query with tied scores."""
+        """Return one number per retrieved document, equal for tied documents of a query."""
 
         def make() -> Ints:
             query, score = (column[self._order] for column in self._rows[:2])
@@ -190,7 +190,7 @@ class Rankings:
         return levels
 
     def rescored(self) -> pd.DataFrame:
-        """The run as a frame whose scores count down to 1, for measures computed elsewhere.
+        """Return the run as a frame whose scores count down to 1, for measures computed by other libraries.
 
         Scores n - rank + 1 leave no ties, so that every back end sees the same ranking.
         """
@@ -235,19 +235,19 @@ def _warn_of_lost_precision(
     mostly = (pairs >= _MIN_PAIRS) & (2 * np.bincount(codes[lost], minlength=len(qids)) > pairs)
     lost = lost[mostly[codes[lost]]]
     if len(lost):
-        qid, one, other = qids[codes[lost[0]]], float(values[lost[0]]), float(values[lost[0] + 1])
+        qid, first, second = qids[codes[lost[0]]], float(values[lost[0]]), float(values[lost[0] + 1])
         warn_of_run(
             f"most scores of {number_of(int(mostly.sum()), 'topic')} are equal as 32-bit floats, as in trec_eval, "
-            f"but differ, such as {one!r} and {other!r} of topic {qid}",
+            f"but differ, such as {first!r} and {second!r} of topic {qid}",
             "These documents are sorted by docno. Rescale the scores, for example by their logarithm, or use "
             "scores that count down by rank",
-            key=f"{qid} {one} {other}",
+            key=f"{qid} {first} {second}",
             group="scores as 32-bit floats",
         )
 
 
 def _heads(query: Ints) -> Ints:
-    """The first row of each block of adjacent rows of the same query."""
+    """Return the first row of each block of adjacent rows of the same query."""
     return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
 
 
@@ -268,12 +268,12 @@ def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | No
 
 
 def _begins(n_ret: Ints) -> Ints:
-    """The place of the first document of each query."""
+    """Return the position of the first document of each query."""
     return np.cumsum(n_ret) - n_ret
 
 
 def _downwards(scores: Scores) -> NDArray[np.uint32]:
-    """Numbers that increase as scores decrease, equal for equal scores."""
+    """Return numbers that increase as scores decrease, equal for equal scores."""
     if scores.dtype != np.float32:
         return np.unique(-scores, return_inverse=True)[1].astype(np.uint32)
     # The bits of the floats, in reverse order.
@@ -281,15 +281,15 @@ def _downwards(scores: Scores) -> NDArray[np.uint32]:
     return np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
 
 
-def _places(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, heads: Ints) -> Ints:
-    """The place of each row in the order by query, score descending, docno descending."""
+def _positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, heads: Ints) -> Ints:
+    """Return the position of each row in the order by query, score descending, docno descending."""
     downwards = _downwards(scores)
     ranked = downwards[1:] >= downwards[:-1]
     ranked[heads[1:] - 1] = True
     if len(heads) == np.count_nonzero(n_ret) and ranked.all():
         # The rows of each query are together and ranked, as in most run files.
         shift = _begins(n_ret)[query[heads]] - heads
-        place = np.arange(len(query)) + np.repeat(shift, np.diff(heads, append=len(query)))
+        position = np.arange(len(query)) + np.repeat(shift, np.diff(heads, append=len(query)))
         same = np.append(downwards[1:] == downwards[:-1], False)
         same[heads[1:] - 1] = False
         tied = np.flatnonzero(same | np.append(False, same[:-1]))
@@ -297,14 +297,14 @@ def _places(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, heads: Ints
     else:
         keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
         order = np.argsort(keys)
-        place = np.empty(len(order), dtype=np.intp)
-        place[order] = np.arange(len(order))
+        position = np.empty(len(order), dtype=np.intp)
+        position[order] = np.arange(len(order))
         keys = keys[order]
         same = np.append(keys[1:] == keys[:-1], False)
-        found = np.flatnonzero(same | np.append(False, same[:-1]))
-        tied, level = order[found], keys[found]
+        adjacent = np.flatnonzero(same | np.append(False, same[:-1]))
+        tied, level = order[adjacent], keys[adjacent]
     if len(tied):
-        # The places of tied documents are exchanged among themselves.
+        # Tied documents exchange positions among themselves.
         order = docnos.take(tied).descending(level)
-        place[tied[order]] = place[tied]
-    return place
+        position[tied[order]] = position[tied]
+    return position

@@ -61,8 +61,8 @@ class RunTable:
         score = as_floats(column)
         faulty = np.flatnonzero(np.isnan(score))
         if len(faulty):
-            row, given = int(faulty[0]), column.iloc[int(faulty[0])]
-            shown = repr(given) if isinstance(given, str) else given
+            row, value = int(faulty[0]), column.iloc[int(faulty[0])]
+            shown = repr(value) if isinstance(value, str) else value
             raise MultiAspectError(
                 f"invalid score {shown} for document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}: "
                 f"expected a number {counted(len(faulty), 'row')}"
@@ -79,7 +79,7 @@ class RunTable:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the run as a frame."""
+        """Return the columns of the run as a frame."""
         return ["query_id", "doc_id", "score"]
 
     def to_pandas(self) -> pd.DataFrame:
@@ -93,7 +93,7 @@ class RunTable:
 
 
 def is_polars(obj: object) -> bool:
-    """Tell whether an object is a data frame of Polars."""
+    """Return whether an object is a data frame of Polars."""
     return hasattr(obj, "iter_columns") and type(obj).__module__.partition(".")[0] == "polars"
 
 
@@ -111,8 +111,10 @@ def _of_polars(frame: Any) -> RunTable | None:
     values = np.asarray(score.to_numpy(), dtype=np.float64)
     if query.null_count() or docno.null_count() or np.isnan(values).any():
         return None
-    codes, qids = _codes_of(query)
-    return RunTable(qids, codes, _texts_of(docno), values)
+    # Rows of a query are mostly adjacent.
+    sizes, queries_of_blocks = query.rle().struct.unnest()
+    codes, distinct = _texts_of(queries_of_blocks).codes()
+    return RunTable(distinct.decode(), np.repeat(codes, sizes.to_numpy()), _texts_of(docno), values)
 
 
 def _texts_of(series: Any) -> Texts:
@@ -120,11 +122,3 @@ def _texts_of(series: Any) -> Texts:
     joined = series.str.join("").item().encode()
     offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
     return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)
-
-
-def _codes_of(series: Any) -> tuple[Ints, NDArray[np.object_]]:
-    """Factorise strings of Polars, none of which is missing: a code per row, and the distinct strings."""
-    # Rows of a query are mostly adjacent.
-    sizes, values = series.rle().struct.unnest()
-    codes, distinct = _texts_of(values).codes()
-    return np.repeat(codes, sizes.to_numpy()), distinct.decode()

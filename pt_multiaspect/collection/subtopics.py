@@ -166,13 +166,13 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     positive = set(table["subtopic"][table["label"] > 0])
     if not positive:
         raise MultiAspectError(f"{what}: expected at least one positive label, got none in {len(table)} rows")
-    names = {each: _aspect_of(each) for each in sorted(positive, key=_in_order)}
+    names = {subtopic: _aspect_of(subtopic) for subtopic in sorted(positive, key=_in_order)}
     if len(set(names.values())) < len(names):
         raise MultiAspectError(f"{what}: expected subtopics with different names of aspects, got {choices(names)}")
     wide = table[["qid", "docno"]].drop_duplicates(ignore_index=True)
-    for each, name in names.items():
-        of = table.loc[table["subtopic"] == each, ["qid", "docno", "label"]].rename(columns={"label": name})
-        wide = wide.merge(of, on=["qid", "docno"], how="left")
+    for subtopic, name in names.items():
+        labels = table.loc[table["subtopic"] == subtopic, ["qid", "docno", "label"]].rename(columns={"label": name})
+        wide = wide.merge(labels, on=["qid", "docno"], how="left")
     return wide
 
 
@@ -182,7 +182,7 @@ def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
     Parameters
     ----------
     judgments : Judgments
-        Of long qrels, with a column of subtopics.
+        Judgments from long qrels, with a column of subtopics.
     measure : object
         The measure, for messages.
 
@@ -259,8 +259,8 @@ def _by_subtopic(frame: pd.DataFrame, what: str) -> pd.DataFrame:
 def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
     faulty = np.flatnonzero(~np.isfinite(table["label"].to_numpy()))
     if len(faulty):
-        at, given = table.iloc[int(faulty[0])], column.iloc[int(faulty[0])]
-        shown = repr(given) if isinstance(given, str) else given
+        at, value = table.iloc[int(faulty[0])], column.iloc[int(faulty[0])]
+        shown = repr(value) if isinstance(value, str) else value
         raise MultiAspectError(
             f"invalid label {shown} for document {at['docno']}, subtopic {at['subtopic']} of query {at['qid']}: "
             "expected a finite number"
@@ -273,18 +273,18 @@ def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
         labels = twice[(twice[key] == at[key]).all(axis=1)]["label"].tolist()
         raise MultiAspectError(
             f"expected one label for document {at['docno']}, subtopic {at['subtopic']} of query {at['qid']}, got "
-            f"{choices(f'{each:g}' for each in labels)}"
+            f"{choices(f'{label:g}' for label in labels)}"
         )
 
 
 def _in_order(subtopic: str) -> tuple[int, int, str]:
-    """Numbers by value, then names."""
+    """Return a sort key: numbers by value, then names."""
     is_number = subtopic.isascii() and subtopic.isdigit()
     return (0, int(subtopic), "") if is_number else (1, 0, subtopic)
 
 
 def _aspect_of(subtopic: str) -> str:
-    """The name of the aspect of a subtopic."""
+    """Return the name of the aspect of a subtopic."""
     name = f"subtopic_{subtopic}" if re.match(r"\d", subtopic) else subtopic
     if not name.strip() or name in (*IDENTIFIERS, KNOWN):
         raise MultiAspectError(f"the subtopic {subtopic!r} cannot be the name of an aspect; rename it")

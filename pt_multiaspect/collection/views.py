@@ -39,14 +39,14 @@ class AspectView:
     pool_query: Ints
     #: The labels as given, NaN if this aspect is not judged.
     label: Floats
-    #: What `grade` returns.
+    #: The values of `grade`.
     grade_index: Ints
-    #: The aspect with all labels, if this one is gated: rules of labels are about those.
+    #: The aspect with all labels, which the rules of labels read, if this one is gated.
     ungated: AspectView | None = None
 
     @property
     def grade(self) -> Ints:
-        """Grade indices, 0 for the lowest grade, for labels below it, and without a label.
+        """Return grade indices, 0 for the lowest grade, for labels below it, and without a label.
 
         Reading them warns of labels below the lowest grade. Measures of the labels themselves, such as
         preference codes, do not read them.
@@ -55,17 +55,17 @@ class AspectView:
         return self.grade_index
 
     def _warn_of_labels_below(self) -> None:
-        found = labels_below(self.label_counts)
-        if found:
-            self._warn(found, key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}", group="codes")
+        finding = labels_below(self.label_counts)
+        if finding:
+            self._warn(finding, key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}", group="codes")
 
-    def _warn(self, found: LabelFinding, *, key: str, group: str) -> None:
-        if found.severity != "note":
-            warn_once(f"{found.text}. {found.advice}", key=key, group=f"{group}: {self.name}")
+    def _warn(self, finding: LabelFinding, *, key: str, group: str) -> None:
+        if finding.severity != "note":
+            warn_once(f"{finding.text}. {finding.advice}", key=key, group=f"{group}: {self.name}")
 
     @cached_property
     def label_counts(self) -> LabelCounts:
-        """The counts that the rules of labels read."""
+        """Return the number of documents per grade, for the rules of labels."""
         if self.ungated is not None:
             return self.ungated.label_counts
         label, lowest = self.label, self.scale.grades[0]
@@ -81,17 +81,17 @@ class AspectView:
 
     @property
     def scale(self) -> Scale:
-        """The aspect's scale as arrays."""
+        """Return the aspect's scale as arrays."""
         return self.aspect.scale
 
     @cached_property
     def known(self) -> Bools:
-        """Documents with a label."""
+        """Return which documents have a label."""
         return ~np.isnan(self.label)
 
     @cached_property
     def positive(self) -> Bools:
-        """Documents at or above the threshold."""
+        """Return which documents are at or above the threshold."""
         return self.known & (self.grade >= self.scale.threshold)
 
     def check_threshold(self) -> None:
@@ -101,12 +101,12 @@ class AspectView:
 
     @cached_property
     def _threshold_finding(self) -> LabelFinding | None:
-        found = doubtful_threshold(self.label_counts)
-        return found and (constant(self.label_counts) or found)
+        finding = doubtful_threshold(self.label_counts)
+        return finding and (constant(self.label_counts) or finding)
 
     @cached_property
     def probability(self) -> Floats:
-        """P of the gain family, with one more element at the end for unjudged documents."""
+        """Return P of the gain family, with one more element at the end for unjudged documents."""
         if not self.scale.identity:
             return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
         self._warn_of_labels_below()
@@ -122,11 +122,11 @@ class AspectView:
 
     @cached_property
     def top_probability(self) -> float:
-        """The maximum P of the scale."""
+        """Return the maximum P of the scale."""
         return 1.0 if self.scale.identity else float(self.scale.probabilities.max())
 
     def at_least(self, rel: float) -> Bools:
-        """Documents whose label is at least as good as `rel`, in the direction of the scale."""
+        """Return which documents have a label at least as good as `rel`, in the direction of the scale."""
         with np.errstate(invalid="ignore"):
             return np.asarray(
                 self.label >= rel if self.scale.greater_is_better else self.label <= rel, dtype=np.bool_
@@ -134,9 +134,9 @@ class AspectView:
 
     def check_judged(self) -> None:
         """Warn if no document is judged on this aspect."""
-        found = never_judged(self.label_counts)
-        if found:
-            warn_once(f"{found.text}. {found.advice}", key=f"not judged: {self.name}")
+        finding = never_judged(self.label_counts)
+        if finding:
+            warn_once(f"{finding.text}. {finding.advice}", key=f"not judged: {self.name}")
 
     def check_rel(self, rel: float) -> None:
         """Warn if no grade reaches `rel`, so that no document can be relevant on this aspect.
@@ -160,7 +160,7 @@ class AspectView:
 
     @cached_property
     def junk(self) -> Floats:
-        """The negative part of the label (of turned scales, from the lowest grade), else 0; NaN if unjudged."""
+        """Return the negative part of labels (of turned scales, from the lowest grade), else 0; NaN if unjudged."""
         upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
         return np.minimum(upwards, 0.0)
 
@@ -174,7 +174,7 @@ class AspectView:
             )
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
-        """The declared gains, else the labels, at least 0, with the gains of some labels replaced, at least by 0.
+        """Return the declared gains, or else the labels, with the gains of some labels replaced; all at least 0.
 
         ir-measures keeps labels that `gains` does not list as gains; here, declared gains come before that.
         """
@@ -183,7 +183,7 @@ class AspectView:
         if len(unmapped) and not self.scale.greater_is_better and not declared:
             raise MultiAspectError(
                 f"gains= of the base: lower labels of {self.name} are better, so labels are not gains; expected a "
-                f"gain for every label, got none for {choices(sorted({spell(each) for each in unmapped.tolist()}))}"
+                f"gain for every label, got none for {choices(sorted(set(map(spell, unmapped.tolist()))))}"
             )
         gain = self.target.gain.copy() if declared else np.maximum(np.nan_to_num(self.label), 0.0)
         for label, value in gains.items():
@@ -202,7 +202,7 @@ class AspectView:
 
     @cached_property
     def target(self) -> Target:
-        """This aspect as a base measure sees it."""
+        """Return the gains of the aspect as the input of base measures."""
         gains = self.scale.gains if self.aspect.has_negative_gains else np.maximum(self.scale.gains, 0.0)
         return Target(
             n_queries=self.n_queries,

@@ -194,10 +194,10 @@ def _loaded(dataset: object) -> tuple[str, Any]:
         raise ImportError("from_irds requires ir_datasets: pip install ir_datasets") from error
     name = dataset.removeprefix("irds:")
     try:
-        found = ir_datasets.load(name)
+        loaded = ir_datasets.load(name)
     except KeyError:
         raise MultiAspectError(f"dataset: ir_datasets has no dataset {name!r}; see its catalogue") from None
-    return name, found
+    return name, loaded
 
 
 def _records(name: str, dataset: Any) -> tuple[list[Any], Mapping[Any, str]]:
@@ -229,7 +229,7 @@ def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
 
 
 def _check_one_row_per_pair(name: str, qrels: pd.DataFrame, field: str) -> None:
-    """Check that an enumeration describes documents, and not what each is judged for."""
+    """Check that an enumeration describes documents, not the criteria they are judged by."""
     if qrels.duplicated([key for key in ("qid", "docno", "iteration") if key in qrels.columns]).any():
         raise MultiAspectError(
             f"{name} has one judgment per document and {field}, not per document: select one {field}, or make each "

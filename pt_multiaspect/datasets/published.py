@@ -20,7 +20,7 @@ __all__ = ["CollectionInfo", "info", "load", "names"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CollectionInfo:
-    """What is known of a published collection. Result of `info`.
+    """Scales, source, licence and citation of a published collection. Result of `info`.
 
     Attributes
     ----------
@@ -219,13 +219,13 @@ def _one_file_per_aspect(files: dict[str, DataFile]) -> tuple[pd.DataFrame, None
 
 
 def _a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the rankings of ten assessors: a query is one of an assessor, as assessors judge the same documents."""
+    """Read the rankings of ten assessors, who judge the same documents: each has queries of their own."""
     (file,) = files.values()
     rows = [[field.decode() for field in fields] for fields in file.rows(file.read())]
     assessor, query, rank, docno, relevance, credibility = (list(column) for column in zip(*rows, strict=True))
     qrels = pd.DataFrame(
         {
-            "qid": [f"{one}-{other}" for one, other in zip(assessor, query, strict=True)],
+            "qid": [f"{judge}-{topic}" for judge, topic in zip(assessor, query, strict=True)],
             "docno": docno,
             "label": np.array(relevance, dtype=np.int64),
             "credibility": np.array(credibility, dtype=np.int64),

@@ -40,11 +40,11 @@ def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
     """
     if not isinstance(weights, Mapping | pd.Series):
         raise MultiAspectError(f"weights: expected a mapping {{qid: weight}}, got {type(weights).__name__}")
-    given = [(str(qid), number(weight, f"the weight of topic {qid}")) for qid, weight in weights.items()]
-    result = dict(given)
-    if len(result) < len(given):
+    pairs = [(str(qid), number(weight, f"the weight of topic {qid}")) for qid, weight in weights.items()]
+    result = dict(pairs)
+    if len(result) < len(pairs):
         raise MultiAspectError("weights: expected one weight per topic, got several for some")
-    negative = [qid for qid, weight in given if weight < 0]
+    negative = [qid for qid, weight in pairs if weight < 0]
     if negative:
         raise MultiAspectError(
             f"weights: expected weights of at least 0, got {result[negative[0]]:g} for {negative[0]}"
@@ -84,7 +84,7 @@ def weighted(measure: Measure | None, values: Sequence[float], weights: Sequence
 
 
 def check_repeats(perquery: pd.DataFrame, over: str) -> None:
-    """Check that all runs have the same seeds or folds, each on the same topics, or each on topics of its own."""
+    """Check that all runs have the same seeds (each on the same topics) or folds (each on topics of its own)."""
     if perquery[over].isna().any():
         raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
     check_distinct(perquery, ["name", "measure", "qid", over], "keep one of them")
@@ -93,9 +93,9 @@ def check_repeats(perquery: pd.DataFrame, over: str) -> None:
         raise MultiAspectError(f"expected at least two values of {over}, got {choices(expected)}; omit over=")
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         topics: dict[Hashable, frozenset[Any]] = {
-            each: frozenset(part["qid"]) for each, part in group.groupby(over, sort=False, observed=True)
+            repeat: frozenset(part["qid"]) for repeat, part in group.groupby(over, sort=False, observed=True)
         }
-        missing = [str(each) for each in expected if each not in topics]
+        missing = [str(repeat) for repeat in expected if repeat not in topics]
         if missing:
             raise MultiAspectError(
                 f"expected the same values of {over} for all runs and measures, got no {label} of {name} for "
@@ -103,19 +103,15 @@ def check_repeats(perquery: pd.DataFrame, over: str) -> None:
             )
         distinct = set(topics.values())
         if len(distinct) > 1 and sum(map(len, topics.values())) > len(frozenset().union(*distinct)):
-            one, other = _unlike(topics)
+            first, second = next(
+                (first, second) for first in topics for second in topics
+                if topics[first] & topics[second] and topics[first] != topics[second]
+            )  # fmt: skip
             raise MultiAspectError(
                 f"expected each {over} to have the same topics (seeds), or topics of its own (folds), but for "
-                f"{name}, {over} {one} and {other} share only some topics. Evaluate all of them on the same topics"
+                f"{name}, {over} {first} and {second} share only some topics. Evaluate all of them on the same "
+                "topics"
             )
-
-
-def _unlike(topics: Mapping[Hashable, frozenset[Any]]) -> tuple[Hashable, Hashable]:
-    """Two groups that share some topics but not all."""
-    return next(
-        (one, other) for one in topics for other in topics
-        if topics[one] & topics[other] and topics[one] != topics[other]
-    )  # fmt: skip
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:

@@ -163,12 +163,12 @@ def aggregate(
             parts = (
                 [group] if over is None else [part for _, part in group.groupby(over, sort=False, observed=True)]
             )
-            each = [_weighted(measure, part, weight) for part in parts]
+            aggregates = [_weighted(measure, part, weight) for part in parts]
         except MultiAspectError as error:
             raise MultiAspectError(f"{label} of {name}: {error}") from None
-        rows[name][str(label)] = each[0]
+        rows[name][str(label)] = aggregates[0]
         if over is not None:
-            rows[name].update(zip((str(label), *columns[str(label)]), mean_and_spread(each), strict=True))
+            rows[name].update(zip((str(label), *columns[str(label)]), mean_and_spread(aggregates), strict=True))
         if confidence is not None:
             try:
                 ends = _interval(measure, values, confidence, limits[str(label)])
@@ -282,10 +282,10 @@ def _check_over(perquery: pd.DataFrame, over: object) -> None:
 
 
 def _interval(
-    measure: AnyMeasure | None, given: Sequence[float], confidence: float, limits: tuple[float, float]
+    measure: AnyMeasure | None, per_query: Sequence[float], confidence: float, limits: tuple[float, float]
 ) -> list[float]:
     """Return the ends of the interval of an aggregate, which is a function of the mean over topics."""
-    values = np.asarray(given, dtype=np.float64)
+    values = np.asarray(per_query, dtype=np.float64)
     if not np.isfinite(values).all():
         raise MultiAspectError("expected finite values on all topics")
     if len(values) < 2:

@@ -1,4 +1,4 @@
-"""Digests of measures and judgments, which change whenever their values may."""
+"""Digests of measures and judgments, which change whenever the values of measures may change."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def digest_of(*values: object) -> str:
 
 
 def digest_of_frame(frame: pd.DataFrame) -> str:
-    """Return a digest of the columns of a frame, whatever its rows are named."""
+    """Return a digest of the columns of a frame, independent of its index."""
     return _digest([(name, str(column.dtype), *_column(column)) for name, column in frame.items()])
 
 
@@ -60,6 +60,7 @@ class _Sink:
         self.hash = hashlib.sha256()
 
     def write(self, data: Any) -> int:
+        """Hash data, and return their size."""
         self.hash.update(data)
         return len(data)
 
@@ -72,7 +73,7 @@ class _Attribute:
 
 
 class _Pickler(pickle.Pickler):
-    """Writes what `_parts` returns in place of what pickle would write.
+    """A pickler that writes the result of `_parts` in place of a value.
 
     Parameters
     ----------
@@ -89,6 +90,7 @@ class _Pickler(pickle.Pickler):
         self._enclosing = enclosing
 
     def persistent_id(self, value: Any) -> str | None:
+        """Return the digest of a value, or None to pickle it."""
         if isinstance(value, str | int | float | bytes):
             return None
         if isinstance(value, _Attribute):
@@ -118,11 +120,16 @@ def _digest(value: object, enclosing: tuple[object, ...] = ()) -> str:
 
 
 def _parts(value: Any) -> tuple[object, ...] | None:
-    """Return what a value is digested as; None for what pickle writes."""
+    """Return the parts of a value to digest; None if pickle writes it."""
     if isinstance(value, set | frozenset):
         return "set", sorted(map(_digest, value))  # the order of strings in a set differs between processes
     if isinstance(value, pd.DataFrame):
-        return "frame", value.index, [value.iloc[:, place] for place in range(value.shape[1])], list(value.columns)
+        return (
+            "frame",
+            value.index,
+            [value.iloc[:, position] for position in range(value.shape[1])],
+            list(value.columns),
+        )
     if isinstance(value, pd.MultiIndex):
         return "index", list(value.names), value.to_frame(index=False)
     if isinstance(value, pd.Series | pd.Index):
@@ -147,7 +154,7 @@ def _parts(value: Any) -> tuple[object, ...] | None:
 
 
 def _column(column: pd.Series[Any] | pd.Index[Any]) -> tuple[object, ...]:
-    """Return the content of a column, whatever keeps its strings."""
+    """Return the content of a column, independent of the storage of its strings."""
     if isinstance(column.dtype, np.dtype) and not column.dtype.hasobject:
         return (column.to_numpy().tobytes(),)
     values = column.to_numpy(dtype=object).tolist()
@@ -157,7 +164,7 @@ def _column(column: pd.Series[Any] | pd.Index[Any]) -> tuple[object, ...]:
 
 
 def _definition(value: type | FunctionType) -> tuple[object, ...]:
-    """Return the name of a class or function, the version of its package and, unless this tells all, its source."""
+    """Return the name of a class or function and, unless every digest has its version, version and source."""
     name = f"{value.__module__}.{value.__qualname__}"
     if _is_versioned(value):
         return (name,)
@@ -219,7 +226,7 @@ def _version(module: str) -> str:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    """Return the versions of what computes values, and a digest of the code of this package."""
+    """Return a digest of this package's code, and the versions of Python and of packages that compute values."""
     own = hashlib.sha256()
     folder = Path(__file__).resolve().parent.parent
     for path in sorted(folder.rglob("*.py")):

@@ -134,13 +134,13 @@ def evaluate(
     own = filter(supports, labelled.values())
     warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
     store = None if out is None else Store.open(out, plan)
-    found = outcomes(plan, named, n_jobs=n_jobs, skip=skip, store=store)
+    evaluations = outcomes(plan, named, n_jobs=n_jobs, skip=skip, store=store)
     evaluated: dict[str, Outcome] = {}
     skipped: list[str] = []
     reasons: list[str] = []
     of_runs: list[tuple[str, Cause]] = []
     try:
-        for outcome in _shown(found, named.total, progress):
+        for outcome in _shown(evaluations, named.total, progress):
             for cause in outcome.causes:
                 if cause.remedy is None:
                     warn_once(cause.message, key=cause.key, group=cause.group)
@@ -159,26 +159,28 @@ def evaluate(
         raise MultiAspectError(f"no run could be evaluated: {reasons[0]}")
     if collect:
         result = plan.frame(
-            list(evaluated), [each.values for each in evaluated.values() if each.values is not None]
+            list(evaluated), [outcome.values for outcome in evaluated.values() if outcome.values is not None]
         )
         record(result, labelled)
     else:
-        result = pd.DataFrame({"name": list(evaluated), "reused": [each.reused for each in evaluated.values()]})
+        result = pd.DataFrame(
+            {"name": list(evaluated), "reused": [outcome.reused for outcome in evaluated.values()]}
+        )
     if skipped:
         result.attrs["skipped"] = skipped
     return result
 
 
-def _shown(found: Iterator[Outcome], total: int | None, progress: bool) -> Iterator[Outcome]:
-    """Yield outcomes, and show their number if asked to."""
+def _shown(evaluations: Iterator[Outcome], total: int | None, progress: bool) -> Iterator[Outcome]:
+    """Yield evaluations, and show their number if `progress`."""
     if not progress:
-        yield from found
+        yield from evaluations
         return
     from tqdm.auto import tqdm  # warns in notebooks without widgets
 
     with tqdm(total=total, desc="evaluate", unit="run") as bar:
         n_reused = 0
-        for outcome in found:
+        for outcome in evaluations:
             yield outcome
             n_reused += outcome.reused
             if outcome.reused:

@@ -1,4 +1,4 @@
-"""The measures that the labels of a long frame refer to, recorded in its ``attrs``."""
+"""Measures behind the labels of a long frame, recorded in its ``attrs``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KEY = "measures"
 
 
 def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
-    """Record in the frame which measures its labels refer to; None if to no measure, whatever the label is.
+    """Record in the frame the measures of its labels; None for a label that is not that of a measure.
 
     Printed measures, as read from files, are parsed when they are looked up.
     """
@@ -36,7 +36,7 @@ def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | 
 
 
 def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
-    """Return whether the frame has a record of which measure a label refers to."""
+    """Return whether the frame has a record of the measure of a label."""
     written = perquery.attrs.get(_KEY)
     return isinstance(written, Mapping) and label in written
 
@@ -63,9 +63,9 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
     """
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
-        given = parse_all(measures)
-        check_given(labels, given)
-        return {label: given[label] for label in labels}
+        labelled = parse_all(measures)
+        check_given(labels, labelled)
+        return {label: labelled[label] for label in labels}
     written = perquery.attrs.get(_KEY)
     if not isinstance(written, Mapping):
         written = {}
@@ -86,18 +86,18 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
     return known
 
 
-def check_given(labels: Sequence[str], given: Collection[str]) -> None:
+def check_given(labels: Sequence[str], known: Collection[str]) -> None:
     """Raise an error if measures= does not contain all labels of a long frame."""
-    missing = [label for label in labels if label not in given]
+    missing = [label for label in labels if label not in known]
     if missing:
         raise MultiAspectError(
             f"measures= lacks {choices(missing)}: expected all measures of the long frame ({choices(labels)}), "
-            f"got {choices(given)}"
+            f"got {choices(known)}"
         )
 
 
 def is_measure_name(text: str) -> bool:
-    """Return whether a name refers to a measure, or as "P" to several with the same direction."""
+    """Return whether a name refers to a measure, or (as "P") to several with the same direction."""
     try:
         members = parse(text)
     except MultiAspectError:

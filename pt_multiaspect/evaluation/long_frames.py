@@ -75,7 +75,7 @@ def values_of(perquery: pd.DataFrame) -> Floats:
 
 
 def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise an error for empty cells in columns of names, which pandas makes of texts such as NA in files."""
+    """Raise an error for empty cells in columns of names; pandas reads texts such as NA in files as empty."""
     for column in columns:
         empty = int(perquery[column].isna().sum())
         if empty:

@@ -1,4 +1,4 @@
-"""Runs and plans in a form that is quick to send to other processes."""
+"""Runs and plans as bytes, which are quick to send to other processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SentRun(ABC):
 
 @dataclass(frozen=True)
 class PackedRun(SentRun):
-    """The rows of a run that was read already."""
+    """The rows of a run that has been read already."""
 
     qids: tuple[str, ...]
     #: The query of each block of adjacent rows with the same query, and the number of its rows.
@@ -89,12 +89,12 @@ class PackedRun(SentRun):
 
     def digest(self) -> str:
         """Return a digest of the content, except that of further columns."""
-        found = hashlib.sha256(b"rows")
+        digest = hashlib.sha256(b"rows")
         for part in astuple(replace(self, others=b"")):
             data = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass")
-            found.update(len(data).to_bytes(8, "little"))
-            found.update(data)
-        return found.hexdigest()
+            digest.update(len(data).to_bytes(8, "little"))
+            digest.update(data)
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class JoinedRun(SentRun):
 
     @classmethod
     def of(cls, run: object) -> JoinedRun | None:
-        """Join the rows of a run; None if it is no such frame, or something is to be converted or explained."""
+        """Join the rows of a run; None if it is not such a frame, or needs conversion or an error."""
         if not isinstance(run, pd.DataFrame):
             return None
         try:
@@ -126,7 +126,9 @@ class JoinedRun(SentRun):
             queries, docnos = (joined(column.to_numpy(dtype=object)) for column in ids)
         except TypeError:  # some are no strings
             return None
-        if any(np.count_nonzero(np.frombuffer(each, np.uint8) == 0) != len(frame) for each in (queries, docnos)):
+        if any(
+            np.count_nonzero(np.frombuffer(content, np.uint8) == 0) != len(frame) for content in (queries, docnos)
+        ):
             return None  # a zero byte within a string
         return cls(score.astype("<f8", copy=False).tobytes(), queries, docnos)
 
@@ -140,12 +142,12 @@ class JoinedRun(SentRun):
 
 
 def unpacked(run: object) -> object:
-    """Return a run that can be evaluated: the rows of one that was sent, others as they are."""
+    """Return a run in a form that can be evaluated: the rows of a run that was sent, other runs unchanged."""
     return run.unpacked() if isinstance(run, SentRun) else run
 
 
 def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
-    """Return where strings of these sizes start, one after the other."""
+    """Return the starts of adjacent strings of these sizes, separated by gaps."""
     step = size + gap
     return np.asarray(np.cumsum(step) - step, dtype=np.int64)
 
@@ -159,9 +161,9 @@ def _adjacent(texts: Texts) -> tuple[NDArray[np.uint8], int]:
         if np.array_equal(texts.start - texts.start[0], begin):
             first = int(texts.start[0])
             return texts.data[first : first + int(begin[-1] + texts.size[-1])], gap
-    place = np.repeat(texts.start - begin, texts.size)
-    place += np.arange(len(place))
-    data: NDArray[np.uint8] = texts.data[place]
+    position = np.repeat(texts.start - begin, texts.size)
+    position += np.arange(len(position))
+    data: NDArray[np.uint8] = texts.data[position]
     return data, 0
 
 
@@ -184,7 +186,10 @@ def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
         from joblib.externals import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        """A pickler of measures that are defined by functions."""
+
         def reducer_override(self, obj: object) -> object:
+            """Pickle a measure of a user's function by its definition."""
             if type(obj).__module__ == _RUNTIME and hasattr(obj, "runtime_impl"):
                 return _defined, _definition(obj)
             return super().reducer_override(obj)
@@ -202,7 +207,7 @@ _RUNTIME = ir_measures.define.__module__
 
 
 def _definition(measure: Measure) -> tuple[Any, ...]:
-    """Return what defines a measure of a user's function: cloudpickle cannot restore such a class."""
+    """Return the parameters of `_defined` for a measure of a user's function, whose class cannot be pickled."""
     inputs = {"run_inputs": "RUN_INPUTS", "qrel_inputs": "QREL_INPUTS"}
     named = {name: getattr(measure, attribute) for name, attribute in inputs.items() if hasattr(measure, attribute)}
     return function_of(measure), measure.NAME, "cutoff" in measure.SUPPORTED_PARAMS, named, measure.params

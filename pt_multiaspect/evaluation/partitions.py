@@ -91,14 +91,16 @@ def evaluator(
     return Evaluator(plan, by)
 
 
-def _are_measures(given: object) -> bool:
-    """Return whether an argument is what measures are given as."""
-    if isinstance(given, str) or hasattr(given, "SUPPORTED_PARAMS"):
+def _are_measures(argument: object) -> bool:
+    """Return whether an argument is one or several measures."""
+    if isinstance(argument, str) or hasattr(argument, "SUPPORTED_PARAMS"):
         return True
-    if is_frame(given) or isinstance(given, Judgments | Iterator) or not isinstance(given, Iterable):
+    if is_frame(argument) or isinstance(argument, Judgments | Iterator) or not isinstance(argument, Iterable):
         return False
-    each = list(given.values() if isinstance(given, Mapping) else given)
-    return bool(each) and all(isinstance(one, str) or hasattr(one, "SUPPORTED_PARAMS") for one in each)
+    measures = list(argument.values() if isinstance(argument, Mapping) else argument)
+    return bool(measures) and all(
+        isinstance(measure, str) or hasattr(measure, "SUPPORTED_PARAMS") for measure in measures
+    )
 
 
 def _check_declared(plan: Plan) -> None:
@@ -114,7 +116,7 @@ def _check_declared(plan: Plan) -> None:
 
 
 class Evaluator:
-    """A function that evaluates the runs of a table; see `evaluator`.
+    """A callable that evaluates the runs of a table; see `evaluator`.
 
     It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
     value`` of the same library (for Arrow data of other libraries, of pandas), with one row per run, measure and
@@ -145,7 +147,7 @@ class Evaluator:
 
     @property
     def meta(self) -> pd.DataFrame:
-        """The result for a frame without rows, which Dask asks for."""
+        """Return the result for a frame without rows, which Dask requires."""
         return self._plan.frame(["run"], [np.zeros((len(self._plan.labels), self._plan.judgments.n_queries))]).iloc[
             :0
         ]
@@ -185,9 +187,9 @@ class Evaluator:
         qids: list[Any] = []
         values: list[Floats] = []
         for name, part in zip(names, parts, strict=True):
-            some, found = self._evaluated(str(name), rows.iloc[part])
-            qids.append(some)
-            values.append(found)
+            run_qids, run_values = self._evaluated(str(name), rows.iloc[part])
+            qids.append(run_qids)
+            values.append(run_values)
         result = (
             long_frame([str(name) for name in names], self._plan.labels, qids, values) if len(names) else self.meta
         )
@@ -236,10 +238,10 @@ class Evaluator:
             raise MultiAspectError(f"expected the results of the parts, with the columns {choices(COLUMNS)}")
         rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
         check_one_value(rows)
-        found = rows["name"].unique()
-        order = sorted(found) if names is None else [str(name) for name in names]
-        self._check_known("run", found, order)
-        lost = [name for name in order if name not in set(found)]
+        run_names = rows["name"].unique()
+        order = sorted(run_names) if names is None else [str(name) for name in names]
+        self._check_known("run", run_names, order)
+        lost = [name for name in order if name not in set(run_names)]
         if not order:
             raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
         if lost:
@@ -251,16 +253,16 @@ class Evaluator:
         self._check_known("measure", rows["measure"].unique(), labels)
         self._check_known("query", rows["qid"].unique(), judgments.qids)
         values = np.full((len(order), len(labels), judgments.n_queries), np.nan)
-        place = [
+        positions = [
             pd.Index(known, dtype=object).get_indexer(pd.Index(rows[column], dtype=object))
             for known, column in ((order, "name"), (labels, "measure"), (judgments.qids, "qid"))
         ]
-        given = rows["value"].to_numpy(dtype=np.float64)
-        if np.isnan(given).any():
+        numbers = rows["value"].to_numpy(dtype=np.float64)
+        if np.isnan(numbers).any():
             raise MultiAspectError(
-                f"expected numbers, got missing values {counted(int(np.isnan(given).sum()), 'value')}"
+                f"expected numbers, got missing values {counted(int(np.isnan(numbers).sum()), 'value')}"
             )
-        values[tuple(place)] = given
+        values[tuple(positions)] = numbers
         empty = np.isnan(values).all(axis=1)
         incomplete = np.argwhere(np.isnan(values) & ~empty[:, None, :])
         if len(incomplete):
@@ -276,35 +278,32 @@ class Evaluator:
                     f"expected values for every judged query, got none for run {order[run]}, query "
                     f"{judgments.qids[query]}: a part of the results was lost"
                 )
-            values = np.where(empty[:, None, :], self._of_empty_rankings()[None], values)
+            nothing = read_table("nothing", {})
+            of_empty_ranking = self._plan.values(Rankings(nothing, judgments), nothing)
+            values = np.where(empty[:, None, :], of_empty_ranking[None], values)
         result = self._plan.frame(order, list(values))
         record(result, dict(zip(labels, self._plan.measures, strict=True)))
         return result
 
-    def _of_empty_rankings(self) -> Floats:
-        nothing = read_table("nothing", {})
-        return self._plan.values(Rankings(nothing, self._plan.judgments), nothing)
-
-    def _check_known(self, what: str, found: Iterable[object], known: Iterable[object]) -> None:
+    def _check_known(self, what: str, names: Iterable[object], known: Iterable[object]) -> None:
         expected = set(known)
-        others = [each for each in found if each not in expected]
+        others = [name for name in names if name not in expected]
         if others:
             raise MultiAspectError(
-                f"got values of a {what} that is none of those expected: {choices(others[:3])}; expected "
-                f"{choices(list(known)[:5])}"
+                f"expected values of a {what} among {choices(known)}, got those of {choices(others[:3])}"
             )
 
 
 def _restore(key: str, content: bytes, by: str) -> Evaluator:
-    """Return an evaluator in another process, which reads the judgments of several copies once."""
+    """Return an evaluator in another process; copies share the judgments."""
     restored = Evaluator(unpack_plan(key, content), by)
     restored._packed = key, content
     return restored
 
 
-def _like(given: Any, result: pd.DataFrame) -> Any:
-    """Return the result as a frame of the library of `given`."""
-    library = type(given).__module__.partition(".")[0]
+def _like(frame: Any, result: pd.DataFrame) -> Any:
+    """Return the result as a frame of the library of `frame`."""
+    library = type(frame).__module__.partition(".")[0]
     if library not in ("polars", "pyarrow"):
         return result
     columns = {column: result[column].tolist() for column in COLUMNS}

@@ -33,9 +33,9 @@ class Outcome:
     name: str
     #: Shape (n_measures, n_queries); None if the run is skipped.
     values: Floats | None = None
-    #: What there is to warn of.
+    #: The warnings to issue.
     causes: list[Cause] = field(default_factory=list)
-    #: Why the run is skipped.
+    #: The reason why the run is skipped.
     reason: str = ""
     #: Whether the values are those of an earlier call.
     reused: bool = False
@@ -120,7 +120,7 @@ class Plan:
 def counted_frame(
     names: list[str], labels: list[str], qids: np.ndarray, values: list[Floats], counted: Bools
 ) -> pd.DataFrame:
-    """Return the long frame of runs with the same queries; `counted` tells which queries count per measure."""
+    """Return the long frame of runs with the same queries, without those that are not `counted` for a measure."""
     table = long_frame(names, labels, [qids] * len(names), values)
     return table if counted.all() else table[np.tile(counted.ravel(), len(names))].reset_index(drop=True)
 
@@ -142,12 +142,14 @@ def long_frame(
         The values of each run.
     """
     per_run = list(qids)
-    sizes = [len(labels) * len(each) for each in per_run]
+    sizes = [len(labels) * len(run_qids) for run_qids in per_run]
     rows = {
         "name": np.repeat(np.array(names, dtype=object), sizes),
-        "qid": np.concatenate([np.tile(each, len(labels)) for each in per_run]),
-        "measure": np.concatenate([np.repeat(np.array(labels, dtype=object), len(each)) for each in per_run]),
-        "value": np.concatenate([each.ravel() for each in values]),
+        "qid": np.concatenate([np.tile(run_qids, len(labels)) for run_qids in per_run]),
+        "measure": np.concatenate(
+            [np.repeat(np.array(labels, dtype=object), len(run_qids)) for run_qids in per_run]
+        ),
+        "value": np.concatenate([run_values.ravel() for run_values in values]),
     }
     return pd.DataFrame(rows)[COLUMNS]
 

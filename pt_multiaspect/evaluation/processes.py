@@ -1,4 +1,4 @@
-"""Evaluation of runs one after the other, here or by the workers of joblib."""
+"""Evaluation of runs one by one, in this process or by the workers of joblib."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import MultiAspectError
 from ..io.runs import NamedRuns, read_table
 from .packing import JoinedRun, PackedRun, SentRun, forget_plan, pack_plan, unpack_plan, unpacked
 from .plan import Outcome, Plan
-from .store import Place, Store, evaluate_stored, with_digest
+from .store import RunFiles, Store, evaluate_stored, with_digest
 
 __all__ = ["check_n_jobs", "outcomes"]
 
@@ -78,7 +78,7 @@ class _Item:
 
     name: str
     run: Any
-    place: Place | None
+    files: RunFiles | None
     #: The digest of the run; None for paths, or if values are not stored.
     digest: str | None = None
 
@@ -93,10 +93,11 @@ class _Item:
         *,
         is_sent: bool = True,
     ) -> _Item:
-        place = None if store is None else store.place_of(name)
+        """Read a run if it is to be digested or sent to a worker."""
+        files = None if store is None else store.files_of(name)
         digest = None
         try:
-            if place is not None:
+            if files is not None:
                 run, digest = with_digest(name, run, columns)
             if is_sent:
                 if isinstance(run, str | PathLike):
@@ -106,15 +107,16 @@ class _Item:
                     joined = None if columns else JoinedRun.of(run)
                     run = joined or PackedRun.of(read_table(name, run, columns))
         except MultiAspectError as error:
-            if place is not None:
-                place.clear()
+            if files is not None:
+                files.clear()
             if not skip:
                 raise
             return cls(name, Outcome(name, reason=str(error)), None)
-        return cls(name, run, place, digest)
+        return cls(name, run, files, digest)
 
     @property
     def n_rows(self) -> int:
+        """Return the number of rows to send; 0 for a path."""
         return len(self.run) if isinstance(self.run, SentRun) else 0
 
 
@@ -148,7 +150,7 @@ def _parallel(
 
 
 def _n_runs(done: int, total: int | None, n_workers: int) -> int:
-    """Return the number of runs of the next task: few first and last, so that no worker waits for another."""
+    """Return the number of runs of the next task, small for the first and last ones so that no worker is idle."""
     if total is None:
         return min(_RUNS_OF_UNKNOWN_NUMBER, done + 1)
     most = min(-(-total // (_TASKS_PER_WORKER * n_workers)), _MOST_RUNS)
@@ -194,6 +196,6 @@ def _evaluated(plan: Plan, item: _Item, skip: bool) -> Outcome:
     """Evaluate a run, unless its values are stored already or it could not be read."""
     if isinstance(item.run, Outcome):
         return item.run
-    if item.place is not None:
-        return evaluate_stored(plan, item.name, item.run, item.place, item.digest, skip=skip)
+    if item.files is not None:
+        return evaluate_stored(plan, item.name, item.run, item.files, item.digest, skip=skip)
     return plan.evaluate(item.name, unpacked(item.run), skip=skip)

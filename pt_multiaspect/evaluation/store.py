@@ -1,4 +1,4 @@
-"""The values of runs as files in a directory, from which a later call takes those that are still right."""
+"""Values of runs as files in a directory, which a later call reuses if they are still valid."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .labels import record
 from .packing import PackedRun, unpacked
 from .plan import Outcome, Plan, counted_frame
 
-__all__ = ["Place", "Store", "evaluate_stored", "read_values", "with_digest"]
+__all__ = ["RunFiles", "Store", "evaluate_stored", "read_values", "with_digest"]
 
 #: Where files go that were written with other measures or judgments.
 SUPERSEDED = "_superseded"
@@ -63,11 +63,11 @@ class Store:
     #: The digest of measures and judgments.
     evaluation: str
     #: The names of the files of each run, by the digest of its name, when the directory was opened.
-    found: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str], plan: Plan) -> Store:
-        """Open a directory, or make it, and move files of other measures and judgments out of the way.
+        """Open a directory, or make it, and move files of other measures and judgments to a subdirectory.
 
         Raises
         ------
@@ -79,23 +79,23 @@ class Store:
         MultiAspectWarning
             If files are moved.
         """
-        place = Path(os.path.abspath(os.path.expanduser(directory)))
-        if place.exists() and not place.is_dir():
+        folder = Path(os.path.abspath(os.path.expanduser(directory)))
+        if folder.exists() and not folder.is_dir():
             raise MultiAspectError(f"out: expected a directory, got the file {directory}")
         evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.topics)[:16]
-        found: dict[str, list[str]] = {}
+        files: dict[str, list[str]] = {}
         foreign: list[str] = []
         others: list[str] = []
         with _writing():
-            place.mkdir(parents=True, exist_ok=True)
-            for name in sorted(os.listdir(place)):
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in sorted(os.listdir(folder)):
                 match = _FILE.fullmatch(name)
                 if match is not None:
-                    others.append(name) if match[2] != evaluation else found.setdefault(match[1], []).append(name)
+                    others.append(name) if match[2] != evaluation else files.setdefault(match[1], []).append(name)
                 elif name.endswith(".npz"):
                     foreign.append(name)
-                elif name.endswith(".tmp") and _is_abandoned(place / name):
-                    (place / name).unlink(missing_ok=True)
+                elif name.endswith(".tmp") and _is_abandoned(folder / name):
+                    (folder / name).unlink(missing_ok=True)
         if foreign:
             raise MultiAspectError(
                 f"out: expected an empty directory, or one that evaluate has written, but {directory} contains "
@@ -103,18 +103,18 @@ class Store:
             )
         if others:
             with _writing():
-                _supersede(place, others)
-        return cls(place, evaluation, found)
+                _supersede(folder, others)
+        return cls(folder, evaluation, files)
 
-    def place_of(self, name: str) -> Place:
-        """Return where the values of a run are stored."""
+    def files_of(self, name: str) -> RunFiles:
+        """Return the files of the values of a run."""
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return Place(self.directory, f"{_readable(name)}.{digest}.{self.evaluation}", self.found.get(digest, []))
+        return RunFiles(self.directory, f"{_readable(name)}.{digest}.{self.evaluation}", self.files.get(digest, []))
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the values of one run are stored."""
+class RunFiles:
+    """The files of the values of one run."""
 
     directory: Path
     #: The name of the file without the digest of the run.
@@ -133,8 +133,8 @@ class Place:
                 (self.directory / file).unlink(missing_ok=True)
 
 
-def evaluate_stored(plan: Plan, name: str, run: Any, place: Place, digest: str | None, *, skip: bool) -> Outcome:
-    """Return the stored values of a run if they are still right; otherwise evaluate it and store its values.
+def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: str | None, *, skip: bool) -> Outcome:
+    """Return the stored values of a run if they are still valid; otherwise evaluate it and store its values.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def evaluate_stored(plan: Plan, name: str, run: Any, place: Place, digest: str |
         The name of the run.
     run : DataFrame, path or RunTable
         The run.
-    place : Place
-        Where the values of this run are stored.
+    files : RunFiles
+        The files of the values of this run.
     digest : str or None
         The digest of its content, as of `with_digest`; None if the run is a path that is not read yet.
     skip : bool
@@ -155,25 +155,25 @@ def evaluate_stored(plan: Plan, name: str, run: Any, place: Place, digest: str |
         try:
             run, digest = _file_with_digest(name, run)
         except MultiAspectError as error:
-            place.clear()
+            files.clear()
             if not skip:
                 raise
             return Outcome(name, reason=str(error))
-    file = place.file(digest)
+    file = files.file(digest)
     with _writing(), collected() as causes:
-        if file in place.earlier:
-            part = _read(place.directory / file)
+        if file in files.earlier:
+            part = _read(files.directory / file)
             if part is not None:
-                place.clear(but=file)
+                files.clear(but=file)
                 values = np.zeros(plan.counted.shape)
                 values[plan.counted] = part["value"]
                 return Outcome(name, values, reused=True)
         # From here on, no reader finds values of another content under this name.
-        place.clear()
+        files.clear()
     outcome = plan.evaluate(name, unpacked(run), skip=skip)
     if outcome.values is not None:
         with _writing():
-            write_file(place.directory / file, _content(file, name, plan, outcome.values[plan.counted]))
+            write_file(files.directory / file, _content(file, name, plan, outcome.values[plan.counted]))
     return replace(outcome, causes=[*causes, *outcome.causes])
 
 
@@ -214,14 +214,14 @@ def read_values(directory: str | os.PathLike[str]) -> pd.DataFrame:
     0  mine  q1     map    0.5
     1  mine  q1     P@1    0.0
     """
-    place = Path(os.path.expanduser(directory))
-    files = sorted(os.listdir(place)) if place.is_dir() else []
+    folder = Path(os.path.expanduser(directory))
+    files = sorted(os.listdir(folder)) if folder.is_dir() else []
     matches = [match for file in files if (match := _FILE.fullmatch(file))]
     if len({match[2] for match in matches}) > 1 or len({match[1] for match in matches}) < len(matches):
         raise MultiAspectError(
             f"{directory}: expected values of one evaluation, with one file per run; evaluate the runs again"
         )
-    parts = [part for match in matches if (part := _read(place / match[0])) is not None]
+    parts = [part for match in matches if (part := _read(folder / match[0])) is not None]
     if not parts:
         raise MultiAspectError(f"{directory}: expected a directory with values that evaluate has written with out=")
     about = [json.loads(part["about"].tobytes()) for part in parts]
@@ -238,7 +238,7 @@ def read_values(directory: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def _content(file: str, name: str, plan: Plan, values: Floats) -> bytes:
-    """Return a file of NumPy with the values of a run, and what they are values of.
+    """Return the content of an .npz file with the values of a run and their measures and queries.
 
     At the end, in the comment of the archive, is a digest of all that comes before and the name of the file.
     """
@@ -279,7 +279,7 @@ def _read(path: Path) -> Any:
 
 @contextmanager
 def _writing() -> Iterator[None]:
-    """Raise errors of files as those of the parameter ``out=``."""
+    """Turn errors of files into errors of the parameter ``out=``."""
     try:
         yield
     except OSError as error:
@@ -309,7 +309,7 @@ def with_digest(name: str, run: Any, columns: list[str]) -> tuple[Any, str | Non
 
 
 def _file_with_digest(name: str, path: str | os.PathLike[str]) -> tuple[_File, str]:
-    """Return the content of a file, read once so that the values are those of the content with this digest."""
+    """Return the content of a file and its digest, read once so that the two match."""
     file = os.fspath(path)
     try:
         content = Path(file).expanduser().read_bytes()
@@ -321,7 +321,7 @@ def _file_with_digest(name: str, path: str | os.PathLike[str]) -> tuple[_File, s
 
 
 def _readable(name: str) -> str:
-    """Return the part of a file name that tells people which run it is."""
+    """Return the readable part of the name of a run's file."""
     return re.sub(r"[^A-Za-z0-9-]+", "_", name).strip("_")[:60] or "run"
 
 
@@ -332,14 +332,14 @@ def _is_abandoned(path: Path) -> bool:
         return False
 
 
-def _supersede(place: Path, files: list[str]) -> None:
-    (place / SUPERSEDED).mkdir(exist_ok=True)
+def _supersede(folder: Path, files: list[str]) -> None:
+    (folder / SUPERSEDED).mkdir(exist_ok=True)
     for file in files:
         try:
-            os.replace(place / file, place / SUPERSEDED / file)
+            os.replace(folder / file, folder / SUPERSEDED / file)
         except FileNotFoundError:  # another process was faster
             continue
     warn(
-        f"{place} contains values of {number_of(len(files), 'run')} with other measures, judgments or versions: "
+        f"{folder} contains values of {number_of(len(files), 'run')} with other measures, judgments or versions: "
         f"they were moved to {SUPERSEDED}, and are computed again. Use one directory for each set of measures"
     )

@@ -1,4 +1,4 @@
-"""The topics that count for each measure."""
+"""Topics that count for each measure."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _OF_ALL_DOCUMENTS = ("Judged", "NumRet", "NumQ")
 
 
 def check_topics(topics: object, measures: object) -> str:
-    """Return which topics count; by default, those of the suite that `measures` is, else all judged topics."""
+    """Return the setting of topics; by default, that of `measures` if they are a suite, else all judged topics."""
     return str(_check(getattr(measures, "topics", TOPICS[0]) if topics is None else topics))
 
 
 def check_all_topics(measures: object, purpose: str) -> None:
-    """Raise an error for a suite over some topics only, where a function evaluates all of them."""
+    """Raise an error for a suite over the topics with a positive document; the caller evaluates all topics."""
     if check_topics(None, measures) != TOPICS[0]:
         raise MultiAspectError(
             f"expected measures over all judged topics, as {purpose}, got a suite over the topics with a positive "
@@ -82,7 +82,7 @@ def counted_topics(
 
 
 def _positive(measure: ir_measures.Measure, judgments: Judgments) -> Bools:
-    """The queries in which some judged document is positive for a measure."""
+    """Return which queries have a judged document that is positive for a measure."""
     if measure.NAME in _OF_ALL_DOCUMENTS:
         return np.ones(judgments.n_queries, dtype=np.bool_)
     if is_diversity_measure(measure):

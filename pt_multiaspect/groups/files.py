@@ -55,9 +55,9 @@ def groups_in_file(path: str | PathLike[str]) -> dict[str, Any]:
         raise MultiAspectError(f"expected a file of groups that ends in {choices([*_TABLES, '.json'])}")
     content = read_json(_text(file), "a file of groups")
     if not isinstance(content, dict) or "dimensions" not in content or set(content) - set(_KEYS):
-        found = choices(content) if isinstance(content, dict) else type(content).__name__
+        got = choices(content) if isinstance(content, dict) else type(content).__name__
         raise MultiAspectError(
-            f"expected a JSON object with the keys dimensions and, optionally, target and name, got {found}"
+            f"expected a JSON object with the keys dimensions and, optionally, target and name, got {got}"
         )
     dimensions = content["dimensions"]
     if not isinstance(dimensions, dict):
@@ -70,7 +70,7 @@ def groups_in_file(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def _suffix(file: Path) -> str:
-    """The ending of a file, without that of its compression."""
+    """Return the suffix of a file, without that of its compression."""
     return (file.with_suffix("") if file.suffix.lower() in _COMPRESSED else file).suffix.lower()
 
 
@@ -129,7 +129,7 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def _check_quotes(content: bytes, separator: str) -> None:
-    """Raise for a field that begins with a quote and goes on in the next line, which no identifier does."""
+    """Raise for a quoted field that continues in the next line, as no identifier does."""
     rows = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""), delimiter=separator)
     end = 0
     try:
@@ -148,7 +148,7 @@ def _check_quotes(content: bytes, separator: str) -> None:
 
 
 def _one_dimension(file: Path) -> pd.DataFrame:
-    """The memberships of a table beside the file, whose name its errors start with."""
+    """Read the memberships of one dimension from a table; errors start with the name of its file."""
     try:
         frame = _read(file)
         if "dimension" in frame.columns:
@@ -159,7 +159,7 @@ def _one_dimension(file: Path) -> pd.DataFrame:
 
 
 def _table(file: Path) -> dict[str, pd.DataFrame]:
-    """The memberships by dimension; without a column of that name, the dimension is called group."""
+    """Return the memberships by dimension; without a column of that name, the dimension is called group."""
     frame = _read(file)
     if "dimension" not in frame.columns:
         return {"group": frame}

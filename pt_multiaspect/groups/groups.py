@@ -1,4 +1,4 @@
-"""Groups of documents, and the distribution over them that is fair."""
+"""Groups of documents and their target distribution."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Dimension:
         return np.asarray(self.docnos.get_indexer(pd.Index(docnos, dtype=object)), dtype=np.intp)
 
     def expand(self, docnos: NDArray[np.object_], item: Ints) -> tuple[Ints, Ints, Floats]:
-        """Return the places, groups and shares of all memberships of ``docnos[item]``."""
+        """Return the indices in `item`, groups and shares of all memberships of ``docnos[item]``."""
         position = self.positions(docnos)[item]
-        place = np.flatnonzero(position >= 0)
-        position = position[place]
+        index = np.flatnonzero(position >= 0)
+        position = position[index]
         count = self.start[position + 1] - self.start[position]
         offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        at = np.repeat(self.start[position], count) + offset
-        return np.repeat(place, count), self.group[at], self.share[at]
+        row = np.repeat(self.start[position], count) + offset
+        return np.repeat(index, count), self.group[row], self.share[row]
 
 
 class Groups:
@@ -118,8 +118,12 @@ class Groups:
             rows[dimension], ordered[dimension] = _memberships(dimension, memberships)
         table = None if target is None else Target.read(target, list(rows), ordered)
         self.dimensions: tuple[Dimension, ...] = tuple(
-            _dimension(each, of, ordered[each] if table is None else table.groups.get(each, ordered[each]))
-            for each, of in rows.items()
+            _dimension(
+                dimension,
+                members,
+                ordered[dimension] if table is None else table.groups.get(dimension, ordered[dimension]),
+            )
+            for dimension, members in rows.items()
         )
         groups = [dimension.groups for dimension in self.dimensions]
         #: The target per query, or that of all queries under the key None; None for that of relevant documents.
@@ -181,12 +185,12 @@ class Groups:
 
     @property
     def has_target(self) -> bool:
-        """Whether the target is given, so that it does not depend on relevant documents."""
+        """Return whether the target is given, rather than derived from the relevant documents."""
         return self._targets is not None
 
     @property
     def n_cells(self) -> int:
-        """The number of combinations of groups, one of each dimension."""
+        """Return the number of combinations of groups, one of each dimension."""
         return int(np.prod([len(dimension.groups) for dimension in self.dimensions]))
 
     def cells(self, docnos: NDArray[np.object_]) -> tuple[Ints, Ints, Floats]:
@@ -200,13 +204,13 @@ class Groups:
         Returns
         -------
         tuple of ndarray, shape (n_memberships,)
-            The places of the documents, the numbers of the combinations, and the products of the shares.
+            The positions of the documents, the numbers of the combinations, and the products of the shares.
         """
         item = np.arange(len(docnos))
         cell, share = np.zeros(len(docnos), dtype=np.intp), np.ones(len(docnos))
         for dimension in self.dimensions:
-            place, group, of = dimension.expand(docnos, item)
-            item, cell, share = item[place], cell[place] * len(dimension.groups) + group, share[place] * of
+            index, group, factor = dimension.expand(docnos, item)
+            item, cell, share = item[index], cell[index] * len(dimension.groups) + group, share[index] * factor
         return item, cell, share
 
     def target(self, qids: Sequence[str]) -> Floats:
@@ -233,7 +237,7 @@ class Groups:
         return np.stack([targets[qid] for qid in qids]) if len(qids) else np.zeros((0, self.n_cells))
 
     def to_json(self) -> str:
-        """Return a summary that differs for different content, and names no document.
+        """Return a summary without documents that differs for different content.
 
         Returns
         -------
@@ -243,12 +247,12 @@ class Groups:
         return f"{self} with digest {self._digest[:12]}"
 
     def __repr__(self) -> str:
-        each = ", ".join(
+        summary = ", ".join(
             f"{dimension.name} ({', '.join(dimension.groups[:10])}{', …' if len(dimension.groups) > 10 else ''}; "
             f"{len(dimension.docnos)} document{'s' if len(dimension.docnos) != 1 else ''})"
             for dimension in self.dimensions
         )
-        return f"Groups({self.name!r}: {each})"
+        return f"Groups({self.name!r}: {summary})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Groups) and (self._digest, self.name) == (other._digest, other.name)
@@ -274,33 +278,34 @@ Groups.registry = NameRegistry("groups")
 # -- memberships ---------------------------------------------------------------------------------------
 
 
-def _memberships(dimension: str, given: object) -> tuple[_Rows, tuple[str, ...]]:
-    """The memberships of a dimension, and its groups if they are columns, whose order is that of the groups."""
-    frame = to_pandas(given)
+def _memberships(dimension: str, members: object) -> tuple[_Rows, tuple[str, ...]]:
+    """Return the memberships of a dimension and, if its groups are columns, the groups in their order."""
+    frame = to_pandas(members)
     if frame is not None:
         return _of_frame(dimension, frame)
-    if not isinstance(given, Mapping):
+    if not isinstance(members, Mapping):
         raise MultiAspectError(
-            f"{dimension}: expected a mapping of documents to groups, or a DataFrame, got {type(given).__name__}"
+            f"{dimension}: expected a mapping of documents to groups, or a DataFrame, got {type(members).__name__}"
         )
     rows: _Rows = []
-    for docno, of in given.items():
-        if isinstance(of, str):
-            shares: Mapping[Any, Any] = {of: 1.0}
-        elif isinstance(of, Mapping):
-            shares = of
-        elif isinstance(of, Iterable):
-            listed = list(of)
+    for docno, membership in members.items():
+        if isinstance(membership, str):
+            shares: Mapping[Any, Any] = {membership: 1.0}
+        elif isinstance(membership, Mapping):
+            shares = membership
+        elif isinstance(membership, Iterable):
+            listed = list(membership)
             shares = dict.fromkeys(listed, 1.0)
             if len(shares) < len(listed):
                 raise MultiAspectError(f"{dimension}: expected each group once for document {docno}, got {listed}")
         else:
             raise MultiAspectError(
                 f"{dimension}: expected a group, a list of groups or a mapping of groups to shares for document "
-                f"{docno}, got {of!r}"
+                f"{docno}, got {membership!r}"
             )
         rows += [
-            (str(docno), group_name(dimension, group), _share(dimension, docno, of)) for group, of in shares.items()
+            (str(docno), group_name(dimension, group), _share(dimension, docno, share))
+            for group, share in shares.items()
         ]
     return rows, ()
 
@@ -344,15 +349,15 @@ def _dimension(name: str, rows: _Rows, groups: tuple[str, ...]) -> Dimension:
     groups = groups or tuple(sorted({group for _, group, _ in rows}))
     if not groups:
         raise MultiAspectError(f"{name}: expected at least one group, got none")
-    place = {group: index for index, group in enumerate(groups)}
-    unknown = [(docno, group) for docno, group, share in rows if share and group not in place]
+    position = {group: index for index, group in enumerate(groups)}
+    unknown = [(docno, group) for docno, group, share in rows if share and group not in position]
     if unknown:
         docno, group = unknown[0]
         raise MultiAspectError(
             f"{name}: document {docno} belongs to the group {group}, which the target does not mention: "
             f"{choices(groups)}. Give the group a share (0 is possible), or leave out documents of unknown groups"
         )
-    kept = sorted((docno, place[group], share) for docno, group, share in rows if share)
+    kept = sorted((docno, position[group], share) for docno, group, share in rows if share)
     docnos = [docno for docno, _, _ in kept]
     distinct = sorted(set(docnos))
     count = pd.Series(docnos, dtype=object).value_counts().reindex(distinct).to_numpy(dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Target distributions over groups of documents, in any accepted form."""
+"""Target distributions over groups of documents, read from any accepted form."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Target:
 
     @classmethod
     def read(cls, target: object, names: list[str], ordered: Mapping[str, tuple[str, ...]]) -> Target:
-        """Read a target of the dimensions `names`; `ordered` has the groups of those given by columns."""
+        """Read a target over the dimensions `names`; `ordered` has the groups of dimensions given by columns."""
         made = cls(names, {}, {})
         target = in_memory(target)
         frame = to_pandas(target)
@@ -53,22 +53,22 @@ class Target:
             for qid in pd.unique(pd.Series(qids, dtype=object)):
                 made._add(qid, frame[qids == qid].drop(columns=[*QUERY_COLUMNS], errors="ignore"), ordered)
         elif frame is None and isinstance(target, Mapping) and not set(target) <= set(names):
-            for qid, of in target.items():
-                made._add(str(qid), of, ordered)
+            for qid, distribution in target.items():
+                made._add(str(qid), distribution, ordered)
         else:
             made._add(None, target, ordered)
         return made
 
-    def _add(self, qid: str | None, given: object, ordered: Mapping[str, tuple[str, ...]]) -> None:
-        frame = to_pandas(given)
+    def _add(self, qid: str | None, distribution: object, ordered: Mapping[str, tuple[str, ...]]) -> None:
+        frame = to_pandas(distribution)
         if frame is not None:
             self.shares[qid] = self._of_frame(frame)
-        elif isinstance(given, Mapping):
-            self.shares[qid] = self._of_mapping(given)
-        elif isinstance(given, str | float | int) or given is None:
+        elif isinstance(distribution, Mapping):
+            self.shares[qid] = self._of_mapping(distribution)
+        elif isinstance(distribution, str | float | int) or distribution is None:
             raise MultiAspectError(
                 f"target: expected the shares of groups for each dimension ({choices(self.names)}), as in "
-                f"{{{self.names[0]!r}: {{'a': 0.5, 'b': 0.5}}}}, got {given!r} for {qid}"
+                f"{{{self.names[0]!r}: {{'a': 0.5, 'b': 0.5}}}}, got {distribution!r} for {qid}"
             )
         else:
             unordered = [name for name in self.names if not ordered[name]]
@@ -79,29 +79,32 @@ class Target:
                 )
             self._mention({name: ordered[name] for name in self.names})
             try:
-                self.shares[qid] = np.asarray(given, dtype=np.float64)
+                self.shares[qid] = np.asarray(distribution, dtype=np.float64)
             except (TypeError, ValueError):
                 raise MultiAspectError(
                     "target: expected a mapping {dimension: {group: share}}, an array or a DataFrame, got "
-                    f"{given!r}"
+                    f"{distribution!r}"
                 ) from None
 
     def _mention(self, groups: Mapping[str, Iterable[str]]) -> None:
-        for name, of in groups.items():
-            distinct = list(dict.fromkeys(of))
+        for name, mentioned in groups.items():
+            distinct = list(dict.fromkeys(mentioned))
             self.groups[name] = tuple(dict.fromkeys((*self.groups.get(name, ()), *distinct)))
             self.is_ordered &= [group for group in self.groups[name] if group in set(distinct)] == distinct
 
-    def _of_mapping(self, given: Mapping[Any, Any]) -> dict[tuple[str, ...], float]:
-        if set(given) != set(self.names) or not all(isinstance(of, Mapping) for of in given.values()):
+    def _of_mapping(self, distribution: Mapping[Any, Any]) -> dict[tuple[str, ...], float]:
+        if set(distribution) != set(self.names) or not all(
+            isinstance(value, Mapping) for value in distribution.values()
+        ):
             raise MultiAspectError(
-                f"target: expected the shares of groups for each dimension ({choices(self.names)}), got {given!r}"
+                f"target: expected the shares of groups for each dimension ({choices(self.names)}), got "
+                f"{distribution!r}"
             )
         product: dict[tuple[str, ...], float] = {(): 1.0}
         for name in self.names:
             shares = {
                 group_name("target", group): number(share, f"target: {group}")
-                for group, share in given[name].items()
+                for group, share in distribution[name].items()
             }
             self._mention({name: shares})
             _check_shares(f"target: {name}", np.array(list(shares.values()), dtype=np.float64))
@@ -124,22 +127,25 @@ class Target:
         return dict(zip(keys, as_floats(frame["share"]).tolist(), strict=True))
 
     def arrays(self, groups: Sequence[Sequence[str]]) -> dict[str | None, Floats]:
-        """The flat distribution over the combinations of the groups of each dimension, per query."""
+        """Return the flat distribution over the combinations of the groups of each dimension, per query."""
         shape = tuple(map(len, groups))
-        places = [{group: place for place, group in enumerate(each)} for each in groups]
+        positions = [{group: position for position, group in enumerate(names)} for names in groups]
         result: dict[str | None, Floats] = {}
-        for qid, given in self.shares.items():
+        for qid, distribution in self.shares.items():
             what = "target" if qid is None else f"target of query {qid}"
-            if isinstance(given, np.ndarray):
-                if given.shape != shape:
+            if isinstance(distribution, np.ndarray):
+                if distribution.shape != shape:
                     raise MultiAspectError(
-                        f"{what}: expected an array of the shape {shape}, one axis per dimension, got {given.shape}"
+                        f"{what}: expected an array of the shape {shape}, one axis per dimension, got "
+                        f"{distribution.shape}"
                     )
-                shares = given
+                shares = distribution
             else:
                 shares = np.zeros(shape)
-                for key, share in given.items():
-                    shares[tuple(of[group] for of, group in zip(places, key, strict=True))] = share
+                for key, share in distribution.items():
+                    shares[tuple(position_of[group] for position_of, group in zip(positions, key, strict=True))] = (
+                        share
+                    )
             _check_shares(what, shares)
             result[qid] = (shares / shares.sum()).ravel()
         return result

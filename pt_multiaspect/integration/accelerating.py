@@ -101,7 +101,7 @@ def _installed() -> list[Provider]:
 
 
 class _AcceleratedProvider(Provider):  # type: ignore[misc]
-    """Takes the place of pytrec_eval's provider, and leaves to it what is not accelerated."""
+    """A provider in front of pytrec_eval's, which computes what is not accelerated."""
 
     NAME = "multiaspect-accelerated"
 
@@ -160,7 +160,7 @@ class _Prepared:
 
 
 class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
-    """Yields what pytrec_eval's evaluator yields, in the same order."""
+    """An evaluator that yields the same values as pytrec_eval's, in the same order."""
 
     def __init__(self, measures: Iterable[AnyMeasure], prepared: _Prepared) -> None:
         super().__init__(measures, prepared.judgments.qids.tolist())
@@ -169,7 +169,7 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
 
     @cached_property
     def _original(self) -> Evaluator:
-        """The evaluator of pytrec_eval for all measures, for runs that are not plain."""
+        """Return the evaluator of pytrec_eval for all measures, for runs that are not plain."""
         return ir_measures.pytrec_eval.evaluator(self.measures, self._prepared.frame)
 
     @cached_property
@@ -212,7 +212,7 @@ def _is_accelerated(measure: AnyMeasure) -> bool:
 
 
 def _order_of_pytrec_eval(measures: Iterable[AnyMeasure]) -> list[list[AnyMeasure]]:
-    """The measures that pytrec_eval computes together, in the order in which it yields them.
+    """Return the groups of measures that pytrec_eval computes together, in the order in which it yields them.
 
     It depends on the order of sets. pt.Experiment shows its columns in this order.
     """
@@ -223,9 +223,9 @@ def _order_of_pytrec_eval(measures: Iterable[AnyMeasure]) -> list[list[AnyMeasur
     return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
 
 
-def _repeatable(given: Any) -> object:
+def _repeatable(data: Any) -> object:
     """Return qrels or a run in a form that can be read repeatedly."""
-    return list(given) if isinstance(given, Iterator) else given
+    return list(data) if isinstance(data, Iterator) else data
 
 
 def _plain_qrels(qrels: Any) -> pd.DataFrame | None:
@@ -242,29 +242,29 @@ def _plain_run(run: Any) -> pd.DataFrame | None:
     return frame
 
 
-def _frame(given: Any, columns: tuple[str, ...]) -> pd.DataFrame | None:
+def _frame(data: Any, columns: tuple[str, ...]) -> pd.DataFrame | None:
     """Return qrels or a run as a frame with these columns and string identifiers; None if that is not possible."""
-    if isinstance(given, dict):
-        if not all(isinstance(documents, dict) and documents for documents in given.values()):
+    if isinstance(data, dict):
+        if not all(isinstance(documents, dict) and documents for documents in data.values()):
             return None
-        rows = [(qid, docno, value) for qid, documents in given.items() for docno, value in documents.items()]
+        rows = [(qid, docno, value) for qid, documents in data.items() for docno, value in documents.items()]
         frame = pd.DataFrame(rows, columns=list(columns))
-    elif isinstance(given, pd.DataFrame):
-        if not given.columns.is_unique or not set(columns) <= set(given.columns):
+    elif isinstance(data, pd.DataFrame):
+        if not data.columns.is_unique or not set(columns) <= set(data.columns):
             return None
-        frame = given[list(columns)]
-    elif isinstance(given, list) and given and all(type(row) is type(given[0]) for row in given):
-        fields = getattr(given[0], "_fields", ())
+        frame = data[list(columns)]
+    elif isinstance(data, list) and data and all(type(row) is type(data[0]) for row in data):
+        fields = getattr(data[0], "_fields", ())
         if not set(columns) <= set(fields):
             return None
-        frame = pd.DataFrame(given, columns=list(fields))[list(columns)]
+        frame = pd.DataFrame(data, columns=list(fields))[list(columns)]
     else:
         return None
     return frame if len(frame) and _has_strings(frame[columns[0]]) and _has_strings(frame[columns[1]]) else None
 
 
 def _has_strings(column: pd.Series[Any]) -> bool:
-    """Tell whether all values are strings."""
+    """Return whether all values are strings."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return not column.hasnans and pd.api.types.infer_dtype(column.cat.categories, skipna=False) == "string"
     if is_arrow(column):

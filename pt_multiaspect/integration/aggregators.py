@@ -1,4 +1,4 @@
-"""Aggregators of measures: the value over topics, and whether lower ones are better."""
+"""Aggregators of measures: the value over topics and its direction."""
 
 from __future__ import annotations
 

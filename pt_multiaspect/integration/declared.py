@@ -61,7 +61,7 @@ def with_aspects(
 
 
 def _is_plain(aspect: Aspect) -> bool:
-    """Whether nothing but the grades is declared, the larger the better."""
+    """Return whether only grades are declared, and higher grades are better."""
     return aspect.greater_is_better and aspect == Aspect(grades=aspect.grades)
 
 

@@ -1,9 +1,10 @@
-"""Measures as a command line gives them: several in one string, with labels, strings without quotes."""
+"""Measures in the syntax of the command line: several in one string, with labels, strings without quotes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import ir_measures
 
@@ -48,12 +49,12 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
     {'nDCG@10': nDCG@10, 'map': AP, 'ours': CAM(base='AP')@10}
     """
     labelled: dict[str, ir_measures.Measure] = {}
-    for text in (each for given in texts for each in split(given)):
+    for text in chain.from_iterable(map(split, texts)):
         for label, measure in _labelled(text):
-            other = labelled.setdefault(label, measure)
-            if other != measure or type(other) is not type(measure):
+            earlier = labelled.setdefault(label, measure)
+            if earlier != measure or type(earlier) is not type(measure):
                 raise MultiAspectError(
-                    f"the label {label!r} is given to two measures, {other} and {measure}; use distinct labels"
+                    f"the label {label!r} is given to two measures, {earlier} and {measure}; use distinct labels"
                 )
     if not labelled:
         raise MultiAspectError("expected at least one measure, such as nDCG@10, got none")

@@ -25,6 +25,7 @@ class MeasureName(str):
     measure: ir_measures.Measure
 
     def __new__(cls, measure: ir_measures.Measure, name: str | None = None) -> MeasureName:
+        """Return the name of a measure, by default its string form."""
         text = super().__new__(cls, measure if name is None else name)
         text.measure = measure
         return text
@@ -93,14 +94,14 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
     if measure in _OTHER_TRACK_NAMES:
         raise MultiAspectError(f"the tracks' {measure} {_OTHER_TRACK_NAMES[measure]}")
     _check_trec_name(measure)
-    found: list[ir_measures.Measure] = []
+    members: list[ir_measures.Measure] = []
     unsupported = False
     try:
-        found = trec_names(measure)
+        members = trec_names(measure)
     except ValueError as error:
         unsupported = "not yet supported" in str(error)
-    if found:
-        return [check_params(member) for member in found]
+    if members:
+        return [check_params(member) for member in members]
     try:
         return [read_measure(measure)]
     except MultiAspectError:
@@ -170,13 +171,13 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
             labelled[label] = members[0]
     else:
         several = isinstance(measures, Iterable) and not isinstance(measures, str)
-        given: Iterable[Any] = measures if several else [measures]  # type: ignore[assignment]
-        for measure in given:
+        unlabelled: Iterable[Any] = measures if several else [measures]  # type: ignore[assignment]
+        for measure in unlabelled:
             members = parse(measure)
             for member in members:
                 label = measure if isinstance(measure, str) and len(members) == 1 else str(member)
-                other = labelled.setdefault(label, member)
-                if other != member or type(other) is not type(member):
+                earlier = labelled.setdefault(label, member)
+                if earlier != member or type(earlier) is not type(member):
                     raise MultiAspectError(
                         f"two different measures have the label {label!r}; pass a mapping with distinct labels, "
                         "{'one': ..., 'other': ...}"
@@ -186,11 +187,11 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     return labelled
 
 
-def _is_qrels(given: object) -> bool:
-    """Return whether what is given as measures is a frame, or a dict ``{qid: {docno: ...}}``."""
-    if isinstance(given, Mapping):
-        return any(isinstance(value, Mapping) for value in given.values())
-    return hasattr(type(given), "columns") or isinstance(given, Judgments)
+def _is_qrels(measures: object) -> bool:
+    """Return whether the argument for measures is a frame, or a dict ``{qid: {docno: ...}}``."""
+    if isinstance(measures, Mapping):
+        return any(isinstance(value, Mapping) for value in measures.values())
+    return hasattr(type(measures), "columns") or isinstance(measures, Judgments)
 
 
 def as_measure(measure: ir_measures.Measure) -> Measure:

@@ -26,21 +26,22 @@ __all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register", "supports"
 
 
 def supports(measure: object) -> TypeGuard[Measure]:
-    """Tell whether a measure is one of this package, or derived from its classes: everybody asks here."""
+    """Return whether a measure is one of this package, or derived from its classes."""
     return isinstance(measure, Measure)
 
 
 class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
-    """Evaluates any number of runs against the same qrels, which are prepared once."""
+    """An evaluator of any number of runs against the same qrels, which are prepared once."""
 
     def __init__(self, measures: Iterable[Measure], qrels: object) -> None:
         # ir-measures passes a set, whose order differs between processes.
         ordered = sorted(set(measures), key=str)
-        for one, other in pairwise(ordered):
-            if str(one) == str(other):
+        for first, second in pairwise(ordered):
+            if str(first) == str(second):
                 warn_once(
-                    f"two different measures print as {one}, because a name in it was redefined in between. Tools "
-                    "that identify measures by their printed form, such as pt.Experiment, show only one of them"
+                    f"two different measures print as {first}, because a name in it was redefined in between. "
+                    "Tools that identify measures by their printed form, such as pt.Experiment, show only one of "
+                    "them"
                 )
         self.judgments = Judgments.of(qrels)
         super().__init__(ordered, self.judgments.qids.tolist())
@@ -60,7 +61,7 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
 
 
 class MultiAspectProvider(Provider):  # type: ignore[misc]
-    """Provides the measures of this package to ir-measures."""
+    """The provider of the measures of this package in ir-measures."""
 
     NAME = "multiaspect"
 
@@ -101,7 +102,7 @@ _original = ir_measures.DefaultPipeline._evaluator
 
 
 def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
-    """Return an evaluator whose measures of relevance see the labelled pairs only, as whole numbers if they are."""
+    """Return an evaluator whose measures of relevance see the labelled pairs only, as integers if possible."""
     if not _has_other_labels(qrels):
         return _original(measures, qrels)
     measures = list(measures)
@@ -128,7 +129,7 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
 
 
 def _has_other_labels(qrels: Any) -> bool:
-    """Return whether qrels are a frame with labels that are missing, or floats."""
+    """Return whether qrels are a frame in which labels of relevance are missing, or floats."""
     if not isinstance(qrels, pd.DataFrame) or list(qrels.columns).count("relevance") != 1:
         return False
     return pd.api.types.is_float_dtype(qrels["relevance"].dtype) or bool(qrels["relevance"].isna().any())

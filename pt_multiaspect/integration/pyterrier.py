@@ -94,16 +94,16 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
         If `baseline` or `highlight` take the higher values of a lower-is-better measure for better, or if PyTerrier
         averaged the per-query values of a measure with another aggregate after all.
     """
-    given = call.arguments
-    measures = _by_column(given["eval_metrics"])
-    averages = given["perquery"] is not True
-    if given["baseline"] is not None:
+    arguments = call.arguments
+    measures = _by_column(arguments["eval_metrics"])
+    averages = arguments["perquery"] is not True
+    if arguments["baseline"] is not None:
         _warn_of_lower(
             [column for column, measure in measures.items() if lower_is_better(measure)],
             "baseline= counts a higher value as an improvement: read the column '+' as queries that got worse, and "
             "'-' as queries that improved",
         )
-    if averages and given["dataframe"] and given["highlight"] in ("bold", "color", "colour"):
+    if averages and arguments["dataframe"] and arguments["highlight"] in ("bold", "color", "colour"):
         _warn_of_lower(
             [column for column, measure in measures.items() if lower_aggregate_is_better(measure)],
             "highlight= marks the highest value, which is the worst",
@@ -117,7 +117,7 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
     finally:
         _running.reset(token)
     missing = [column for column in others if column not in running.done]
-    if missing and (averages or given["save_dir"] is not None):
+    if missing and (averages or arguments["save_dir"] is not None):
         warn(
             f"{choices(missing)}: pt.Experiment reports the mean of the per-query values, which is not the "
             "aggregate that the measure defines; pass perquery=True and the table to pt_multiaspect.aggregate"
@@ -230,7 +230,7 @@ def _named(metric: object) -> object:
 
 
 def _members(metric: Any) -> list[ir_measures.Measure]:
-    """Return the measures of which PyTerrier makes a column each; none if it rejects what is given."""
+    """Return the measures for which PyTerrier has a column each; none if it rejects `metric`."""
     try:
         return parse(metric)
     except MultiAspectError:

@@ -73,7 +73,7 @@ def read_arrow(name: str, data: bytes) -> Any:
             table = pyarrow.ipc.open_file(data).read_all()
         # Otherwise, damaged offsets are noticed by a crash, if at all.
         table.validate(full=True)
-        kept = [place for place, column in enumerate(table.column_names) if not is_saved_index(column)]
+        kept = [position for position, column in enumerate(table.column_names) if not is_saved_index(column)]
         # Without the metadata of pandas, which would make a column the index again. Saved indexes are no labels.
         return table.replace_schema_metadata(None).select(kept)
     except Exception as error:  # PyArrow has several classes of errors
@@ -135,25 +135,30 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
     rows = pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
     if columns is None:
         names = [column for column in frame.columns if column not in IDENTIFIERS]
-        found = {column: "label" if column == "relevance" else column for column in names}
+        label_columns = {column: "label" if column == "relevance" else column for column in names}
     else:
-        found = {_column_of(name, frame, aspect, len(columns) == 1): column for aspect, column in columns.items()}
-    if not found or len(set(found.values())) < len(found):
+        label_columns = {
+            _column_of(name, frame, aspect, len(columns) == 1): column for aspect, column in columns.items()
+        }
+    if not label_columns or len(set(label_columns.values())) < len(label_columns):
         raise MultiAspectError(
             f"{name}: expected label columns, at most one of them label or relevance, got the columns "
             f"{choices(frame.columns)}"
         )
-    for given, column in found.items():
-        if columns is not None or is_numeric(frame[given]):
-            rows[column] = _checked_labels(name, frame[given], rows)
+    for source, column in label_columns.items():
+        if columns is not None or is_numeric(frame[source]):
+            rows[column] = _checked_labels(name, frame[source], rows)
         else:
-            rows[column] = frame[given].to_numpy()
+            rows[column] = frame[source].to_numpy()
     keys = ["qid", "docno"]
     if columns is None:
         for column in SUBTOPIC_COLUMNS:
-            if column in frame.columns and _has_several(frame[column], rows["qid"]):
-                rows[column] = identifiers(frame[column], name)
-                keys.append(column)
+            if column in frame.columns:
+                values = pd.DataFrame({"qid": rows["qid"], "value": frame[column].to_numpy(dtype=object)})
+                # Subtopics differ within a query; an iteration that means nothing does not.
+                if values.drop_duplicates()["qid"].duplicated().any():
+                    rows[column] = identifiers(frame[column], name)
+                    keys.append(column)
     rows = rows.drop_duplicates(ignore_index=True)
     twice = rows.duplicated(keys)
     if twice.any():
@@ -162,14 +167,8 @@ def labels_of_table(name: str, table: Any, columns: Mapping[str, str] | None) ->
     return rows
 
 
-def _has_several(column: pd.Series[Any], qid: pd.Series[Any]) -> bool:
-    """Tell whether a query has several values, as it has subtopics, and not an iteration that says nothing."""
-    pairs = pd.DataFrame({"qid": qid.to_numpy(), "value": column.to_numpy(dtype=object)}).drop_duplicates()
-    return bool(pairs["qid"].duplicated().any())
-
-
 def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> str:
-    """The column of a file that has the labels of an aspect."""
+    """Return the column of a file that has the labels of an aspect."""
     usual = ("label", "relevance") if is_alone or aspect in ("label", "relevance") else ()
     candidates = [column for column in dict.fromkeys((aspect, *usual)) if column in frame.columns]
     if not candidates or (len(candidates) > 1 and candidates[0] != aspect):

@@ -51,7 +51,7 @@ class Repository:
 
     @property
     def url(self) -> str:
-        """The page of the commit."""
+        """Return the page of the commit."""
         return f"https://github.com/{self.name}/tree/{self.commit}"
 
 
@@ -72,6 +72,7 @@ class DataFile:
 
     @property
     def url(self) -> str:
+        """Return the address of the file."""
         return f"{_SERVER}/{self.repository.name}/{self.repository.commit}/{quote(self.path)}"
 
     def read(self) -> Text:
@@ -132,13 +133,13 @@ class DataFile:
 
 
 def _data_directory() -> Path:
-    """Return the directory of data files: that of the environment variable, or the user's cache."""
-    given = os.environ.get(DATA_VARIABLE)
-    if not given:
+    """Return the directory of data files: from the environment variable, or the user's cache."""
+    directory = os.environ.get(DATA_VARIABLE)
+    if not directory:
         return Path(_pooch().os_cache("pt_multiaspect"))
-    folder = Path(given).expanduser()
+    folder = Path(directory).expanduser()
     if not folder.is_dir():
-        raise MultiAspectError(f"{DATA_VARIABLE}: expected an existing directory, got {given!r}")
+        raise MultiAspectError(f"{DATA_VARIABLE}: expected an existing directory, got {directory!r}")
     return folder
 
 

@@ -35,7 +35,7 @@ class Text:
                 yield number, line, fields
 
     def blocks(self, size: int) -> Iterator[tuple[int, int]]:
-        """Yield where blocks of about `size` bytes begin and end, which are whole lines."""
+        """Yield the begin and end of blocks of whole lines, of about `size` bytes each."""
         start = 0
         while start < len(self.data):
             end = self.data.find(b"\n", min(start + size, len(self.data) - 1)) + 1
@@ -139,7 +139,7 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
 
 
 def _gzip_library() -> Any:
-    """ISA-L, which is twice as fast, or zlib, which has the same interface."""
+    """Return ISA-L, which is twice as fast, or zlib, which has the same interface."""
     try:
         from isal import isal_zlib
     except ImportError:

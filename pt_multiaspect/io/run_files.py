@@ -26,23 +26,23 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     MultiAspectError
         If a directory contains no files, or no file matches a pattern.
     """
-    given = os.fspath(path)
-    expanded = os.path.expanduser(given)
+    text = os.fspath(path)
+    expanded = os.path.expanduser(text)
     if os.path.isdir(expanded):
-        inside = sorted(str(each) for each in Path(expanded).iterdir() if each.is_file() and each.name[0] != ".")
+        inside = sorted(str(file) for file in Path(expanded).iterdir() if file.is_file() and file.name[0] != ".")
         if not inside:
-            raise MultiAspectError(f"the directory {given} contains no files; give a directory of runs")
+            raise MultiAspectError(f"the directory {text} contains no files; give a directory of runs")
         return inside
     if glob.has_magic(expanded) and not os.path.exists(expanded):
-        matches = sorted(each for each in glob.glob(expanded, recursive=True) if os.path.isfile(each))
+        matches = sorted(match for match in glob.glob(expanded, recursive=True) if os.path.isfile(match))
         if not matches:
-            raise MultiAspectError(f"no file matches {given}; check the pattern and the current directory")
+            raise MultiAspectError(f"no file matches {text}; check the pattern and the current directory")
         return matches
     return [expanded]
 
 
 def would_include(path: str | os.PathLike[str], file: str | os.PathLike[str]) -> bool:
-    """Tell whether a directory or pattern includes a file, or would if the file existed.
+    """Return whether a directory or pattern includes a file, or would if the file existed.
 
     Parameters
     ----------
@@ -51,27 +51,27 @@ def would_include(path: str | os.PathLike[str], file: str | os.PathLike[str]) ->
     file : str or path
         The file, whose directory need not exist either.
     """
-    given, place = os.path.expanduser(os.fspath(path)), os.path.realpath(os.path.expanduser(os.fspath(file)))
-    if os.path.isdir(given):
-        parent, name = os.path.split(place)
-        return parent == os.path.realpath(given) and name[0] != "."
-    return glob.has_magic(given) and not os.path.exists(given) and _would_match(given, place)
+    pattern, resolved = os.path.expanduser(os.fspath(path)), os.path.realpath(os.path.expanduser(os.fspath(file)))
+    if os.path.isdir(pattern):
+        parent, name = os.path.split(resolved)
+        return parent == os.path.realpath(pattern) and name[0] != "."
+    return glob.has_magic(pattern) and not os.path.exists(pattern) and _would_match(pattern, resolved)
 
 
-def _would_match(pattern: str, place: str) -> bool:
-    """Tell whether a pattern matches a resolved path, as of `glob.glob`, also if there is nothing at the path."""
+def _would_match(pattern: str, path: str) -> bool:
+    """Return whether a pattern matches a resolved path as by `glob.glob`, whether or not the path exists."""
     if not glob.has_magic(pattern):
-        return os.path.realpath(pattern) == place
-    if any(os.path.realpath(each) == place for each in glob.iglob(pattern, recursive=True)):  # also by links
+        return os.path.realpath(pattern) == path
+    if any(os.path.realpath(match) == path for match in glob.iglob(pattern, recursive=True)):  # also by links
         return True
     head, tail = os.path.split(pattern)
-    parent, name = os.path.split(place)
+    parent, name = os.path.split(path)
     if tail == "**":  # any number of names, none of them hidden
         while name and name[0] != ".":
             if _would_match(head, parent):
                 return True
             parent, name = os.path.split(parent)
-        return _would_match(head, place)
+        return _would_match(head, path)
     is_hidden = name.startswith(".") and not tail.startswith(".")
     return not is_hidden and fnmatch.fnmatch(name, tail) and _would_match(head, parent)
 
@@ -84,16 +84,16 @@ def check_readable(path: str | os.PathLike[str]) -> None:
     MultiAspectError
         If there is no such file, it is a directory, or reading it is not permitted.
     """
-    place = os.path.expanduser(os.fspath(path))
-    if not os.path.exists(place):
+    file = os.path.expanduser(os.fspath(path))
+    if not os.path.exists(file):
         raise MultiAspectError(f"{os.fspath(path)}: no such file")
-    if os.path.isdir(place):
+    if os.path.isdir(file):
         raise MultiAspectError(f"{os.fspath(path)}: expected a run file, got a directory")
-    if not os.access(place, os.R_OK):
+    if not os.access(file, os.R_OK):
         raise MultiAspectError(f"{os.fspath(path)}: cannot be read: no permission")
 
 
 def is_read_once(path: str | os.PathLike[str]) -> bool:
     """Return whether a file can be read only once, as a named pipe or the shell's ``<(command)``."""
-    place = os.path.expanduser(os.fspath(path))
-    return os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)
+    file = os.path.expanduser(os.fspath(path))
+    return os.path.exists(file) and not os.path.isfile(file) and not os.path.isdir(file)

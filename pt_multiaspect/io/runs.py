@@ -55,11 +55,11 @@ class NamedRuns:
             return cls._known([("run 1", runs)])
         if isinstance(runs, list | tuple):
             return cls._listed(runs)
-        each: Iterator[Any] = iter(runs)  # type: ignore[call-overload]
-        first = next(each, None)
+        remaining: Iterator[Any] = iter(runs)  # type: ignore[call-overload]
+        first = next(remaining, None)
         if isinstance(first, str | PathLike) or hasattr(first, "_fields"):  # paths, or the rows of one run
-            return cls._listed([first, *each])
-        return cls(_all_named([first], each), len(runs) if isinstance(runs, Sized) else None)
+            return cls._listed([first, *remaining])
+        return cls(_all_named([first], remaining), len(runs) if isinstance(runs, Sized) else None)
 
     @classmethod
     def _known(cls, pairs: list[tuple[str, object]]) -> NamedRuns:
@@ -69,16 +69,16 @@ class NamedRuns:
     def _listed(cls, runs: list[Any] | tuple[Any, ...]) -> NamedRuns:
         if runs and hasattr(runs[0], "_fields"):
             return cls._known([("run 1", list(runs))])
-        each: list[Any] = []
+        expanded: list[Any] = []
         for run in runs:
-            each += run_files(run) if isinstance(run, str | PathLike) else [run]
-        paths = [Path(run) for run in each if isinstance(run, str | PathLike)]
+            expanded += run_files(run) if isinstance(run, str | PathLike) else [run]
+        paths = [Path(run) for run in expanded if isinstance(run, str | PathLike)]
         # Run files in different folders often have the same name.
         alike = len({path.name for path in paths}) < len(paths)
         return cls._known(
             [
                 (str(run), run) if alike and isinstance(run, str | PathLike) else _named(run, position)
-                for position, run in enumerate(each, 1)
+                for position, run in enumerate(expanded, 1)
             ]
         )
 
@@ -99,8 +99,8 @@ class NamedRuns:
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
         names: set[str] = set()
-        for given, run in self.pairs:
-            name = name_in_utf8(given)
+        for raw_name, run in self.pairs:
+            name = name_in_utf8(raw_name)
             if name in names:
                 raise MultiAspectError(
                     f"expected distinct names, got several runs named {name}; rename all but one"
@@ -115,7 +115,7 @@ class NamedRuns:
 
 
 def _repeatable_file(name: str, run: object) -> object:
-    """Return a run, read if it is a file that another process, or the next reader, would find empty."""
+    """Return a run, read from its file if that can be read only once."""
     if not isinstance(run, str | PathLike) or not is_read_once(run):
         return run
     try:
@@ -125,7 +125,7 @@ def _repeatable_file(name: str, run: object) -> object:
 
 
 def _all_named(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:
-    """Name the first run, if there is one, and the others, without keeping a run."""
+    """Yield the first run, if there is one, and the others with their names, without keeping a run."""
     if first[0] is not None:
         yield _named(first.pop(), 1)
         numbers = count(2)  # enumerate would keep a run
@@ -137,14 +137,14 @@ def _all_named(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, o
 
 
 def _named(run: Any, position: int) -> tuple[str, object]:
-    """Return the name of a run and the run, which may be given as such a pair."""
+    """Return the name of a run and the run; `run` may be such a pair."""
     if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str) and not hasattr(run, "_fields"):
         return run
     return (Path(run).name if isinstance(run, str | PathLike) else f"run {position}"), run
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
-    """Distinguish {qid: {docno: score}} from {name: {qid: {docno: score}}}."""
+    """Return whether a mapping is one run {qid: {docno: score}} rather than {name: {qid: {docno: score}}}."""
     for value in runs.values():
         if not isinstance(value, Mapping):
             return False
@@ -159,7 +159,7 @@ def named_runs(runs: object) -> dict[str, object]:
 
 
 def titled(name: str) -> str:
-    """The name of a run in errors; unnamed runs are called run 1, run 2 and so on already."""
+    """Return the name of a run in errors; unnamed runs are called run 1, run 2 and so on already."""
     return name if name.startswith("run ") else f"run {name}"
 
 

@@ -41,8 +41,8 @@ def asks_whether_swapped(
             try:
                 return function(*args, **kwargs)
             except MultiAspectError as error:
-                given = inspect.signature(function).bind(*args, **kwargs).arguments
-                if SWAPPED in str(error) or not _are_swapped(given.get(runs), given.get(qrels)):
+                arguments = inspect.signature(function).bind(*args, **kwargs).arguments
+                if SWAPPED in str(error) or not _are_swapped(arguments.get(runs), arguments.get(qrels)):
                     raise
                 error.args = (f"{str(error).rstrip('.')}. {SWAPPED}",)
                 raise
@@ -53,9 +53,9 @@ def asks_whether_swapped(
 
 
 def _are_swapped(runs: object, qrels: object) -> bool:
-    """Tell whether runs can be read as qrels with grades, and the qrels as runs of the same queries."""
+    """Return whether the runs can be read as qrels with grades, and the qrels as runs of the same queries."""
     try:
-        if any(given is None or _is_read_once(given) for given in (runs, qrels)):
+        if any(argument is None or _is_read_once(argument) for argument in (runs, qrels)):
             return False
         with silenced():
             judged = _as_judgments(runs)
@@ -70,28 +70,28 @@ def _are_swapped(runs: object, qrels: object) -> bool:
         return False
 
 
-def _is_read_once(given: object) -> bool:
-    """Tell whether the caller would find an object empty after it was read."""
-    return isinstance(given, Iterator) or (is_frame(given) and not hasattr(given, "columns"))
+def _is_read_once(obj: object) -> bool:
+    """Return whether an object is empty after it was read."""
+    return isinstance(obj, Iterator) or (is_frame(obj) and not hasattr(obj, "columns"))
 
 
 def _as_judgments(runs: Any) -> Judgments:
-    """Read what was given as runs as qrels: alone, in a list or by name."""
+    """Read the argument for runs as qrels: alone, in a list or by name."""
     if isinstance(runs, Judgments) or is_frame(runs):
         return Judgments.of(runs)
     if isinstance(runs, str | PathLike):
         return Judgments(read_qrels(runs))
     if isinstance(runs, Mapping) and not isinstance(runs, dict):
         raise MultiAspectError("its values may take long to read")
-    each = list(runs.values() if isinstance(runs, dict) else runs)
-    if any(map(_is_read_once, each)):
-        raise MultiAspectError("expected what can be read repeatedly")
-    if len(each) == 1 and (is_frame(each[0]) or isinstance(each[0], str | PathLike | Judgments | Mapping)):
+    values = list(runs.values() if isinstance(runs, dict) else runs)
+    if any(map(_is_read_once, values)):
+        raise MultiAspectError("expected an object that can be read repeatedly")
+    if len(values) == 1 and (is_frame(values[0]) or isinstance(values[0], str | PathLike | Judgments | Mapping)):
         try:
-            return _as_judgments(each[0])
+            return _as_judgments(values[0])
         except MultiAspectError:  # a single query
             pass
-    of_first = list(each[0].values()) if each and isinstance(each[0], Mapping) else []
+    of_first = list(values[0].values()) if values and isinstance(values[0], Mapping) else []
     if of_first and isinstance(of_first[0], Mapping) and len(of_first[0]) > _USUAL_ASPECTS:
         raise MultiAspectError("several runs, whose documents would become aspects")
     return Judgments(runs)

@@ -26,7 +26,7 @@ NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
 def read_qrels(
     source: Source | Mapping[str, Source], aspects: Sequence[str] | None = None, *, check: bool = True
 ) -> pd.DataFrame:
-    """Read judgments of one or several aspects into one wide frame.
+    r"""Read judgments of one or several aspects into one wide frame.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def read_qrels(
     --------
     >>> from io import StringIO
     >>> from pt_multiaspect import read_qrels
-    >>> topical, plain = StringIO("q1 0 d1 2\\nq1 0 d2 0"), StringIO("q1 0 d1 3")
+    >>> topical, plain = StringIO("q1 0 d1 2\nq1 0 d2 0"), StringIO("q1 0 d1 3")
     >>> read_qrels({"relevance": topical, "understandability": plain})
       qid docno  label  understandability
     0  q1    d1      2                3.0
@@ -117,7 +117,7 @@ def read_qrels(
 
 
 def read_run(source: Source) -> pd.DataFrame:
-    """Read a run in TREC format, ready to be a system in ``pt.Experiment``.
+    r"""Read a run in TREC format, ready to be a system in ``pt.Experiment``.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def read_run(source: Source) -> pd.DataFrame:
     --------
     >>> from io import StringIO
     >>> from pt_multiaspect import read_run
-    >>> read_run(StringIO("q1 Q0 d7 1 12.5 bm25\\nq1 Q0 d3 2 1e-3 bm25"))
+    >>> read_run(StringIO("q1 Q0 d7 1 12.5 bm25\nq1 Q0 d3 2 1e-3 bm25"))
       qid docno  rank   score  name
     0  q1    d7     1  12.500  bm25
     1  q1    d3     2   0.001  bm25
@@ -185,7 +185,7 @@ _RUN = LineFormat(
         3: ("rank", NumberField("a whole number", is_whole)),
         4: ("score", NumberField("a number other than nan", lambda values: ~np.isnan(values))),
     },
-    other=(4, "; this looks like qrels, not a run"),
+    lookalike=(4, "; this looks like qrels, not a run"),
 )
 
 
@@ -232,32 +232,32 @@ class _AspectFile:
 
     @property
     def judged(self) -> pd.DataFrame:
-        """The rows that have a label."""
+        """Return the rows that have a label."""
         return self.frame[self.frame.iloc[:, 2].notna()]
 
     def samples(self, columns: Sequence[str]) -> str:
-        """The first ids of the file."""
+        """Return the first ids of the file."""
         rows = self.judged[list(columns)].drop_duplicates().head(3)
         return choices("/".join(row) for row in rows.itertuples(index=False)) + (" …" if len(rows) == 3 else "")
 
 
 def _check_files(files: Sequence[_AspectFile]) -> None:
-    """Raise for files with no pair in common with that of relevance (or the first); warn if many differ."""
+    """Raise if a file has no pair in common with that of relevance (or the first); warn if many pairs differ."""
     first = next((file for file in files if file.aspect in ("relevance", "label")), files[0])
-    for other in files:
-        if other is not first:
-            _check_common(first, other)
+    for file in files:
+        if file is not first:
+            _check_common(first, file)
 
 
-def _check_common(first: _AspectFile, other: _AspectFile) -> None:
-    rows = pd.concat([file.judged[["qid", "docno"]] for file in (first, other)], ignore_index=True)
+def _check_common(first: _AspectFile, second: _AspectFile) -> None:
+    rows = pd.concat([file.judged[["qid", "docno"]] for file in (first, second)], ignore_index=True)
     queries, pairs = _codes(rows)
     size = len(first.judged)
     for codes, columns, what in ((queries, ["qid"], "query"), (pairs, ["qid", "docno"], "(query, document) pair")):
         if not np.isin(codes[size:], codes[:size]).any():
             raise MultiAspectError(
-                f"{first} and {other} have no {what} in common: {first.samples(columns)} against "
-                f"{other.samples(columns)}. Check that the files belong to the same collection and use the "
+                f"{first} and {second} have no {what} in common: {first.samples(columns)} against "
+                f"{second.samples(columns)}. Check that the files belong to the same collection and use the "
                 "same ids, or read them anyway with check=False"
             )
     labels = first.judged.iloc[:, 2].to_numpy()
@@ -266,8 +266,8 @@ def _check_common(first: _AspectFile, other: _AspectFile) -> None:
     lowest = distinct[0] if len(distinct) > 1 else 0.0
     mine, others = pairs[:size], pairs[size:]
     for common, judge, whose, aspect in (
-        (np.isin(mine[labels > lowest], others), other, f"above the lowest grade of {first}", other),
-        (np.isin(others, mine), first, f"of {other}", first),
+        (np.isin(mine[labels > lowest], others), second, f"above the lowest grade of {first}", second),
+        (np.isin(others, mine), first, f"of {second}", first),
     ):
         if len(common) and common.mean() < _MOST_PAIRS:
             warn_once(
@@ -287,7 +287,7 @@ def _read_labels(source: Source, columns: Mapping[str, str], *, as_it_is: bool =
         ids={0: "qid", 2: "docno"},
         numbers={position: (aspect, _LABEL) for position, aspect in enumerate(columns, 3)},
         hint=f"; {NAME_COLUMNS}" if len(columns) == 1 else "",
-        other=(6, "; this looks like a run, not qrels") if len(columns) == 1 else (0, ""),
+        lookalike=(6, "; this looks like a run, not qrels") if len(columns) == 1 else (0, ""),
     )
     name, data = load(source)
     table = read_arrow(name, data)
@@ -309,7 +309,7 @@ def _refuse_conflict(text: Text, rows: pd.DataFrame, second: int, aspects: list[
     qid, docno = rows.at[second, "qid"], rows.at[second, "docno"]
     first = int(rows.index[(rows["qid"] == qid) & (rows["docno"] == docno)][0])
     position = 3 + next(
-        place for place, aspect in enumerate(aspects) if rows[aspect].loc[[first, second]].nunique(dropna=False) > 1
+        index for index, aspect in enumerate(aspects) if rows[aspect].loc[[first, second]].nunique(dropna=False) > 1
     )
     # Only now are line numbers needed; rows are the lines that are not blank.
     lines = [line for row, line in enumerate(text.lines()) if row in (first, second)]
@@ -327,7 +327,7 @@ def _refuse_conflict(text: Text, rows: pd.DataFrame, second: int, aspects: list[
 
 
 def _codes(pairs: pd.DataFrame) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Number the queries, and the pairs of query and document."""
+    """Return codes of the queries, and of the pairs of query and document."""
     queries = pd.factorize(pairs["qid"])[0].astype(np.int64)
     documents = pd.factorize(pairs["docno"])[0]
     return queries, queries * (int(documents.max(initial=0)) + 1) + documents

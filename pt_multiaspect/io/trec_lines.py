@@ -46,6 +46,7 @@ _EXACT: dict[str, Any] = (
 
 
 def is_whole(values: Floats) -> Bools:
+    """Return which numbers are integers that a float represents exactly."""
     # Beyond 2**53 neighbouring integers share a float64, so "whole" would mean nothing.
     whole: Bools = (np.abs(values) <= 2.0**53) & (np.floor(values) == values)
     return whole
@@ -67,8 +68,8 @@ class LineFormat:
     ids: Mapping[int, str]
     numbers: Mapping[int, tuple[str, NumberField]]
     hint: str = ""
-    #: What a file with another number of fields is taken for, and a hint for it.
-    other: tuple[int, str] = (0, "")
+    #: The number of fields of a format that is easily confused with this one, and a hint.
+    lookalike: tuple[int, str] = (0, "")
 
     def __str__(self) -> str:
         return " ".join(self.fields)
@@ -162,7 +163,7 @@ class _Lines:
         )
 
     def _fill(self, columns: Collection[_Column]) -> tuple[int, bool]:
-        """Add all lines to columns; return how many lines there are, and whether no number begins with a letter."""
+        """Add all lines to columns; return the number of lines, and whether no number begins with a letter."""
         n_lines, are_digits = 0, True
         before_numbers = [position - 1 for position in self.layout.numbers]
         bytes_ = np.frombuffer(self.text.data, dtype=np.uint8)
@@ -176,7 +177,7 @@ class _Lines:
         return n_lines, are_digits
 
     def _ends(self, block: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return where the fields of some lines end, shape (n_lines, n_fields).
+        """Return the ends of the fields of some lines, shape (n_lines, n_fields).
 
         Raises
         ------
@@ -273,7 +274,7 @@ class _Column:
 
 
 def _numbers(fields: Sequence[bytes]) -> Floats | None:
-    """Convert fields to numbers; return None if one of them is no number."""
+    """Convert fields to numbers; return None if one of them is not a number."""
     try:
         values = np.fromiter(map(float, fields), np.float64, len(fields))
     except ValueError:
@@ -303,7 +304,7 @@ def _explained(text: Text, layout: LineFormat) -> MultiAspectError:
 
 
 def _are_good(rows: Sequence[Sequence[bytes]], layout: LineFormat) -> bool:
-    """Return whether lines have the right number of fields, and numbers where they should."""
+    """Return whether lines have the right number of fields, and numbers where expected."""
     width = len(layout.fields)
     return all(len(fields) == width for fields in rows) and all(
         _is_accepted([fields[position] for fields in rows], number)
@@ -320,8 +321,8 @@ def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: Lin
     """Return the error about a malformed line."""
     width = len(layout.fields)
     if len(fields) != width:
-        n_other, other = layout.other
-        hint = other if len(fields) == n_other else layout.hint if len(fields) > width else ""
+        n_fields, lookalike = layout.lookalike
+        hint = lookalike if len(fields) == n_fields else layout.hint if len(fields) > width else ""
         if len(fields) < 3 and line.count(b",") >= 2:
             hint = "; fields are separated by blanks or tabs, not by commas"
         return MultiAspectError(
@@ -339,9 +340,9 @@ def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: Lin
     )
 
 
-def _remedy(number: int, found: list[bytes], value: bytes) -> str:
-    """Return what to change in a line with a field that is no number, if that is known."""
-    if number == 1 and not any(field[:1].isdigit() for field in found[1:]):
+def _remedy(number: int, fields: list[bytes], value: bytes) -> str:
+    """Return a remedy for a line with a field that is not a number, empty if none is known."""
+    if number == 1 and not any(field[:1].isdigit() for field in fields[1:]):
         return "; if this is a header, delete the line: TREC files have none"
     if re.fullmatch(rb"[+-]?\d+,\d+", value):
         return "; write decimals with a point, not with a comma"
@@ -349,5 +350,6 @@ def _remedy(number: int, found: list[bytes], value: bytes) -> str:
 
 
 def excerpt(piece: bytes, limit: int = 80) -> str:
+    """Return the beginning of a line or field in quotes, for an error message."""
     text = piece.decode("utf-8").strip()
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")

@@ -12,8 +12,6 @@ Categories differ in marker or line style as well as in colour, and the cells of
 
 from __future__ import annotations
 
-from typing import Any
-
 from .attainable_frontier import attainable_frontier
 from .correlation import correlation_heatmap
 from .displacement import crp_over_ranks
@@ -39,13 +37,6 @@ __all__ = [
     "systems",
     "upper_bounds",
 ]
-
-_RENAMED = {"crp_curve": "crp_over_ranks", "profile": "ranking_grades"}
-
-
-def __getattr__(name: str) -> Any:
-    now = f"; it is now called {_RENAMED[name]!r}" if name in _RENAMED else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
 
 
 def __dir__() -> list[str]:

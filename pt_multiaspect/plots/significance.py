@@ -8,14 +8,13 @@ import numpy as np
 
 from .._validation import count, proportion
 from ..analysis import DiscriminativePower
-from ..errors import MultiAspectError, renamed
+from ..errors import MultiAspectError
 from .style import MOST_INSIDE, add_legend, axes_or_new, distinct, line_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@renamed(pairs="n_pairs")
 def asl_curves(
     power: DiscriminativePower, *, n_pairs: int | None = None, top: float | None = None, ax: Axes | None = None
 ) -> Axes:

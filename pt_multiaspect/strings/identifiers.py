@@ -1,4 +1,4 @@
-"""Identifiers of queries and documents: their strings, and a code for each."""
+"""Identifiers of queries and documents as strings and codes."""
 
 from __future__ import annotations
 

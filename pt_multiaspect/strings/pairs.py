@@ -19,7 +19,7 @@ _SPREADS = (np.uint64(1), np.uint64(0xE7037ED1A0B428DB), np.uint64(0x8EBC6AF09C8
 
 
 def pair_keys(query: Ints, docnos: Texts) -> Words:
-    """A 64-bit key per (query, document), equal for equal pairs. Rarely, different pairs share a key."""
+    """Return a 64-bit key per (query, document), equal for equal pairs. Rarely, different pairs share a key."""
     keys = docnos.hashes()
     keys += query.astype(np.uint64) * _QUERY
     return keys
@@ -69,7 +69,7 @@ class PairTable:
             rows, step = rows[left], step + 1
 
     def _slots(self, query: Ints, keys: Words, step: int) -> Ints:
-        """The slots that are `step` after those of the keys; after the last slot of a query comes its first one."""
+        """Return the slots `step` after those of the keys; after the last slot of a query comes its first one."""
         slots = (keys >> self._shift[query]).astype(np.intp)
         if step:
             slots += step
@@ -85,7 +85,7 @@ class PairTable:
         query : ndarray of int, shape (n,)
         docnos : Texts
         """
-        found = np.full(len(query), -1, dtype=np.intp)
+        rows = np.full(len(query), -1, dtype=np.intp)
         keys = np.empty(len(query), dtype=np.uint64)
         undecided = [np.zeros(0, dtype=np.intp)]
         for begin in range(0, len(query), _BLOCK):
@@ -95,7 +95,7 @@ class PairTable:
             slots = self._slots(of_part, own, 0)
             occupied = np.flatnonzero(self._row_at[slots] >= 0)
             slots = slots[occupied]
-            missed = self._compare(found, occupied + begin, self._row_at[slots], query, docnos, keys)
+            missed = self._compare(rows, occupied + begin, self._row_at[slots], query, docnos, keys)
             undecided.append(begin + occupied[missed & self._was_left[slots]])
         asked, step = np.concatenate(undecided), 0
         while len(asked):
@@ -103,24 +103,24 @@ class PairTable:
             row = self._row_at[self._slots(query[asked], keys[asked], step)]
             occupied = np.flatnonzero(row >= 0)
             asked = asked[occupied]
-            asked = asked[self._compare(found, asked, row[occupied], query, docnos, keys)]
-        return found, keys
+            asked = asked[self._compare(rows, asked, row[occupied], query, docnos, keys)]
+        return rows, keys
 
     def _compare(
-        self, found: Ints, asked: Ints, row: NDArray[np.int32], query: Ints, docnos: Texts, keys: Words
+        self, rows: Ints, asked: Ints, row: NDArray[np.int32], query: Ints, docnos: Texts, keys: Words
     ) -> Bools:
-        """Set `found` where the pairs at `asked` are those of `row`; return where they are not."""
+        """Set `rows` where the pairs at `asked` equal those of `row`; return where they do not."""
         alike = np.flatnonzero(self._keys[row] == keys[asked])
         mine, theirs = asked[alike], row[alike]
         same = (self._query[theirs] == query[mine]) & self._docnos.take(theirs).equals(docnos.take(mine))
-        found[mine[same]] = theirs[same]
+        rows[mine[same]] = theirs[same]
         missed = np.ones(len(asked), dtype=np.bool_)
         missed[alike[same]] = False
         return missed
 
 
 def _shared_keys(keys: Words) -> Words:
-    """The keys that occur repeatedly."""
+    """Return the keys that occur repeatedly."""
     shared = [keys[:0]]
     spreads = cycle(_SPREADS)
     while len(keys):

@@ -75,7 +75,7 @@ class Texts:
 
     @classmethod
     def of_strings(cls, values: NDArray[np.object_]) -> Texts:
-        """Encode an array of strings; raise TypeError if one of the values is no string."""
+        """Encode an array of strings; raise TypeError if one of the values is not a string."""
         content = joined(values)
         texts = cls.of_joined(content, len(values))
         if texts is not None:
@@ -140,12 +140,12 @@ class Texts:
 
     @cached_property
     def _words(self) -> Words:
-        """The 8 bytes from each position of the buffer on, as one number (a view)."""
+        """Return the 8 bytes from each position of the buffer on, as one number (a view)."""
         return np.ndarray((len(self.data) - _WIDTH + 1,), dtype="<u8", buffer=self.data, strides=(1,))
 
-    def _word(self, place: int, rows: Any = slice(None)) -> Words:
-        """The bytes from 8 · place on, the first one lowest; 0 beyond the end of a string."""
-        begin = _WIDTH * place
+    def _word(self, index: int, rows: Any = slice(None)) -> Words:
+        """Return the bytes from 8 · index on, the first one lowest; 0 beyond the end of a string."""
+        begin = _WIDTH * index
         rest, at = self.size[rows] - begin, self.start[rows] + begin
         shortest, longest = rest.min(initial=_WIDTH), rest.max(initial=0)
         if shortest < 0:  # a string that has ended is read at its start, which is in the buffer
@@ -162,7 +162,7 @@ class Texts:
         return -(-int(self.size.max(initial=0)) // _WIDTH)
 
     def hashes(self) -> Words:
-        """A 64-bit hash of each string, which depends on its bytes alone, not on the strings beside it."""
+        """Return a 64-bit hash of each string, which depends on its bytes alone, not on the strings beside it."""
         hashed = np.empty(len(self), dtype=np.uint64)
         for rows in _blocks(len(self), _BLOCK):
             hashed[rows] = self.take(rows)._hashes()
@@ -171,16 +171,16 @@ class Texts:
     def _hashes(self) -> Words:
         hashed = self.size.astype(np.uint64) * _SPREAD
         active = _where(self.size > 0)
-        for place in range(self._n_words):
-            hashed[active] = _mixed(hashed[active] ^ self._word(place, active))
+        for index in range(self._n_words):
+            hashed[active] = _mixed(hashed[active] ^ self._word(index, active))
             # Strings that have ended are left as they are.
-            longer = self.size[active] > _WIDTH * (place + 1)
+            longer = self.size[active] > _WIDTH * (index + 1)
             if not longer.all():
                 active = np.arange(len(self))[active][longer]
         return hashed
 
     def equals(self, other: Texts) -> Bools:
-        """Tell which strings equal the string of `other` at the same position."""
+        """Return which strings equal the string of `other` at the same position."""
         same = np.empty(len(self), dtype=np.bool_)
         for rows in _blocks(len(self), _BLOCK):
             same[rows] = self.take(rows)._equals(other.take(rows))
@@ -188,12 +188,12 @@ class Texts:
 
     def _equals(self, other: Texts) -> Bools:
         same = np.asarray(self.size == other.size, dtype=np.bool_)
-        for place in range(self._n_words):
-            undecided = same & (self.size > _WIDTH * place)
+        for index in range(self._n_words):
+            undecided = same & (self.size > _WIDTH * index)
             if not undecided.any():
                 break
             active = _where(undecided)
-            same[active] = self._word(place, active) == other._word(place, active)
+            same[active] = self._word(index, active) == other._word(index, active)
         return same
 
     def codes(self) -> tuple[Ints, Texts]:
@@ -213,15 +213,15 @@ class Texts:
         return np.repeat(codes.astype(np.intp, copy=False), sizes), of_heads.take(first)
 
     def heads(self) -> Ints:
-        """Return where strings differ from the one before them; the first one does."""
+        """Return the positions of strings that differ from the one before them, including the first one."""
         changes = np.ones(len(self), dtype=np.bool_)
         for rows in _blocks(len(self) - 1, _BLOCK):
             neighbours = self.take(slice(rows.start, rows.stop + 1))
             changed = neighbours.size[1:] != neighbours.size[:-1]
             # The words that all strings have are read once, the others only where they may decide.
             n_common = max(1, int(neighbours.size.min()) // _WIDTH)
-            for place in range(min(n_common, neighbours._n_words)):
-                word = neighbours._word(place)
+            for index in range(min(n_common, neighbours._n_words)):
+                word = neighbours._word(index)
                 changed |= word[1:] != word[:-1]
             rest = np.flatnonzero(~changed & (neighbours.size[1:] > _WIDTH * n_common))
             changed[rest] = ~neighbours.take(rest + 1)._equals(neighbours.take(rest))
@@ -231,9 +231,9 @@ class Texts:
     def descending(self, group: Ints) -> Ints:
         """Return the order by `group`, then by string, descending."""
         order = np.argsort(group, kind="stable")
-        # The place of each string is that of the first one that is not yet distinguished from it.
-        place = np.empty(len(self), dtype=np.intp)
-        place[order] = _first_equal(group[order])
+        # The rank of each string is that of the first one that is not yet distinguished from it.
+        rank = np.empty(len(self), dtype=np.intp)
+        rank[order] = _first_equal(group[order])
         active = np.arange(len(self))
         n_words = self._n_words
         for word in range(n_words + 1):
@@ -241,18 +241,18 @@ class Texts:
                 break
             # The size comes last, for strings that end in zero bytes.
             key = self._word(word, active).byteswap() if word < n_words else self.size[active].astype(np.uint64)
-            by_key = np.lexsort((~key, place[active]))
+            by_key = np.lexsort((~key, rank[active]))
             active, key = active[by_key], key[by_key]
-            begin = _first_equal(place[active])
-            split = _first_equal(place[active], key)
-            place[active] += split - begin
-            undecided = np.bincount(place[active], minlength=len(self))[place[active]] > 1
+            begin = _first_equal(rank[active])
+            split = _first_equal(rank[active], key)
+            rank[active] += split - begin
+            undecided = np.bincount(rank[active], minlength=len(self))[rank[active]] > 1
             active = active[undecided]
-        return np.argsort(place, kind="stable")
+        return np.argsort(rank, kind="stable")
 
 
 def joined(values: NDArray[np.object_]) -> bytes:
-    """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is no string."""
+    """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is not a string."""
     # Joining is the only work in Python. It reads each string twice: the second time from the cache, if few are
     # joined at once.
     parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
@@ -265,17 +265,17 @@ def _padded(content: bytes) -> NDArray[np.uint8]:
 
 
 def _blocks(n_rows: int, size: int) -> Iterator[slice]:
-    """Consecutive rows, `size` at once."""
+    """Return slices of consecutive rows, `size` at once."""
     return (slice(begin, begin + size) for begin in range(0, n_rows, size))
 
 
 def _where(mask: Bools) -> Any:
-    """The index of the True values, in the form that is fastest if all of them are True."""
+    """Return the index of the True values, in the form that is fastest if all of them are True."""
     return slice(None) if mask.all() else np.flatnonzero(mask)
 
 
 def _first_of(codes: Ints) -> Ints:
-    """The position of the first occurrence of each code."""
+    """Return the position of the first occurrence of each code."""
     first = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
     first[codes[::-1]] = np.arange(len(codes))[::-1]  # of equal codes, the last assignment holds
     return first
@@ -291,7 +291,7 @@ def _mixed(values: Words) -> Words:
 
 
 def _first_equal(*keys: NDArray[Any]) -> Ints:
-    """For sorted keys, the index of the first element that equals each element."""
+    """Return, for sorted keys, the index of the first element that equals each element."""
     n = len(keys[0])
     begins = np.zeros(n, dtype=np.bool_)
     begins[:1] = True
