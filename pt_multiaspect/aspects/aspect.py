@@ -28,7 +28,7 @@ _KEYS = ("grades", "gains", "probabilities", "threshold", "greater_is_better", "
 
 
 def _check_keys(keys: Iterable[object]) -> None:
-    """Raise an error for parameters that `Aspect` does not have, with the new name of a renamed one."""
+    """Raise for keys that an aspect does not have, and name the new one of a renamed key."""
     unknown = [key for key in keys if key not in _KEYS]
     if "values" in unknown:
         raise MultiAspectError(
