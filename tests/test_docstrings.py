@@ -52,7 +52,6 @@ SHORT_METHODS = {
     "Aspect.from_spec",
     "Aspect.with_grades",
     "AspectRanker.fit",
-    "AspectRanker.get_params",
     "AspectRanker.predict",
     "AspectRanker.score",
     "AspectRanker.set_params",
@@ -91,9 +90,10 @@ def public_names() -> Iterator[tuple[str, Any]]:
                 yield f"{module}.{name}", value
 
 
-def inherits_docstring(value: type, attribute: str) -> bool:
-    """Whether a method has no docstring of its own, and that of the class it overrides shows."""
-    if inspect.getdoc(vars(value)[attribute]) and vars(value)[attribute].__doc__:
+def overrides_documented(value: type, attribute: str) -> bool:
+    """Return whether a method overrides a documented one, and says in one line at most what it adds to that."""
+    doc = getattr(vars(value)[attribute], "__doc__", None)
+    if doc and len(doc.strip().splitlines()) > 1:
         return False
     return any(getattr(vars(above).get(attribute), "__doc__", None) for above in value.__mro__[1:])
 
@@ -107,7 +107,7 @@ METHODS = {
     for name, value in CLASSES.items()
     for attribute, member in vars(value).items()
     if not attribute.startswith("_")
-    and not inherits_docstring(value, attribute)
+    and not overrides_documented(value, attribute)
     and (inspect.isfunction(member) or isinstance(member, property | classmethod | staticmethod))
 }
 

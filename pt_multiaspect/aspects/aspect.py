@@ -1,4 +1,4 @@
-"""One aspect: its grades, and what each grade is worth."""
+"""An aspect: its grades and the gain and probability of each grade."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _with_known_keys(init: Callable[_Params, None]) -> Callable[_Params, None]:
 
 
 class Aspect:
-    """One aspect of a document's quality: its grades and what each is worth.
+    """An aspect of document quality: its grades, and the gain and probability of each grade.
 
     Parameters
     ----------
@@ -124,15 +124,15 @@ class Aspect:
             raise MultiAspectError(f"greater_is_better: expected True or False, got {greater_is_better!r}")
         self.greater_is_better = bool(greater_is_better)
         self.grades = None if grades is None else self._lowest_first(numbers(grades, "grades"))
-        given_upwards = grades is None or self.greater_is_better or self._increase(numbers(grades, ""))
-        turned = given_upwards and not self.greater_is_better
+        increasing = grades is None or self.greater_is_better or self._increase(numbers(grades, ""))
+        turned = increasing and not self.greater_is_better
         self.gains = self._read_gains(gains, turned)
         self.probabilities = self._read_probabilities(probabilities, turned)
         self.unjudged = tuple(sorted(set(numbers(unjudged, "unjudged"))))
-        both = [code for code in self.unjudged if code in (self.grades or ())]
-        if both:
+        clashing = [code for code in self.unjudged if code in (self.grades or ())]
+        if clashing:
             raise MultiAspectError(
-                f"unjudged codes must not be grades, got {choices(map(spell, both))} as both; "
+                f"unjudged codes must not be grades, got {choices(map(spell, clashing))} as both; "
                 f"grades: {self._list(self.grades)}"
             )
         self.threshold = None
@@ -198,20 +198,20 @@ class Aspect:
             return grades
         raise MultiAspectError(f"expected increasing grades, each given once, got {self._list(grades)}")
 
-    def _per_grade(self, given: object, what: str, turned: bool) -> tuple[float, ...]:
-        result = numbers(given, what)
+    def _per_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
+        result = numbers(values, parameter)
         if self.grades is None:
-            raise MultiAspectError(f"{what} are given one per grade: declare the grades, too")
+            raise MultiAspectError(f"{parameter} are given one per grade: declare the grades, too")
         if len(result) != len(self.grades):
             raise MultiAspectError(
-                f"{what}: expected {len(self.grades)} numbers, one per grade {self._list(self.grades)}, got "
+                f"{parameter}: expected {len(self.grades)} numbers, one per grade {self._list(self.grades)}, got "
                 f"{len(result)}: {self._list(result)}"
             )
         return result[::-1] if turned else result
 
     @property
     def has_negative_gains(self) -> bool:
-        """Whether gains below 0 are declared. Grades below 0 alone are codes of junk, whose gain is 0."""
+        """Return whether gains below 0 are declared. Grades below 0 without gains mark junk, whose gain is 0."""
         return self.gains is not None and self.gains[0] < 0
 
     def to_spec(self) -> int | dict[str, Any]:
@@ -232,7 +232,7 @@ class Aspect:
             spec["probabilities"] = "identity"
         elif not isinstance(self.probabilities, str) and self.probabilities != self._linear_probabilities():
             spec["probabilities"] = list(self.probabilities[upwards])
-        # The default threshold is kept where it was declared: it says that the default is meant.
+        # A declared threshold is kept even if it is the default: then the default is intended.
         if self.threshold is not None and (self.grades is None or len(self.grades) > 2):
             spec["threshold"] = self.threshold
         if not self.greater_is_better:
@@ -274,7 +274,7 @@ class Aspect:
 
     @cached_property
     def scale(self) -> Scale:
-        """The scale as arrays, lowest grade first."""
+        """Return the scale as arrays, lowest grade first."""
         if self.grades is None:
             raise MultiAspectError("this aspect declares no grades, so its scale is only known with judgments")
         return Scale(
@@ -303,7 +303,7 @@ class Aspect:
 
 
 def _rational(value: float) -> Fraction | int:
-    """Return a number in which differences are exact: 0.3 - 0.2 is 0.1. Whole numbers are fast as they are."""
+    """Return the number as a fraction, so that 0.3 - 0.2 is 0.1; whole numbers are returned unchanged."""
     return value if isinstance(value, int) else exact(value)
 
 
@@ -346,13 +346,13 @@ class Scale:
         return index.astype(np.intp), np.flatnonzero(upwards[index] != known)
 
     def reaches(self, rel: float) -> bool:
-        """Tell whether the top grade counts as relevant with an explicit ``rel``."""
+        """Return whether the top grade counts as relevant with an explicit ``rel``."""
         top = self.grades[-1]
         return bool(top >= rel if self.greater_is_better else top <= rel)
 
     @property
     def is_fractional(self) -> bool:
-        """Whether any grade is not a whole number."""
+        """Return whether any grade is not a whole number."""
         return bool((self.grades != np.floor(self.grades)).any())
 
     def __str__(self) -> str:

@@ -27,14 +27,14 @@ class Aspects(Mapping[str, Aspect]):
         scale to be inferred. The aspect ``relevance`` is the column ``label`` or
         ``relevance`` of the qrels; the name ``label`` is read as ``relevance``.
     name : str, optional
-        A name the set has in measure strings, ``TOMA(aspects='my-name')``. Named sets print
-        as their name, unnamed ones print their content. A name declared again stands for the new
+        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print
+        as their name, unnamed ones print their content. A name declared again refers to the new
         content, with a warning; measures created earlier keep theirs.
 
     Raises
     ------
     MultiAspectError
-        If there is no aspect, a scale is faulty, or the name is not possible.
+        If there is no aspect, a scale is invalid, or the name is invalid or that of an aspect.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class Aspects(Mapping[str, Aspect]):
             raise MultiAspectError(f"{path}: {error}") from error.__cause__
 
     def spelled(self) -> object:
-        """The set as printed in measures: a name, a small dict or JSON."""
+        """Return the set as printed in measures: a name, a small dict or JSON."""
         if self.name is not None:
             return self.name
         specs = {key: aspect.to_spec() for key, aspect in self._aspects.items()}
@@ -201,7 +201,7 @@ class Aspects(Mapping[str, Aspect]):
         return hash((self._json, self.name))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process learns the name with the content.
+        # Unpickling registers the name in the other process.
         return _restore, (self._json, self.name)
 
 

@@ -23,7 +23,7 @@ N = TypeVar("N", bound=Named)
 
 
 class NameRegistry(Generic[N]):
-    """Names that stand for declared content in measure strings; a name follows what was declared last."""
+    """Names of declared content in measure strings. A name refers to the content declared last."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -31,7 +31,7 @@ class NameRegistry(Generic[N]):
         self._declared: set[str] = set()
 
     def add(self, item: N) -> None:
-        """Let a name stand for what has just been declared, with a warning if it stood for something else."""
+        """Register the name of declared content, with a warning if it referred to other content."""
         name = item.name
         if name is None:
             return
@@ -50,7 +50,7 @@ class NameRegistry(Generic[N]):
             )
 
     def restore(self, item: N) -> None:
-        """Learn the name of what is unpickled or copied, unless this process has declared it itself.
+        """Register the name of unpickled or copied content, unless this process has declared the name itself.
 
         Otherwise a copy of an earlier measure would take the name back.
         """
@@ -58,6 +58,7 @@ class NameRegistry(Generic[N]):
             self._content[item.name] = item
 
     def get(self, name: str) -> N | None:
+        """Return the content of a name, or None if the name is unknown."""
         return self._content.get(name)
 
     def __iter__(self) -> Iterator[str]:

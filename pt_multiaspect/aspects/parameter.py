@@ -18,7 +18,7 @@ __all__ = ["AspectSpec", "declared_aspects", "parse_aspects", "parse_names", "sp
 _PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?").fullmatch
 
 
-#: The aspects given to a measure: declared scales, names of columns, or nothing.
+#: The parameter `aspects` of a measure: declared scales, names of columns, or None.
 AspectSpec = Aspects | tuple[str, ...] | None
 
 
@@ -83,7 +83,7 @@ def declared_aspects(spec: object) -> Aspects:
 def spell_aspects(spec: AspectSpec) -> object:
     """Return `spec` as printed in measures."""
     if isinstance(spec, tuple):
-        # A single name could be, or become, that of a declared set; relevance cannot.
+        # A single name may be, or become, the name of a declared set; relevance cannot.
         quoted = len(spec) == 1 or not all(map(_PLAIN_NAME, spec)) or spec[-1].endswith(FILE_ENDING)
         if spec != ("relevance",) and quoted:
             return json.dumps(spec, ensure_ascii=False)
@@ -94,8 +94,8 @@ def spell_aspects(spec: AspectSpec) -> object:
 def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
     """Return a parser of names of aspects, which are never names of declared sets; errors start with `what`."""
 
-    def parse(given: object) -> tuple[str, ...]:
-        spec = given
+    def parse(value: object) -> tuple[str, ...]:
+        spec = value
         if isinstance(spec, str):
             text = spec.strip()
             spec = read_json(text, what) if text.startswith("[") else [part.strip() for part in text.split(",")]
@@ -107,7 +107,7 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
             if names and len(set(names)) == len(names):
                 return names
         raise MultiAspectError(
-            f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got {shown(given)}"
+            f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got {shown(value)}"
         )
 
     return parse

@@ -22,7 +22,7 @@ def in_words(aspects: Mapping[str, Aspect]) -> str:
 
 
 def _scale(aspect: Aspect) -> str:
-    """Return one scale; the threshold of two grades is clear."""
+    """Return one scale in words. With two grades, only one threshold is possible, so it is omitted."""
     scale = None if aspect.grades is None else aspect.scale
     remarks = [] if aspect.greater_is_better else ["lower is better"]
     if scale is not None and len(scale) > 2:

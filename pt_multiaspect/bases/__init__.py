@@ -1,8 +1,8 @@
 """Bases: the single-aspect measures on which multi-aspect measures are built."""
 
 from . import average_precision, cascade, judged, ndcg, precision, rbp  # each registers its adapters
-from .adapters import as_base
 from .base import Base, LinearBase
+from .delegated import as_base
 from .parameter import Bases, parse_base, parse_bases
 from .term import Term
 

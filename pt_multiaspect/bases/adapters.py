@@ -12,7 +12,7 @@ from .base import Base
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Adapter", "adapter_of", "adapts", "as_base"]
+__all__ = ["Adapter", "adapted_names", "adapter_of", "adapts"]
 
 #: By class, as different measures can have the same name.
 _ADAPTERS: dict[Any, type[Adapter]] = {}
@@ -33,13 +33,16 @@ class Adapter(Base):
 
     @property
     def text(self) -> str:
+        """Return the printed form, with all explicit parameters."""
         return self._text
 
     @property
     def measure_class(self) -> type:
+        """Return the class of the adapted measure."""
         return type(self.measure)
 
     def at(self, cutoff: int | None) -> Self:
+        """Return the measure with another cutoff, or without one."""
         params = {name: value for name, value in self.params.items() if name != "cutoff"}
         return type(self)(type(self.measure)(**params, **({} if cutoff is None else {"cutoff": cutoff})))
 
@@ -60,7 +63,7 @@ class Adapter(Base):
 
     @property
     def equals_original(self) -> bool:
-        """Whether ir-measures gives the same values on labels whose threshold is 1."""
+        """Return whether ir-measures gives the same values on labels whose threshold is 1."""
         return True
 
 
@@ -74,19 +77,6 @@ def adapts(measure: Measure) -> Callable[[A], A]:
     return register
 
 
-def as_base(measure: Measure | Base) -> Base:
-    """Return a single-aspect measure as a base.
-
-    A measure that is a Base is returned unchanged. Measures of ir-measures are computed by this package
-    if an adapter supports their class and parameters, otherwise by ir-measures.
-    """
-    if isinstance(measure, Base):
-        return measure
-    from .delegated import Delegated
-
-    return adapter_of(measure) or Delegated(measure)
-
-
 def adapter_of(measure: Measure) -> Adapter | None:
     """Return the adapter of a measure of ir-measures, or None if none supports its class and parameters."""
     rel = measure.params.get("rel")
@@ -96,8 +86,8 @@ def adapter_of(measure: Measure) -> Adapter | None:
 
 
 def adapted_names() -> list[str]:
-    """The names of the ir-measures measures that this package computes."""
-    return sorted((str(kind.NAME) for kind in _ADAPTERS), key=str.lower)
+    """Return the names of the ir-measures measures that this package computes."""
+    return sorted((str(measure_class.NAME) for measure_class in _ADAPTERS), key=str.lower)
 
 
 def spell_measure(measure: Measure) -> str:

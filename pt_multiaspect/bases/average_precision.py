@@ -24,13 +24,16 @@ class AveragePrecision(Adapter):
     SORTING_IS_OPTIMAL = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         return ranked.average_precision(ranking, self.relevant(target), self.n_relevant(target))
 
     def progression(self, target: Target) -> Progression:
+        """Return the measure computed rank by rank."""
         return Progression(self.gain(target), lambda gain, totals, _: APProgress(gain, self.cutoff, totals))
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return precision / number of relevant documents at each relevant document, 0 elsewhere."""
         hit = self.relevant(target)[ranking.row]
-        found = np.zeros(len(hit))
-        found[hit] = positions(ranking.query[hit]) + 1
-        return ratio(found / ranking.rank, self.n_relevant(target)[ranking.query])
+        n_hits = np.zeros(len(hit))
+        n_hits[hit] = positions(ranking.query[hit]) + 1
+        return ratio(n_hits / ranking.rank, self.n_relevant(target)[ranking.query])

@@ -70,7 +70,7 @@ class Base(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """The printed form of the measure."""
+        """Return the printed form of the measure."""
 
     @abstractmethod
     def at(self, cutoff: int | None) -> Self:
@@ -194,33 +194,33 @@ class Base(ABC):
         return check_values(values, rankings.judgments.qids, self.text)
 
     def empty(self, target: Target) -> Bools:
-        """Tell which queries have no judged document with a positive gain."""
+        """Return which queries have no judged document with a positive gain."""
         return target.cached(("empty", self), lambda: target.total(self.gain(target) > 0) == 0)
 
     @property
     def depth(self) -> int | None:
-        """The number of ranks that `score` needs; None for all."""
+        """Return the number of ranks that `score` needs; None for all."""
         return self.cutoff
 
     @property
     def cutoff(self) -> int | None:
-        """The cutoff of the measure, or None."""
+        """Return the cutoff of the measure, or None."""
         cutoff: int | None = self.params.get("cutoff")
         return cutoff
 
     @property
     def accepts_cutoff(self) -> bool:
-        """Whether the measure has a cutoff parameter."""
+        """Return whether the measure has a cutoff parameter."""
         return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
     def rel(self) -> float | None:
-        """The lowest label that counts as relevant; None for the threshold of the target."""
+        """Return the lowest label that counts as relevant; None for the threshold of the target."""
         rel: float | None = self.params.get("rel")
         return rel
 
     def relevant(self, target: Target) -> Bools:
-        """Tell which judged documents count as relevant."""
+        """Return which judged documents count as relevant."""
         return target.relevant(self.rel)
 
     def n_relevant(self, target: Target) -> Floats:
@@ -229,17 +229,17 @@ class Base(ABC):
 
     @property
     def reads_gains(self) -> bool:
-        """Whether the measure depends on gains."""
+        """Return whether the measure depends on gains."""
         return not self.BINARY
 
     @property
     def is_additive(self) -> bool:
-        """Whether the measure is defined as a sum over ranks."""
+        """Return whether the measure is defined as a sum over ranks."""
         return type(self).additive is not Base.additive
 
     @property
     def measure_class(self) -> type:
-        """The class that defines the measure."""
+        """Return the class that defines the measure."""
         return type(self)
 
     def check_complete(self) -> None:
@@ -266,9 +266,11 @@ class LinearBase(Base):
         return target.cached(("form", self), lambda: self.linear(target))
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings; values end at the maximum of the range."""
         return np.minimum(self.additive(target).values(ranking), self.RANGE[1])
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        """Return the values as sums over ranks, with gains and discounts."""
         result = self.additive(target).breakdown(ranking)
         # `score` ends at the maximum of the range.
         excess = np.maximum(result.values() - self.RANGE[1], 0.0)
@@ -277,6 +279,7 @@ class LinearBase(Base):
         return replace(result, rest={"limit of the range": -excess})
 
     def progression(self, target: Target) -> Progression | None:
+        """Return the measure computed rank by rank."""
         return Progression.linear(self.additive(target))
 
 
@@ -304,9 +307,9 @@ def check_values(values: Any, qids: Any, name: str) -> Floats:
             f"{name} must return one value per query, expected the shape ({len(qids)},), got {array.shape}"
         )
     if not np.isfinite(array).all():
-        place = int(np.argmax(~np.isfinite(array)))
+        query = int(np.argmax(~np.isfinite(array)))
         raise MultiAspectError(
-            f"{name}: expected a finite number, got {array[place]:g} for query {qids[place]}; gains, weights or "
+            f"{name}: expected a finite number, got {array[query]:g} for query {qids[query]}; gains, weights or "
             "parameters may be too large, or the measure divides by 0"
         )
     return array

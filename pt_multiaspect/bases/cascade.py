@@ -30,15 +30,19 @@ class ReciprocalRank(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        return self.cutoff is None  # with a cutoff, ir-measures breaks ties as the evaluator of MS MARCO does
+        """Return whether there is no cutoff: with one, ir-measures breaks ties as MS MARCO's evaluator."""
+        return self.cutoff is None
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         return ranked.reciprocal_rank(ranking, self.relevant(target))
 
     def progression(self, target: Target) -> Progression:
+        """Return the measure computed rank by rank."""
         return Progression(self.gain(target), lambda gain, totals, _: RRProgress(gain, self.cutoff, totals))
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return 1 / rank at the first relevant document, 0 elsewhere."""
         hit = np.flatnonzero(self.relevant(target)[ranking.row])
         first = hit[positions(ranking.query[hit]) == 0]
         contributions = np.zeros(len(ranking.row))
@@ -47,7 +51,7 @@ class ReciprocalRank(Adapter):
 
 
 def _stop(target: Target) -> Floats:
-    """The probability of stopping at each judged document; the last element is for unjudged documents."""
+    """Return the probability of stopping at each judged document; the last element is for unjudged documents."""
     return target.cached(
         "stop", lambda: ranked.stop_probability(np.append(target.gain, target.unjudged), target.top)
     )
@@ -64,28 +68,33 @@ class ExpectedReciprocalRank(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        return False  # gdeval's highest grade is 4, and its values have five digits
+        """Return False: gdeval's highest grade is 4, and its values have five digits."""
+        return False
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         return ranked.err(ranking.dense() if target.unjudged else ranking, _stop(target))
 
     def progression(self, target: Target) -> Progression:
+        """Return the measure computed rank by rank."""
         return Progression(
             _stop(target)[:-1],
             lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, Reciprocal()),
         )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return the probability of stopping at each rank, divided by the rank."""
         return ranked.err_contributions(ranking.dense() if target.unjudged else ranking, _stop(target))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        """Return the values as sums over ranks, with the probabilities of stopping as a column."""
         dense, stop = ranking.dense(), _stop(target)
         gain = np.append(target.gain, target.unjudged)[dense.row]
         return Breakdown(dense, ranked.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
 
 
 class _RankBiased(Base):
-    """A base with the discount (1 - p) p^(k-1) at rank k, which is no measure by itself."""
+    """A term with the discount (1 - p) p^(k-1) at rank k, which is not a measure by itself."""
 
     SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
         "p": ir_measures.ParamInfo(dtype=float, desc="persistence"),
@@ -119,15 +128,18 @@ class RankBiasedStopping(_RankBiased):
     SORTING_IS_OPTIMAL = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         return ranking.total(self.contributions(ranking, target))
 
     def progression(self, target: Target) -> Progression:
+        """Return the measure computed rank by rank."""
         return Progression(
             _stop(target)[:-1],
             lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, self.discount),
         )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return the discounted probability of stopping at each document."""
         return ranked.stopping(ranking, _stop(target)) * self.discount(ranking.rank)
 
 
@@ -140,10 +152,13 @@ class Effort(_RankBiased):
 
     @property
     def text(self) -> str:
+        """Return the name of the term for errors of bounds."""
         return "the effort of RBU (bounds are known for effort=0)"
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         return np.asarray(np.power(float(self.params["p"]), ranking.n_ret) - 1.0, dtype=np.float64)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return the negative discount of each retrieved document."""
         return -self.discount(ranking.dense().rank)

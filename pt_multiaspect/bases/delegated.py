@@ -18,11 +18,13 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking
 from ..errors import MultiAspectError, choices
 from ..kernels.target import Target
-from .adapters import Adapter, adapted_names
+from .adapters import Adapter, adapted_names, adapter_of
+from .base import Base
 
 __all__ = [
     "Delegated",
     "IrMeasures",
+    "as_base",
     "check_functions",
     "computed_together",
     "first_fraction",
@@ -56,21 +58,25 @@ class Delegated(Adapter):
 
     @property
     def depth(self) -> int | None:
-        return None  # the measure applies its cutoff itself, as some use more than the first ranks
+        """Return None: the measure applies its cutoff itself, as some use more than the first ranks."""
+        return None
 
     @property
     def _is_binarised(self) -> bool:
-        """Whether the measure depends only on which labels reach ``rel``."""
+        """Return whether the measure depends only on which labels reach ``rel``."""
         return self.BINARY and (self.rel is not None or self.SUPPORTED_PARAMS["rel"].default == 1)
 
     @property
     def reads_gains(self) -> bool:
+        """Return whether the measure depends on gains."""
         return not self._is_binarised
 
     def gain(self, target: Target) -> Floats:
+        """Return the gain of each judged document; those of ``gains`` if the measure has that parameter."""
         return target.source.mapped(self.params["gains"]) if self.READS_LABELS else super().gain(target)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings with ir-measures."""
         measure = self.measure
         junk = target.source.junk
         gain = self.relevant(target).astype(np.float64) if self._is_binarised else self._graded(target)
@@ -110,8 +116,19 @@ class Delegated(Adapter):
             )
 
 
+def as_base(measure: Measure | Base) -> Base:
+    """Return a single-aspect measure as a base.
+
+    A measure that is a Base is returned unchanged. Measures of ir-measures are computed by this package
+    if an adapter supports their class and parameters, otherwise by ir-measures.
+    """
+    if isinstance(measure, Base):
+        return measure
+    return adapter_of(measure) or Delegated(measure)
+
+
 def first_fraction(labels: Floats) -> float | None:
-    """The first label that is not an integer, which ir-measures cannot evaluate; NaN is ignored."""
+    """Return the first label that is not an integer, which ir-measures cannot evaluate; NaN is ignored."""
     fractional = labels[(labels != np.floor(labels)) & ~np.isnan(labels)]
     return float(fractional[0]) if len(fractional) else None
 
@@ -153,7 +170,7 @@ class IrMeasures:
         return evaluators
 
     def _labels_for(self, measure: Measure) -> Floats:
-        """The labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
+        """Return the labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
 
         pytrec_eval reads out of bounds on those. The value of a query that is left out is the default, 0.
         """
@@ -207,10 +224,10 @@ class IrMeasures:
             if self._evaluators is None:
                 self._evaluators = self._make_evaluators()
             for evaluator, names in self._evaluators:
-                place = {name: index for index, name in enumerate(names)}
+                row_of = {name: row for row, name in enumerate(names)}
                 for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
                     if not np.isnan(metric.value):
-                        values[metric.measure][place[metric.query_id]] = metric.value
+                        values[metric.measure][row_of[metric.query_id]] = metric.value
         except KeyError as error:
             defined = [measure for measure in self.measures if function_of(measure) is not None]
             if not defined:
@@ -305,7 +322,7 @@ def _without_junk_only_queries(labels: Floats, query: Ints, n_queries: int) -> F
 
 
 def _best_of_queries(values: Floats, query: Ints, n_queries: int) -> Floats:
-    """The maximum of each query; -inf for queries without values."""
+    """Return the maximum of each query; -inf for queries without values."""
     best = np.full(n_queries, -np.inf)
     np.maximum.at(best, query, np.nan_to_num(values, nan=-np.inf))
     return best

@@ -34,7 +34,7 @@ _KINDS = tuple(
 
 
 def is_diversity_measure(measure: object) -> bool:
-    """Tell whether ir-measures computes a measure on judgments by subtopic."""
+    """Return whether ir-measures computes a measure on judgments by subtopic."""
     return isinstance(measure, _KINDS)
 
 

@@ -40,13 +40,16 @@ class Exponentiated(Base):
 
     @property
     def text(self) -> str:
+        """Return the printed form of the base."""
         return self.base.text
 
     @property
     def depth(self) -> int | None:
+        """Return the number of ranks that the base needs; None for all."""
         return self.base.depth
 
     def at(self, cutoff: int | None) -> Exponentiated:
+        """Return the measure with another cutoff, or without one."""
         return Exponentiated(self.base.at(cutoff))
 
     def _target(self, target: Target) -> Target:
@@ -65,21 +68,27 @@ class Exponentiated(Base):
         return target.cached("2^g - 1", make)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         return self.base.score(ranking, self._target(target))
 
     def gain(self, target: Target) -> Floats:
+        """Return the gain of each judged document, as the base uses it."""
         return self.base.gain(self._target(target))
 
     def additive(self, target: Target) -> Additive | None:
+        """Return the base as a sum over ranks, or None."""
         return self.base.additive(self._target(target))
 
     def progression(self, target: Target) -> Progression | None:
+        """Return the base computed rank by rank, or None."""
         return self.base.progression(self._target(target))
 
     def contributions(self, ranking: Hits, target: Target) -> Floats | None:
+        """Return the contribution of each document of the ranking, or None."""
         return self.base.contributions(ranking, self._target(target))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown | None:
+        """Return the values as sums over ranks, with gains and discounts; None if unknown."""
         return self.base.breakdown(ranking, self._target(target))
 
     def __eq__(self, other: object) -> bool:

@@ -20,17 +20,22 @@ class Judged(Adapter):
 
     @property
     def reads_gains(self) -> bool:
+        """Return False: only the existence of labels matters."""
         return False
 
     def gain(self, target: Target) -> Floats:
+        """Return 1 for each document with a label, 0 for documents without one."""
         return target.judged.astype(np.float64)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         return ratio(ranking.total(self.gain(target)[ranking.row]), ranking.n_ret.astype(np.float64))
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return 1 / number of retrieved documents at each judged document."""
         return ratio(self.gain(target)[ranking.row], ranking.n_ret[ranking.query].astype(np.float64))
 
     @property
     def equals_original(self) -> bool:
-        return self.cutoff is None  # ir-measures breaks ties by docno, ascending
+        """Return whether there is no cutoff: ir-measures breaks ties by docno, ascending."""
+        return self.cutoff is None

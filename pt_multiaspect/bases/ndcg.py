@@ -30,20 +30,25 @@ class NDCG(LinearBase, Adapter):
 
     @property
     def EXPONENTIATES(self) -> bool:  # type: ignore[override]
+        """Return whether the gain is 2^label - 1."""
         return bool(self["dcg"] == "exp-log2")
 
     @property
     def READS_LABELS(self) -> bool:  # type: ignore[override]
+        """Return whether ``gains`` maps labels to gains."""
         return "gains" in self.params
 
     @property
     def equals_original(self) -> bool:
-        return not self.EXPONENTIATES  # gdeval's values have five digits
+        """Return whether the gain is the label: gdeval's values of 2^label - 1 have five digits."""
+        return not self.EXPONENTIATES
 
     def gain(self, target: Target) -> Floats:
+        """Return the gain of each judged document, before it is exponentiated."""
         return target.source.mapped(self.params["gains"]) if self.READS_LABELS else target.gain
 
     def linear(self, target: Target) -> Linear:
+        """Return the linear form, whose norm is the DCG of the ideal ranking."""
         if self.READS_LABELS:
             target = target.with_gain(self.gain(target))
         if self.EXPONENTIATES:
@@ -52,10 +57,11 @@ class NDCG(LinearBase, Adapter):
         return Linear(target, target.gain, Log2(), norm=ideal, depth=self.cutoff)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        """Return the values as sums over ranks, with gains and discounts."""
         result = super().breakdown(ranking, target)
         if not self.EXPONENTIATES:
             return result
-        # The gains as they are, not scaled as they are computed, unless they are too large for a float.
+        # Computed gains are scaled per query; unscaled ones are shown unless they are too large for a float.
         gain = self.gain(target)
         highest = np.zeros(target.n_queries)
         np.maximum.at(highest, target.query, gain)
@@ -65,4 +71,5 @@ class NDCG(LinearBase, Adapter):
         return replace(result, gain=gain, norm=result.norm * np.exp2(highest))
 
     def exponential(self) -> Base | None:
+        """Return nDCG with the gain 2^g - 1."""
         return type(self)(self.measure(dcg="exp-log2")) if not self.EXPONENTIATES else super().exponential()

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from ..aspects.aspects import aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, shown
-from .adapters import as_base
 from .base import Base
+from .delegated import as_base
 from .diversity import is_diversity_measure
 from .strings import UnknownMeasureError, check_params, nearest, read_measure
 
@@ -23,16 +23,16 @@ class Bases:
     per_aspect: Mapping[str, Base] = field(default_factory=dict)
 
     def of(self, aspect: str) -> Base:
-        """The base of an aspect."""
+        """Return the base of an aspect."""
         return self.per_aspect[aspect] if self.default is None else self.default
 
     def each(self) -> list[Base]:
-        """All bases: the single one, or those of the aspects."""
+        """Return the single base, or the bases of all aspects."""
         return list(self.per_aspect.values()) if self.default is None else [self.default]
 
     @property
     def one(self) -> Base:
-        """The single base."""
+        """Return the single base."""
         (base,) = self.each()
         return base
 
@@ -85,7 +85,7 @@ class Bases:
         )
 
     def spelled(self) -> str | dict[str, str]:
-        """The printed form of the parameter."""
+        """Return the printed form of the parameter."""
         if self.default is not None:
             return self.default.text
         return {name: base.text for name, base in self.per_aspect.items()}
@@ -107,8 +107,8 @@ def parse_bases(base: object) -> Bases:
     if isinstance(base, Mapping):
         if not base:
             raise MultiAspectError("expected at least one aspect in base, got an empty dict")
-        named = sorted((aspect_name(name), each) for name, each in base.items())
-        return Bases(None, {name: _parse(each) for name, each in named})
+        named = sorted((aspect_name(name), measure) for name, measure in base.items())
+        return Bases(None, {name: _parse(measure) for name, measure in named})
     return parse_base(base)
 
 

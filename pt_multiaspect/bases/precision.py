@@ -26,6 +26,7 @@ class Precision(LinearBase, Adapter):
     CONSTANT_NORM = True
 
     def linear(self, target: Target) -> Linear:
+        """Return the linear form, whose norm is the cutoff."""
         norm = np.full(target.n_queries, float(self["cutoff"]))
         return Linear(target, self.relevant(target), Flat(), norm=norm, depth=self.cutoff)
 
@@ -37,6 +38,7 @@ class Recall(LinearBase, Adapter):
     BINARY = True
 
     def linear(self, target: Target) -> Linear:
+        """Return the linear form, whose norm is the number of relevant documents."""
         return Linear(target, self.relevant(target), Flat(), norm=self.n_relevant(target), depth=self.cutoff)
 
 
@@ -52,6 +54,7 @@ class RPrecision(LinearBase, Adapter):
     BINARY = True
 
     def linear(self, target: Target) -> Linear:
+        """Return the linear form, whose norm and depth are the number of relevant documents."""
         n_relevant = self.n_relevant(target)
         return Linear(target, self.relevant(target), Flat(), norm=n_relevant, depth=n_relevant)
 
@@ -64,12 +67,15 @@ class Success(Adapter):
     SORTING_IS_OPTIMAL = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         return (ranked.found(ranking, self.relevant(target)) > 0).astype(np.float64)
 
     def progression(self, target: Target) -> Progression:
+        """Return the measure computed rank by rank."""
         return Progression(self.gain(target), lambda gain, totals, _: SuccessProgress(gain, self.cutoff, totals))
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return 1 at the first relevant document, 0 elsewhere."""
         hit = np.flatnonzero(self.relevant(target)[ranking.row])
         contributions = np.zeros(len(ranking.row))
         contributions[hit[positions(ranking.query[hit]) == 0]] = 1.0
@@ -83,16 +89,18 @@ class SetPrecision(Adapter):
     BINARY = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        return ratio(ranked.found(ranking, self.relevant(target)), self._most(ranking, target))
+        """Evaluate rankings."""
+        return ratio(ranked.found(ranking, self.relevant(target)), self._denominator(ranking, target))
 
-    def _most(self, ranking: Hits, target: Target) -> Floats:
-        """The denominator."""
+    def _denominator(self, ranking: Hits, target: Target) -> Floats:
+        """Return the denominator per query."""
         n_ret = ranking.n_ret.astype(np.float64)
         return np.minimum(n_ret, self.n_relevant(target)) if self["relative"] else n_ret
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
+        """Return 1 / denominator at each relevant document, 0 elsewhere."""
         relevant = self.relevant(target)[ranking.row].astype(np.float64)
-        return ratio(relevant, self._most(ranking, target)[ranking.query])
+        return ratio(relevant, self._denominator(ranking, target)[ranking.query])
 
 
 class _OfSets(Adapter):
@@ -101,8 +109,8 @@ class _OfSets(Adapter):
     BINARY = True
 
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
-        found = ranked.found(ranking, self.relevant(target))
-        return ratio(found, ranking.n_ret.astype(np.float64)), ratio(found, self.n_relevant(target))
+        n_hits = ranked.found(ranking, self.relevant(target))
+        return ratio(n_hits, ranking.n_ret.astype(np.float64)), ratio(n_hits, self.n_relevant(target))
 
 
 @adapts(ir_measures.SetF)
@@ -110,6 +118,7 @@ class SetF(_OfSets):
     """Weighted harmonic mean of set precision and set recall, as in trec_eval: (1 + β)PR / (R + βP)."""
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         precision, recall = self._precision_and_recall(ranking, target)
         beta = self["beta"]
         return ratio((1.0 + beta) * precision * recall, recall + beta * precision)
@@ -120,5 +129,6 @@ class SetAP(_OfSets):
     """Set precision times set recall."""
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         precision, recall = self._precision_and_recall(ranking, target)
         return precision * recall

@@ -21,10 +21,12 @@ class RankBiasedPrecision(LinearBase, Adapter):
 
     @property
     def equals_original(self) -> bool:
+        """Return whether there is no explicit ``rel``, or a cutoff."""
         # ir-measures computes no RBP without rel or with a cutoff; others break ties in another way.
         return "rel" not in self.params or self.cutoff is not None
 
     def linear(self, target: Target) -> Linear:
+        """Return the linear form with a geometric discount."""
         return Linear(target, self.relevant(target), Geometric(self["p"]), depth=self.cutoff)
 
 
@@ -39,9 +41,11 @@ class GradedRBP(RankBiasedPrecision):
         super().__init__(measure)
 
     def at(self, cutoff: int | None) -> GradedRBP:
+        """Return the measure with another cutoff, or without one."""
         return GradedRBP(self["p"], cutoff)
 
     def linear(self, target: Target) -> Linear:
+        """Return the linear form with a geometric discount, also of unjudged documents."""
         gain = np.asarray(target.gain, dtype=np.float64)
         return Linear(target, gain, Geometric(self["p"]), depth=self.cutoff, unjudged=target.unjudged)
 

@@ -95,13 +95,13 @@ class _PlainLabels:
         return np.minimum(self.label, 0.0)
 
     def check_threshold(self) -> None:
-        """Every threshold is explicit here."""
+        """Accept the threshold, which is always explicit here."""
 
     def check_gains(self, measure: str) -> None:
-        """Negative labels count as 0 here."""
+        """Accept negative labels, which count as 0 here."""
 
     def check_rel(self, rel: float) -> None:
-        """A rel that no label reaches gives 0, as in trec_eval."""
+        """Accept any rel: one that no label reaches gives 0, as in trec_eval."""
 
     def at_least(self, rel: float) -> Bools:
         return np.asarray(self.label >= rel, dtype=np.bool_)  # NaN is not

@@ -29,7 +29,7 @@ __all__ = [
     "with_quotes",
 ]
 
-#: Reads the names of trec_eval, and no others.
+#: Parser of trec_eval names only.
 trec_names: Callable[[str], list[Measure]] = getattr(
     ir_measures.parse_trec_measure, REPLACED, ir_measures.parse_trec_measure
 )
@@ -130,14 +130,14 @@ def _literal(prefix: str, node: ast.expr) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
-        given = _written(node)
+        written = _written(node)
         if prefix == "@":
-            text = _short(given)
+            text = _short(written)
             raise MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}") from None
         quoting = _Quoting()
-        fixed = _written(quoting.visit(ast.parse(given, mode="eval").body))
+        fixed = _written(quoting.visit(ast.parse(written, mode="eval").body))
         cause = quoting.cause or "expected a number, string, list or dict"
-        raise MultiAspectError(f"{_short(prefix + given)}: {cause}, {_short(prefix + fixed)}") from None
+        raise MultiAspectError(f"{_short(prefix + written)}: {cause}, {_short(prefix + fixed)}") from None
 
 
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, ast.unaryop, ast.expr_context)
@@ -203,7 +203,7 @@ def _without_quotes(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
     for node in nodes:
         if isinstance(node, ast.Dict):
             yield from _without_quotes(
-                each for pair in zip(node.keys, node.values, strict=True) for each in pair if each is not None
+                part for pair in zip(node.keys, node.values, strict=True) for part in pair if part is not None
             )
         elif isinstance(node, ast.List | ast.Tuple | ast.Set):
             yield from _without_quotes(node.elts)
@@ -216,8 +216,7 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def nearest(name: str) -> str:
-    """The three names of registered measures most similar to `name`, ignoring case."""
-
+    """Return the three names of registered measures most similar to `name`, ignoring case."""
     start = name[:_LONGEST].lower()  # the comparison takes quadratic time
 
     def unlike(known: str) -> tuple[float, str]:
@@ -268,12 +267,12 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
             f"{name} has no parameter {choices(unknown)}; expected {choices(measure.SUPPORTED_PARAMS)}"
             f"{did_you_mean(unknown, measure.SUPPORTED_PARAMS)}"
         )
-    whole = {
+    floats = {
         param: float(value)
         for param, value in measure.params.items()
         if type(value) is int and measure.SUPPORTED_PARAMS[param].dtype is float and abs(value) < 2**53
     }
-    measure = type(measure)(**{**measure.params, **whole}) if whole else measure
+    measure = type(measure)(**{**measure.params, **floats}) if floats else measure
     for param, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS[param]
         if not info.validate(value):

@@ -78,7 +78,7 @@ class _PreferenceCompat(TermMeasure):
         return False
 
     def _preferences(self, views: tuple[AspectView, ...]) -> Floats:
-        """The weight of each judged document, negative for harmful ones."""
+        """Return the weight of each judged document, negative for harmful documents."""
         order = self["order"]
         if order is None:
             return np.nan_to_num(views[0].label)
@@ -91,7 +91,7 @@ class _PreferenceCompat(TermMeasure):
         return [replace(Term.alone(base, self._target(judgments, sign)), name=names[sign]) for sign in self.SIGNS]
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
-        """The weight of each document in the order; negative for harmful documents."""
+        """Return the weight of each document in the order; negative for harmful documents."""
         return {"weight": self._preferences(self.views(judgments))}
 
     def _target(self, judgments: Judgments, sign: int) -> Target:

@@ -11,7 +11,7 @@ __all__ = ["DirectMeasure"]
 
 
 class DirectMeasure(Measure):
-    """A measure that is not a function of single-aspect measures; subclasses define `score`."""
+    """A measure that is not a function of single-aspect measures. Subclasses define `score`."""
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         return self.score(rankings, views)

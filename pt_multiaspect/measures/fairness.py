@@ -24,16 +24,16 @@ from .registry import register
 
 __all__ = ["AWRF", "GF", "GFR"]
 
-#: The probability of going on to the next rank in iRBU.
+#: The probability that the user continues to the next rank in iRBU.
 _PATIENCE = 0.99
 
 
 class _AWRF(GroupMeasure):
-    """Attention-weighted rank fairness: how near the attention that groups receive is to a target distribution.
+    """Attention-weighted rank fairness: closeness of the attention that groups receive to a target distribution.
 
     The attention of a group is the sum of D(i) = 1 / log2(max(i, 2)) over the ranks i of its documents, times the
-    share of the group in the document, over several dimensions the product of shares; it is normalised to sum to 1.
-    AWRF is 1 - the Jensen-Shannon divergence (natural logarithm) of attention and target. Values are between
+    share of the group in the document (with several dimensions, the product of shares). It is normalised to sum to
+    1. AWRF is 1 - the Jensen-Shannon divergence (natural logarithm) of attention and target. Values are between
     1 - ln 2 = .3069 and 1; multiplied by a measure of relevance, between 0 and 1 if that is.
 
     Parameters
@@ -87,7 +87,7 @@ class _AWRF(GroupMeasure):
     __name__ = "AWRF"
     NAME = __name__
     PRETTY_NAME = "Attention-weighted rank fairness"
-    SHORT_DESC = "How near the attention that groups of documents receive is to a target distribution."
+    SHORT_DESC = "Closeness of the attention that groups of documents receive to a target distribution."
     CITATION = "Ekstrand et al. 2021"
     SOURCES = ("ekstrand2021",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
@@ -103,11 +103,11 @@ class _AWRF(GroupMeasure):
     }
 
     def _check(self) -> None:
-        given: Bases | None = self["base"]
+        bases: Bases | None = self["base"]
         self._bases = None
-        if given is None:
+        if bases is None:
             return
-        base, cutoff = given.one, self.params.get("cutoff")
+        base, cutoff = bases.one, self.params.get("cutoff")
         if self["score"] is not None:
             raise MultiAspectError("score='track' and base= both multiply by a measure of relevance; choose one")
         if base.LOWER_IS_BETTER or base.RANGE[0] < 0:
@@ -120,7 +120,7 @@ class _AWRF(GroupMeasure):
                 f"the base {base.text} has the cutoff {base.cutoff}, but AWRF has {cutoff or 'none'}; set the "
                 f"cutoff on AWRF, which cuts both: AWRF(...)@{base.cutoff}"
             )
-        self._bases = given.at(cutoff, self.NAME)
+        self._bases = bases.at(cutoff, self.NAME)
 
     def validate_params(self) -> None:
         """Raise an error if there are no groups, or the base lacks a required parameter."""
@@ -152,12 +152,12 @@ class _AWRF(GroupMeasure):
     def _fairness(self, rankings: Rankings) -> Floats:
         groups, judgments = self._groups, rankings.judgments
         query, rank, docnos = rankings.documents(self.cutoff)
-        place, cell, share = groups.cells(docnos)
-        warn_if_none(groups, len(docnos), len(place))
-        given = fairness.attention(
-            query[place], share * Jarvelin()(rank[place]), cell, judgments.n_queries, groups.n_cells
+        row, cell, share = groups.cells(docnos)
+        warn_if_none(groups, len(docnos), len(row))
+        attention = fairness.attention(
+            query[row], share * Jarvelin()(rank[row]), cell, judgments.n_queries, groups.n_cells
         )
-        return 1.0 - fairness.shannon_divergence(given, self._target(judgments))
+        return 1.0 - fairness.shannon_divergence(attention, self._target(judgments))
 
     def _track_ndcg(self, rankings: Rankings, view: AspectView) -> Floats:
         target, discount = view.target, Jarvelin()
@@ -178,13 +178,13 @@ class _Stopping(GroupMeasure):
         return (judgments.view("relevance", self.spec),)
 
     def _stops(self, rankings: Rankings, view: AspectView) -> Floats:
-        """The probability that the user stops at each judged document of the ranking."""
+        """Return the probability that the user stops at each judged document of the ranking."""
         view.check_gains(self.NAME)
         target = view.target
         return stopping(rankings.top(self.cutoff), target.gain / (1.0 + target.top))
 
     def _group_fairness(self, rankings: Rankings, view: AspectView, dimension: int, divergence: str) -> Floats:
-        """GF of one of the dimensions, per query."""
+        """Return the GF of one dimension, per query."""
         hits = rankings.top(self.cutoff)
         key = ("seen", self._groups, dimension, self.cutoff)
         seen: Floats = rankings.shared(key, lambda: self._seen(rankings, dimension))
@@ -193,14 +193,14 @@ class _Stopping(GroupMeasure):
         return sums(hits.query, stops * (1.0 - fairness.DIVERGENCES[divergence](seen, wanted)), hits.n_queries)
 
     def _seen(self, rankings: Rankings, dimension: int) -> Floats:
-        """The mean membership of the documents down to each judged document of the ranking."""
+        """Return the mean membership of the documents down to each judged document of the ranking."""
         hits = rankings.top(self.cutoff)
         groups = self._groups.dimensions[dimension]
         query, rank, docnos = rankings.documents(self.cutoff)
         n_groups = len(groups.groups)
-        place, group, share = groups.expand(docnos, np.arange(len(docnos)))
-        membership = sums(place * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
-        warn_if_none(self._groups, len(docnos), len(place))
+        row, group, share = groups.expand(docnos, np.arange(len(docnos)))
+        membership = sums(row * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
+        warn_if_none(self._groups, len(docnos), len(row))
         total = membership.sum(axis=1)
         wrong = np.flatnonzero((total > 0) & (np.abs(total - 1.0) > 1e-6))
         if len(wrong):
@@ -216,20 +216,19 @@ class _Stopping(GroupMeasure):
         return seen
 
     def _check_divergence(self, dimension: int, divergence: str) -> None:
-        groups = self._groups
-        of = groups.dimensions[dimension]
+        groups = self._groups.dimensions[dimension]
         if divergence == "JSD":
             return
-        if not groups.is_ordered or len(of.groups) < 2:
+        if not self._groups.is_ordered or len(groups.groups) < 2:
             raise MultiAspectError(
-                f"{divergence} compares ordered groups: expected at least two groups of {of.name} whose order is "
-                "that of the target (one order for all queries) or of the columns of a DataFrame; declare the "
+                f"{divergence} compares ordered groups: expected at least two groups of {groups.name} whose order "
+                "is that of the target (one order for all queries) or of the columns of a DataFrame; declare the "
                 "target, or use JSD"
             )
 
 
 class _GF(_Stopping):
-    """Group fairness: how near the documents a user has seen are to a target distribution, at the rank of stopping.
+    """Group fairness: closeness of the documents seen to a target distribution, at the rank of stopping.
 
     GF = Σ_i w_i (1 - divergence(mean membership of ranks 1 to i, target)), where w_i = s_i Π_{j<i} (1 - s_j) is the
     probability that the user stops at rank i, and s = gain / (1 + maximum gain of the scale) of relevance, 0 for
@@ -277,7 +276,7 @@ class _GF(_Stopping):
     __name__ = "GF"
     NAME = __name__
     PRETTY_NAME = "Group fairness"
-    SHORT_DESC = "How near the documents that a user has seen are to a target distribution over groups."
+    SHORT_DESC = "Closeness of the documents that a user has seen to a target distribution over groups."
     CITATION = "Sakai et al. 2023"
     SOURCES = ("sakai2023",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
@@ -299,10 +298,10 @@ class _GF(_Stopping):
         return self._group_fairness(rankings, views[0], 0, self["divergence"])
 
 
-def _parse_divergences(given: object) -> str | dict[str, str]:
-    if isinstance(given, Mapping):
-        return {str(name): str(_DIVERGENCE(each)) for name, each in sorted(given.items())}
-    return str(_DIVERGENCE(given))
+def _parse_divergences(divergence: object) -> str | dict[str, str]:
+    if isinstance(divergence, Mapping):
+        return {str(name): str(_DIVERGENCE(value)) for name, value in sorted(divergence.items())}
+    return str(_DIVERGENCE(divergence))
 
 
 class _GFR(_Stopping):
@@ -369,27 +368,27 @@ class _GFR(_Stopping):
     def _check(self) -> None:
         if self["groups"] is None:
             return
-        for place, divergence in enumerate(self._divergences()):
-            self._check_divergence(place, divergence)
+        for dimension, divergence in enumerate(self._divergences()):
+            self._check_divergence(dimension, divergence)
 
     def _divergences(self) -> list[str]:
-        """The divergence of each dimension."""
+        """Return the divergence of each dimension."""
         names = [dimension.name for dimension in self._groups.dimensions]
-        given: Any = self["divergence"]
-        if isinstance(given, str):
-            return [given] * len(names)
-        if set(given) != set(names):
+        divergence: Any = self["divergence"]
+        if isinstance(divergence, str):
+            return [divergence] * len(names)
+        if set(divergence) != set(names):
             raise MultiAspectError(
-                f"divergence: expected one for each dimension ({choices(names)}), got {choices(given)}"
+                f"divergence: expected one for each dimension ({choices(names)}), got {choices(divergence)}"
             )
-        return [given[name] for name in names]
+        return [divergence[name] for name in names]
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         hits, view = rankings.top(self.cutoff), views[0]
         worth = 1.0 / hits.rank if self["relevance"] == "ERR" else _PATIENCE**hits.rank
         parts = [sums(hits.query, self._stops(rankings, view) * worth, hits.n_queries)]
-        for place, divergence in enumerate(self._divergences()):
-            parts.append(self._group_fairness(rankings, view, place, divergence))
+        for dimension, divergence in enumerate(self._divergences()):
+            parts.append(self._group_fairness(rankings, view, dimension, divergence))
         return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
 
 

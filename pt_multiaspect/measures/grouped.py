@@ -19,16 +19,15 @@ from .parameters import Param
 __all__ = ["GROUPS", "GroupMeasure", "warn_if_none"]
 
 
-def _parse_groups(given: object) -> Groups:
-    if isinstance(given, Groups):
-        return given
-    registered = Groups.registry.get(given.strip()) if isinstance(given, str) else None
+def _parse_groups(groups: object) -> Groups:
+    if isinstance(groups, Groups):
+        return groups
+    registered = Groups.registry.get(groups.strip()) if isinstance(groups, str) else None
     if registered is None:
         known = choices(Groups.registry) or "none"
         raise MultiAspectError(
-            f"groups: expected Groups or the name of declared groups ({known}), got {shown(given)}; declare them "
-            "as in "
-            "Groups({'gender': {docno: group}}, name='authors')"
+            f"groups: expected Groups or the name of declared groups ({known}), got {shown(groups)}; declare them "
+            "as in Groups({'gender': {docno: group}}, name='authors')"
         )
     return registered
 
@@ -46,7 +45,7 @@ def warn_if_none(groups: Groups, n_retrieved: int, n_members: int) -> None:
     """Warn if no document of a run belongs to a group, as when docnos are spelled in another way."""
     if n_retrieved and not n_members:
         warn_once(
-            f"no retrieved document belongs to a group of {groups.name}, so that every query has the value of "
+            f"no retrieved document belongs to a group of {groups.name}, so every query has the value of "
             "unknown groups. Check the docnos of the groups and of the run"
         )
 
@@ -62,9 +61,12 @@ def _relevant_target(groups: Groups, judgments: Judgments, view: AspectView, dim
     if dimension is None:
         (row, cell, share), n_cells, what = groups.cells(docnos), groups.n_cells, "a group"
     else:
-        one = groups.dimensions[dimension]
-        (row, cell, share), n_cells = one.expand(docnos, np.arange(len(docnos))), len(one.groups)
-        what = f"a group of {one.name}"
+        dimension_groups = groups.dimensions[dimension]
+        (row, cell, share), n_cells = (
+            dimension_groups.expand(docnos, np.arange(len(docnos))),
+            len(dimension_groups.groups),
+        )
+        what = f"a group of {dimension_groups.name}"
     rows = sums(query[row] * n_cells + cell, share, judgments.n_queries * n_cells).reshape(-1, n_cells)
     total = rows.sum(axis=1, keepdims=True)
     without = judgments.qids[np.flatnonzero(total[:, 0] == 0)].tolist()
@@ -81,10 +83,12 @@ class GroupMeasure(DirectMeasure):
 
     @property
     def spec(self) -> AspectSpec:
+        """Return the declared aspects, or relevance."""
         declared: AspectSpec = self["aspects"] if "aspects" in self.SUPPORTED_PARAMS else None
         return declared or ("relevance",)
 
     def depends_on(self, view: AspectView) -> bool:
+        """Return True: every aspect that the measure reads changes the values."""
         return True
 
     @property
@@ -108,9 +112,9 @@ class GroupMeasure(DirectMeasure):
         """
         shares = []
         for dimension in self._groups.dimensions:
-            place, group, share = dimension.expand(judgments.docnos, np.arange(len(judgments)))
+            row, group, share = dimension.expand(judgments.docnos, np.arange(len(judgments)))
             n_groups = len(dimension.groups)
-            shares += list(sums(place * n_groups + group, share, len(judgments) * n_groups).reshape(-1, n_groups).T)
+            shares += list(sums(row * n_groups + group, share, len(judgments) * n_groups).reshape(-1, n_groups).T)
         return [*super().distinctions(judgments), *shares]
 
     def _target(self, judgments: Judgments, dimension: int | None = None) -> Floats:
@@ -130,6 +134,6 @@ class GroupMeasure(DirectMeasure):
         target = groups.target(judgments.original_qids.tolist())
         if dimension is None:
             return target
-        others = tuple(axis + 1 for axis in range(len(groups.dimensions)) if axis != dimension)
-        by_group = target.reshape(-1, *(len(one.groups) for one in groups.dimensions)).sum(axis=others)
+        other_axes = tuple(axis + 1 for axis in range(len(groups.dimensions)) if axis != dimension)
+        by_group = target.reshape(-1, *(len(part.groups) for part in groups.dimensions)).sum(axis=other_axes)
         return np.asarray(by_group, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What makes measures comparable values: hashable parameters, and signatures that show them."""
+"""Hashable parameters and signatures of measures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["hashable", "sign"]
 
 
 def hashable(value: object) -> object:
-    """The value of a parameter, or what it prints if it has no hash."""
+    """Return the value of a parameter, or its printed form if it is not hashable."""
     try:
         hash(value)
     except TypeError:

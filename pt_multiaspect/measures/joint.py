@@ -97,29 +97,32 @@ class JointSource:
 
     @property
     def positive(self) -> Bools:
+        """Return which documents have a gain above 0."""
         return np.asarray(self.gain > 0, dtype=np.bool_)
 
     @property
     def junk(self) -> Floats:
-        """The highest label of each document that is junk or unjudged on every aspect; NaN if it has no label."""
+        """Return the highest label of each document that is junk on every judged aspect; NaN if it has no label."""
         labels = np.stack([view.label for view in self.views])
         is_junk = ~(labels >= 0).any(axis=0)
         best = np.max(np.where(np.isnan(labels), -np.inf, labels), axis=0)
         return np.where(is_junk, np.where(np.isneginf(best), np.nan, best), 0.0)
 
     def check_threshold(self) -> None:
-        """Gains combined from several aspects have no threshold to check."""
+        """Accept the gains, which have no threshold."""
 
     def at_least(self, rel: float) -> Bools:
+        """Return which documents have a gain of at least `rel`."""
         return np.asarray(self.gain >= rel, dtype=np.bool_)
 
     def check_gains(self, measure: str) -> None:
-        """Gains combined from several aspects are not negative."""
+        """Accept the gains, which are never negative."""
 
     def check_rel(self, rel: float) -> None:
-        """The maximum of combined gains is not known."""
+        """Accept any rel, as the maximum of combined gains is unknown."""
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
+        """Raise an error: labels of several aspects cannot be mapped to gains."""
         raise MultiAspectError(
             "a base that maps raw labels to gains cannot evaluate several aspects combined; declare the gains of "
             "the aspects instead"
@@ -181,7 +184,7 @@ class JointMeasure(TermMeasure):
         """
 
     def _target_key(self) -> tuple[object, ...]:
-        """Everything `joint` depends on except the judgments: all parameters but the base and the cutoff."""
+        """Return everything `joint` depends on except the judgments: all parameters but the base and the cutoff."""
         rest = [self[name] for name in self.SUPPORTED_PARAMS if name not in ("base", "cutoff", "aspects")]
         return (type(self), self.spec, *map(hashable, rest))
 
@@ -206,4 +209,5 @@ class JointMeasure(TermMeasure):
         return judgments.cached(("joint", *self._target_key()), make)
 
     def terms(self, judgments: Judgments) -> list[Term]:
+        """Return the base on the combined gains as the only term."""
         return [Term.alone(as_base(self.base()), self.target(judgments))]

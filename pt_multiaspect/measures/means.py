@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,17 +14,32 @@ from ..bases import Base, Term
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, warn_once
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking, placed
 from ..kernels.hits import ratio
 from ..orders.order import check_gate
-from .checks import check_units
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
 
 __all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
+
+
+def _check_units(name: str, bases: Iterable[Base]) -> None:
+    """Warn if bases with values on different scales are averaged, as the one with larger values dominates.
+
+    Bases whose values have no maximum are alike only if they are the same measure.
+    """
+    distinct = list(dict.fromkeys(bases))
+    unbounded = [base for base in distinct if not np.isfinite(base.RANGE).all()]
+    if unbounded and len({base.NAME for base in distinct}) > 1:
+        warn_once(
+            f"{name} averages bases on different scales, {choices(base.text for base in distinct)}: the values of "
+            f"{choices(base.text for base in unbounded)} have no maximum and may dominate. Choose bases with the "
+            "same range, such as nDCG and P, or weights= that balance them",
+            key=f"units: {choices(base.text for base in distinct)}",
+        )
 
 
 class AspectMean(BasedMeasure):
@@ -102,11 +117,11 @@ class AspectMean(BasedMeasure):
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """The label columns that the qrels must have; a dict of bases names all of them."""
+        """Return the label columns that the qrels must have; a dict of bases names all of them."""
         return tuple(self.spec or self.bases.per_aspect) or super().required_aspects
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, Base, float]]:
-        """The aspects with a positive weight, with their bases and normalised weights."""
+        """Return the aspects with a positive weight, with their bases and normalised weights."""
         shares = zip(views, self.shares(views), strict=True)
         parts = [(view, self.bases.of(view.name), share) for view, share in shares if share > 0]
         normalized = "(normalized=True)" if self.params.get("normalized") else ""
@@ -117,22 +132,25 @@ class AspectMean(BasedMeasure):
 
     @property
     def range(self) -> tuple[float, float]:
+        """Return the range of the bases, without minimum if an aspect declares negative gains."""
         return range_with_gains(
             super().range, [(self.bases.of(name), aspect) for name, aspect in declared(self.spec)]
         )
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         if self["weights"] is None:
-            check_units(self.NAME, [self.bases.of(view.name) for view in views])
+            _check_units(self.NAME, [self.bases.of(view.name) for view in views])
         return super()._evaluate(rankings, views)
 
     def depends_on(self, view: AspectView) -> bool:
+        """Return whether the aspect has a positive weight and its base depends on the scale."""
         weights = self["weights"]
         if weights is not None and not weights[view.name]:
             return False
         return base_depends_on(self.bases.of(view.name), view)
 
     def terms(self, judgments: Judgments) -> list[Term]:
+        """Return the base of each aspect on its labels; aspects of weight 0 are left out."""
         return judgments.cached(("terms", self), lambda: self._make_terms(judgments))
 
     GAIN_PER_QUERY = True
@@ -167,6 +185,7 @@ class AspectMean(BasedMeasure):
         return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        """Return whether a term is not linear, discounts differ, or several terms have no weighted sum."""
         terms = self.terms(judgments)
         keys = {term.base.gain_share(term.target)[1] for term in terms}
         return None in keys or len(keys) > 1 or not (self.IS_WEIGHTED_SUM or len(terms) == 1)
@@ -186,7 +205,7 @@ class AspectMean(BasedMeasure):
         ]
 
     def _gated(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
-        """The aspect as the mean evaluates it: as it is, unless another aspect is its precondition."""
+        """Return the aspect as the mean evaluates it: unchanged, unless another aspect is its precondition."""
         return view
 
 
@@ -284,7 +303,7 @@ class _CAM(AspectMean):
     def _gated(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
         if self["gate"] in (None, view.name):
             return view
-        (gate,) = (each for each in views if each.name == self["gate"])
+        (gate,) = (candidate for candidate in views if candidate.name == self["gate"])
         gate.check_threshold()
         return view.gated(gate.positive)
 
@@ -297,7 +316,7 @@ class _CAM(AspectMean):
         return np.minimum(ratio(values, best), 1.0)
 
     def _best(self, judgments: Judgments) -> Floats:
-        """The maximum of the weighted sum over all rankings of the judged documents, per query.
+        """Return the maximum of the weighted sum over all rankings of the judged documents, per query.
 
         The weights are those of the numerator, for either value of `empty`.
         """

@@ -19,19 +19,21 @@ from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, did_you_mean, warn_once
+from ..io.swapped import asks_whether_swapped
+from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
-from .checks import warn_of_views
-from .explainable import Explainable
 from .identity import hashable, sign
 from .parameters import Param
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from .explanation import Explanation
+
 __all__ = ["Measure"]
 
 
-class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
+class Measure(ir_measures.Measure):  # type: ignore[misc]
     """Base class of the measures of this package.
 
     Measures are immutable values. Two measures are equal if they have the same class, parameters and bases.
@@ -54,7 +56,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
     SHORT_DESC: ClassVar[str]
     #: The publication that defines the measure.
     CITATION: ClassVar[str] = ""
-    #: What `cite` returns: keys of ``data/references.bib``, or BibTeX entries.
+    #: The sources that `cite` returns: keys of ``data/references.bib``, or BibTeX entries.
     SOURCES: ClassVar[tuple[str, ...]] = ()
     #: Minimum and maximum value.
     RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -80,7 +82,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
     __signature__: ClassVar[inspect.Signature] = inspect.Signature(
         [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
     )
-    #: What `help` shows of a measure.
+    #: The text that `help` shows for a measure.
     _help: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -122,7 +124,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
                 if value != param.default:
                     canonical[name] = value
         super().__init__(**canonical)
-        # With a docstring of its own, `help` shows that and not a hundred inherited methods.
+        # With a docstring per instance, `help` shows that instead of a hundred inherited methods.
         self.__doc__ = self._help
         self.__name__ = self.NAME
         try:
@@ -133,7 +135,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
             raise self._named(error) from None
         self._text = self._spell()
         self._key = self._identity()
-        # ir-measures asks for it once per value.
+        # Cached, as ir-measures reads the hash once per value.
         self._hash = hash(self._key)
 
     def __call__(self, *args: Any, **params: Any) -> Self:
@@ -183,9 +185,9 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         return self._text
 
     def _identity(self) -> tuple[object, ...]:
-        """The key of equality.
+        """Return the key of equality.
 
-        The text alone is not enough: a name in it may have stood for something else before.
+        The text is not sufficient: a name in it may have referred to other content before.
         """
         return (type(self), self._text, *(hashable(self.params[name]) for name in sorted(self.params)))
 
@@ -200,39 +202,39 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def in_words(self) -> str | None:
-        """What the measure computes, where its printed form omits it as the default; None elsewhere."""
+        """Return the computation in words if the printed form omits it as the default, else None."""
         return None
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower values are better."""
+        """Return whether lower values are better."""
         return self.LOWER_IS_BETTER
 
     @property
     def lower_aggregate_is_better(self) -> bool:
-        """Whether lower is better for the aggregate over queries (see `aggregator`)."""
+        """Return whether lower is better for the aggregate over queries (see `aggregator`)."""
         return self.lower_is_better
 
     @property
     def range(self) -> tuple[float, float]:
-        """Minimum and maximum value."""
+        """Return the minimum and maximum value."""
         return self.RANGE
 
     @property
     def cutoff(self) -> int | None:
-        """The last rank that counts, or None."""
+        """Return the last rank that counts, or None."""
         cutoff: int | None = self["cutoff"]
         return cutoff
 
     @property
     def spec(self) -> AspectSpec:
-        """The `aspects` parameter: scales, names or None."""
+        """Return the `aspects` parameter: scales, names or None."""
         spec: AspectSpec = self["aspects"]
         return spec
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """The label columns that the qrels must have; without `aspects`, further ones are evaluated if present."""
+        """Return the label columns that the qrels must have; without `aspects`, others are evaluated if present."""
         return tuple(self.spec or self.params.get("weights") or ("relevance",))
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
@@ -275,7 +277,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         try:
             views = self.views(rankings.judgments)
             self.warn_if_inferred(views)
-            warn_of_views(self, views)
+            self._check_views(views)
             values = self._evaluate(rankings, views)
         except MultiAspectError as error:
             raise self._named(error) from None
@@ -285,7 +287,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         raise NotImplementedError(f"{type(self).__name__} does not define how it is computed")
 
     def depends_on(self, view: AspectView) -> bool:
-        """Tell whether values could change if the scale of an aspect were inferred from other judgments.
+        """Return whether values could change if the scale of an aspect were inferred from other judgments.
 
         Parameters
         ----------
@@ -321,9 +323,108 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
                 group=f"{self.NAME}: {choices(repr(view.name) for view in inferred)}",
             )
 
+    def _check_views(self, views: Sequence[AspectView]) -> None:
+        """Warn of aspects without judgments, and of a multi-aspect measure with a single aspect.
+
+        An aspect that is selected or declared by name is meant to be the only one.
+        """
+        for view in views:
+            view.check_judged()
+        several = "aspects" in self.SUPPORTED_PARAMS and "aspect" not in self.SUPPORTED_PARAMS
+        if several and self.spec is None and len(views) == 1:
+            name = views[0].name
+            warn_once(
+                f"{self.NAME} combines several aspects, but the qrels have one numeric label column, {name}, so "
+                "only this aspect is evaluated. Check the columns of the qrels; if one aspect is meant, select it, "
+                f"as in {self(aspects=[name])}",
+                key=f"one aspect: {name}",
+            )
+
     def _declared(self, aspects: Aspects) -> str:
         """Return the printed form of the measure with `aspects` declared."""
         return str(self(aspects=aspects))
+
+    # -- explanations -------------------------------------------------------------------------
+
+    @asks_whether_swapped("run")
+    def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explanation:
+        """Explain the value of one topic, rank by rank.
+
+        Parameters
+        ----------
+        run : DataFrame, dict, iterable of namedtuples or path
+            One run, as in `pt_multiaspect.evaluate`; ``{name: run}`` names it.
+        qrels : DataFrame, dict, iterable or Judgments
+            Wide qrels, with one numeric column per aspect. Scales that are not declared are inferred from all
+            topics, as in evaluation.
+        qid : str
+            The topic.
+        depth : int, default 100
+            Number of ranks with a row of their own if contributions are marginal; see `Explanation`.
+
+        Returns
+        -------
+        Explanation
+            The contribution of each retrieved document. The contributions and the offset sum to the value.
+
+        Raises
+        ------
+        MultiAspectError
+            If the topic is not in the qrels, the input is invalid, or the contributions that the measure or its
+            base states do not sum to its value.
+
+        Examples
+        --------
+        >>> from pt_multiaspect import TOMA
+        >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+        >>> measure = TOMA(aspects={"relevance": 2, "credibility": 1}) @ 10
+        >>> explanation = measure.explain({"q1": {"d1": 2.0, "new": 1.5, "d2": 1.0}}, qrels, "q1")
+        >>> explanation.ranks[["rank", "docno", "class", "gain", "contribution", "note"]].round(3)
+           rank docno  class  gain  contribution      note
+        0     1    d1    2.0   2.0         0.469
+        1     2   new    NaN   0.0         0.000  unjudged
+        2     3    d2    3.0   3.0         0.352
+        """
+        from .explanation import explain
+
+        return explain(self, run, qrels, qid, depth=depth)
+
+    def details(self, judgments: Judgments) -> Mapping[str, Any]:
+        """Return quantities computed from the labels of each judged document, for explanations.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        mapping of str to ndarray, shape (n_pool,)
+            Empty by default. Gains need not be included.
+        """
+        return {}
+
+    def distinctions(self, judgments: Judgments) -> list[Any]:
+        """Return the properties of each judged document that the measure reads.
+
+        Rankings have the same value if they differ only in documents whose properties are equal. The default is
+        correct for measures that read the labels of their aspects and `details`.
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        list of ndarray, shape (n_pool,)
+            Numbers or texts.
+        """
+        return [*(view.label for view in self.views(judgments)), *self.details(judgments).values()]
+
+    def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown | None:
+        """Return the values as sums over ranks, for measures without terms; None if unknown."""
+        return None
 
     # -- properties used by analyses; the defaults mean "unknown" -----------------------------------------------
 
@@ -406,7 +507,7 @@ class Measure(Explainable, ir_measures.Measure):  # type: ignore[misc]
         return None
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        """Tell whether sorting by `document_gain` may miss the maximum of the measure.
+        """Return whether sorting by `document_gain` may miss the maximum of the measure.
 
         Parameters
         ----------

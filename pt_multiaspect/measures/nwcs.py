@@ -90,7 +90,7 @@ class _NWCS(DirectMeasure):
         return not view.scale.greater_is_better
 
     def _gains(self, views: tuple[AspectView, ...]) -> list[Floats]:
-        """The weighted gains of the judged documents; the last element is for unjudged documents."""
+        """Return the weighted gains of the judged documents; the last element is for unjudged documents."""
         for view in views:
             view.check_gains(self.NAME)
         return [
@@ -112,7 +112,7 @@ class _NWCS(DirectMeasure):
         return Breakdown(dense, ratio(gain * discount, ideal[dense.query]), gain, discount, ideal)
 
     def _parts(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, Floats, Floats]:
-        """The ranks that count, the weighted gains (the last one of unjudged documents) and the ideal score."""
+        """Return the evaluated ranks, the weighted gains (the last one is for unjudged documents) and the ideal."""
         gains = self._gains(views)
         total = np.sum(gains, axis=0)
         ranking: Hits = rankings.top(self.cutoff)
@@ -122,7 +122,7 @@ class _NWCS(DirectMeasure):
             ideal = _judged_ideal(ranking, total)
         else:
             ideals = gains if self["ideal"] == "separate" else [total]
-            ideal = np.sum([_retrieved_ideal(ranking, each) for each in ideals], axis=0)
+            ideal = np.sum([_retrieved_ideal(ranking, gain) for gain in ideals], axis=0)
         return ranking, total, ideal
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
@@ -138,13 +138,13 @@ def _ideal_order(query: Ints, gain: Floats) -> tuple[Ints, Ints, Floats]:
 
 
 def _retrieved_ideal(ranking: Hits, gain: Floats) -> Floats:
-    """The discounted gain of the ideal ranking of the retrieved documents."""
+    """Return the discounted gain of the ideal ranking of the retrieved documents."""
     query, rank, gained = _ideal_order(ranking.query, gain[ranking.row])
     return ranking.total(gained * Log2()(rank), query)
 
 
 def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
-    """The discounted gain of the ideal ranking of all judged documents, as long as the ranking retrieved.
+    """Return the discounted gain of the ideal ranking of all judged documents, as long as the ranking retrieved.
 
     Remaining ranks are filled with unjudged documents, whose gain is the last element of `gain`.
     """

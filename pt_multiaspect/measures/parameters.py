@@ -91,11 +91,11 @@ REL = Param(
 
 
 def weights_param(desc: str) -> Param:
-    """The parameter `weights`: one number per aspect."""
+    """Return the parameter `weights`: one number per aspect."""
     return Param(check_weights, None, desc)
 
 
 def base_param(desc: str, *, per_aspect: bool = False) -> Param:
-    """The parameter `base`, nDCG by default."""
+    """Return the parameter `base`, nDCG by default."""
     parse = parse_bases if per_aspect else parse_base
     return Param(parse, parse_base("nDCG"), desc, spell=Bases.spelled)

@@ -97,7 +97,7 @@ class _RBU(TermMeasure):
         return self["weights"] is None or self["weights"][view.name] > 0
 
     def _parts(self, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
-        """The aspects with a positive weight, and their normalised weights."""
+        """Return the aspects with a positive weight, and their normalised weights."""
         parts = [(view, share) for view, share in zip(views, self.shares(views), strict=True) if share > 0]
         for view, _ in parts:
             view.check_gains(self.NAME)
@@ -108,15 +108,15 @@ class _RBU(TermMeasure):
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         stopping, effort = (base(self["p"], self.cutoff) for base in (RankBiasedStopping, Effort))
-        each = np.ones(judgments.n_queries)
+        ones = np.ones(judgments.n_queries)
         parts = self._parts(self.views(judgments))
-        terms = [Term(stopping, view.target, share * each, name=view.name) for view, share in parts]
+        terms = [Term(stopping, view.target, share * ones, name=view.name) for view, share in parts]
         if self["effort"]:
-            terms.append(Term(effort, parts[0][0].target, self["effort"] * each, name="effort"))
+            terms.append(Term(effort, parts[0][0].target, self["effort"] * ones, name="effort"))
         return terms
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        """Return Σ_a w_a R_a(d) for each judged document d, its gain if the user has seen nothing yet.
+        """Return Σ_a w_a R_a(d) for each judged document d, its gain at rank 1.
 
         It is a surrogate: what a document adds depends on the documents above it.
 

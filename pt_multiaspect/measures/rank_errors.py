@@ -82,11 +82,11 @@ class _RankErrors(DirectMeasure):
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
         hits, epsilons, constants = self._errors(rankings, views)
-        columns = {f"{view.name} error": hits.spread(of) for view, of in zip(views, epsilons, strict=True)}
+        columns = {f"{view.name} error": hits.spread(errors) for view, errors in zip(views, epsilons, strict=True)}
         return replace(self._split(hits, epsilons, constants), columns=columns)
 
     def _errors(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, list[Floats], list[float]]:
-        """The ranks that count, the errors of each aspect, and its constant."""
+        """Return the ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
         epsilons = [
             rankings.shared(

@@ -1,4 +1,4 @@
-"""How measures become known by name: to measure strings, ir-measures and PyTerrier."""
+"""Registry of measure names for measure strings, ir-measures and PyTerrier."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RESERVED", "register", "registered"]
 
 M = TypeVar("M", bound=Measure)
 
-#: Names that strings give another meaning, beside those of trec_eval.
+#: Names with another meaning in measure strings, besides those of trec_eval.
 RESERVED: set[str] = set()
 
 #: The measures of this package, in the order in which they are listed to users.
@@ -27,10 +27,10 @@ def register(measure: type[M]) -> M: ...
 @overload
 def register(measure: M) -> M: ...
 def register(measure: type[M] | M) -> M:
-    """Register a measure of your own, so that strings name it.
+    """Register a user-defined measure, so that measure strings can name it.
 
-    Afterwards it works as the measures of this package do: in `evaluate`, ``pt.Experiment``, ir-measures and
-    scorers, as an object or by name, and as a base of others if it measures one aspect.
+    It then works like the measures of this package: in `evaluate`, ``pt.Experiment``, ir-measures and
+    scorers, as an object or by name, and as a base if it is a single-aspect measure.
 
     Parameters
     ----------
@@ -46,14 +46,14 @@ def register(measure: type[M] | M) -> M:
     Raises
     ------
     MultiAspectError
-        If the class is not complete, if the name is not an identifier or is taken by another measure, or if what
-        the measure prints is not read back as the same measure. A class of the same module and qualified
-        name takes the place of the earlier one, as when a notebook's cell is run again: names then mean the
-        new class, and measures made before keep the old one.
+        If the class is not complete, if the name is not an identifier or is taken by another measure, or if the
+        printed form is not parsed as the same measure. A class of the same module and qualified name
+        replaces the earlier one, as when a notebook cell is run again: names then refer to the new class,
+        and measures created before keep the old one.
 
     See Also
     --------
-    pt_multiaspect.testing.check_measure : Check what the class states.
+    pt_multiaspect.testing.check_measure : Check the declarations of a class.
 
     Examples
     --------
@@ -121,25 +121,27 @@ def _is_own(measure: Measure) -> bool:
     return type(measure).__module__.startswith(f"{__package__}.")
 
 
-def _is_same_class(one: type, other: type) -> bool:
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+def _is_same_class(first: type, second: type) -> bool:
+    return (first.__module__, first.__qualname__) == (second.__module__, second.__qualname__)
 
 
 def _default(measure: type[M] | M) -> M:
-    """The measure with default parameters, after checking that its class is complete."""
-    kind = measure if isinstance(measure, type) else type(measure)
-    if not issubclass(kind, Measure):
+    """Return the measure with default parameters, after checking that its class is complete."""
+    measure_class = measure if isinstance(measure, type) else type(measure)
+    if not issubclass(measure_class, Measure):
         raise MultiAspectError(
             f"register: expected a subclass of pt_multiaspect.Measure, or an instance of one, got {measure!r}"
         )
-    missing = [name for name in dir(kind) if getattr(getattr(kind, name), "__isabstractmethod__", False)]
+    missing = [
+        name for name in dir(measure_class) if getattr(getattr(measure_class, name), "__isabstractmethod__", False)
+    ]
     if missing:
-        raise MultiAspectError(f"{kind.__name__} must define {choices(missing)}")
-    for name, param in kind.SUPPORTED_PARAMS.items():
+        raise MultiAspectError(f"{measure_class.__name__} must define {choices(missing)}")
+    for name, param in measure_class.SUPPORTED_PARAMS.items():
         default = param.default
         if default is not None and param.parse(default) != default:
             raise MultiAspectError(
-                f"{kind.NAME}: the default {default!r} of {name} is read as {param.parse(default)!r}; "
+                f"{measure_class.NAME}: the default {default!r} of {name} is read as {param.parse(default)!r}; "
                 "give the latter as default"
             )
     if isinstance(measure, type):
@@ -171,6 +173,6 @@ def _is_trec_name(name: str) -> bool:
 
 
 def _check_printing(measure: Measure) -> None:
-    """Refuse a measure that its printed form does not mean."""
+    """Raise an error if the printed form is parsed as another measure."""
     if read_measure(str(measure)) != measure:
         raise MultiAspectError(f"{measure.NAME} prints as {measure}, which is read as another measure")

@@ -32,7 +32,7 @@ class _MDCU(DirectMeasure):
     """Multidimensional cumulated utility: reduced gains on several themes, times usability.
 
     MDCU@k = Σ_i Π_a u_a(d_i) · Σ_t v_t(i), where u_a is the usability of a document in aspect a, and v_t(i) its
-    gain r_t on theme t, reduced by what the theme's documents above contribute: v_t(i) = r_t(d_i) / max(1, log_b
+    gain r_t on theme t, reduced by the gains cumulated on the theme above rank i: v_t(i) = r_t(d_i) / max(1, log_b
     C_t(i-1)), C_t(i-1) = Σ_{j<i} v_t(j). Themes and usabilities are different aspects of the documents. Values
     are at least 0 and not bounded.
 
@@ -99,7 +99,7 @@ class _MDCU(DirectMeasure):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        """The themes, then the usabilities."""
+        """Return the names of the themes, then of the usabilities."""
         return (*(self["themes"] or ()), *(self["usability"] or ()))
 
     @property
@@ -131,7 +131,7 @@ class _MDCU(DirectMeasure):
         return not view.scale.greater_is_better
 
     def _gains(self, views: tuple[AspectView, ...]) -> tuple[Floats, Floats]:
-        """The gains of the judged documents on the themes, shape (n_themes, n_pool), and their usability."""
+        """Return the gains of the judged documents on the themes, shape (n_themes, n_pool), and their usability."""
         for view in views:
             view.check_gains(self.NAME)
         gains = np.stack([view.target.gain for view in views])
@@ -145,7 +145,7 @@ class _MDCU(DirectMeasure):
         return hits.total(utility(hits, *self._gains(views), self["overlap"]))
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        """Return Π_a u_a · Σ_t r_t of each judged document, its utility where nothing is above it.
+        """Return Π_a u_a · Σ_t r_t of each judged document, its utility at rank 1.
 
         It is a surrogate: what a document adds depends on the documents above it.
 
@@ -240,7 +240,7 @@ class _nMDCU(_MDCU):
         return ratio(values, ideal)
 
     def _ideal(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        """The MDCU of the ideal ranking of each query."""
+        """Return the MDCU of the ideal ranking of each query."""
         if self["ideal"] == "greedy":
             return greedy_utility(rankings.hits, *self._gains(views), self["overlap"], self.cutoff)
         listed = _listed(rankings.judgments, self["ideal"])
@@ -248,20 +248,20 @@ class _nMDCU(_MDCU):
 
 
 def _listed(judgments: Judgments, column: str) -> Hits:
-    """The rankings of the judged documents that a qrels column with ranks contains."""
+    """Return the rankings of the judged documents that a qrels column with ranks contains."""
     try:
-        given = judgments.labels(column)
+        ranks = judgments.labels(column)
     except MultiAspectError as error:
         raise MultiAspectError(f"ideal: expected 'greedy' or a qrels column of ranks; {error}") from None
-    row = np.flatnonzero(~np.isnan(given))
-    row = row[np.lexsort((given[row], judgments.pool_query[row]))]
+    row = np.flatnonzero(~np.isnan(ranks))
+    row = row[np.lexsort((ranks[row], judgments.pool_query[row]))]
     query = judgments.pool_query[row]
-    same = np.flatnonzero((given[row][1:] == given[row][:-1]) & (query[1:] == query[:-1]))
-    if len(same):
-        one, other = row[same[0]], row[same[0] + 1]
+    ties = np.flatnonzero((ranks[row][1:] == ranks[row][:-1]) & (query[1:] == query[:-1]))
+    if len(ties):
+        first, second = row[ties[0]], row[ties[0] + 1]
         raise MultiAspectError(
-            f"ideal: expected distinct ranks in the column {column}, got {given[one]:g} for the documents "
-            f"{judgments.docnos[one]} and {judgments.docnos[other]} of query {judgments.qids[query[same[0]]]}"
+            f"ideal: expected distinct ranks in the column {column}, got {ranks[first]:g} for the documents "
+            f"{judgments.docnos[first]} and {judgments.docnos[second]} of query {judgments.qids[query[ties[0]]]}"
         )
     n_listed = np.bincount(query, minlength=judgments.n_queries)
     return Hits(judgments.n_queries, judgments.pool_query, query, positions(query) + 1, row, n_listed)

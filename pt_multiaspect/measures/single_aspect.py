@@ -51,25 +51,31 @@ class SingleAspectMeasure(Measure, Base):
     SINGLE_ASPECT = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings."""
         raise NotImplementedError(f"{type(self).__name__} does not define score")
 
     @property
     def text(self) -> str:
+        """Return the printed form of the measure."""
         return self._text
 
     def at(self, cutoff: int | None) -> Self:
+        """Return the measure with another cutoff, or without one."""
         return self(cutoff=cutoff)
 
     @property
     def cutoff(self) -> int | None:
+        """Return the last rank that counts, or None."""
         cutoff: int | None = self["cutoff"] if "cutoff" in self.SUPPORTED_PARAMS else None
         return cutoff
 
     @property
     def spec(self) -> AspectSpec:
+        """Return relevance, the only aspect; `On` selects others."""
         return ("relevance",)
 
     def depends_on(self, view: AspectView) -> bool:
+        """Return whether the values depend on the scale of relevance."""
         return base_depends_on(self, view)
 
     def _declared(self, aspects: Aspects) -> str:
@@ -83,10 +89,12 @@ class SingleAspectMeasure(Measure, Base):
         return self.values(rankings, views[0].target)
 
     def terms(self, judgments: Judgments) -> list[Term]:
+        """Return the measure on relevance as the only term."""
         (view,) = self.views(judgments)
         return [Term.alone(self, view.target)]
 
     def on(self, aspect: str, aspects: Aspects | None = None) -> Measure:
+        """Return `On` with this measure as base, or the measure itself if it cannot be a base."""
         if self.NOT_A_BASE is not None:
             return self
         return On(aspect=aspect, base=self, aspects=aspects)
@@ -120,4 +128,5 @@ class LinearMeasure(SingleAspectMeasure, LinearBase):
     """
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Evaluate rankings; values end at the maximum of the range."""
         return LinearBase.score(self, ranking, target)

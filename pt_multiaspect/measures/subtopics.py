@@ -46,7 +46,7 @@ _ALPHA = 0.5
 def _parse(base: object) -> Bases:
     parsed = parse_base(base, by_subtopic=True)
     if parsed.one.measure_class not in _KNOWN:
-        known = choices(kind.NAME for kind in _KNOWN)  # type: ignore[attr-defined]
+        known = choices(measure_class.NAME for measure_class in _KNOWN)  # type: ignore[attr-defined]
         raise MultiAspectError(f"base: expected an intent-aware measure of ir-measures ({known}), got {base}")
     return parsed
 
@@ -139,7 +139,7 @@ class _Subtopics(BasedMeasure):
 
     @property
     def _base(self) -> Any:
-        """The intent-aware measure with its cutoff, for its class and parameters."""
+        """Return the intent-aware measure with its cutoff, for its class and parameters."""
         return self.bases.one
 
     @property
@@ -156,7 +156,7 @@ class _Subtopics(BasedMeasure):
         return not view.scale.greater_is_better or (view.scale.is_fractional and self._base.rel is None)
 
     def _members(self, judgments: Judgments) -> Bools:
-        """Whether each judged document belongs to each subtopic, shape (n_subtopics, n_pool)."""
+        """Return whether each judged document belongs to each subtopic, shape (n_subtopics, n_pool)."""
         return np.stack([view.target.relevant(self._base.rel) for view in self.views(judgments)])
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
@@ -182,7 +182,7 @@ class _Subtopics(BasedMeasure):
         return ratio(gained, subtopics.full_gain(n_subtopics, alpha, discount, cutoff))
 
     def _ideal(self, rankings: Rankings, members: Bools, alpha: float) -> Hits:
-        """The greedy ranking of the judged documents, computed once for all runs and discounts."""
+        """Return the greedy ranking of the judged documents, computed once for all runs and discounts."""
         judgments = rankings.judgments
         key = ("greedy", self.spec, self._base.rel, alpha, self._base.cutoff)
         return judgments.cached(
@@ -191,7 +191,7 @@ class _Subtopics(BasedMeasure):
         )
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        """Return the number of subtopics of each judged document, its gain if none is above it.
+        """Return the number of subtopics of each judged document, its gain at rank 1.
 
         It is a surrogate: what a document adds depends on the documents above it.
 

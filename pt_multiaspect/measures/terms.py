@@ -22,7 +22,7 @@ __all__ = ["BasedMeasure", "TermMeasure", "base_depends_on", "declared", "range_
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
-    """Tell whether the value of `base` could change if the scale of `view` were inferred from other judgments."""
+    """Return whether the value of `base` could change if the scale of `view` were inferred from other judgments."""
     if base.NEEDS_TOP or not view.scale.greater_is_better:
         return True
     return view.scale.is_fractional and base.BINARY and base.rel is None
@@ -68,10 +68,12 @@ class BasedMeasure(TermMeasure):
 
     @property
     def lower_is_better(self) -> bool:
+        """Return whether lower is better for the bases."""
         return any(base.LOWER_IS_BETTER for base in self.bases.each())
 
     @property
     def range(self) -> tuple[float, float]:
+        """Return the smallest range that contains the ranges of the bases."""
         ranges = [base.RANGE for base in self.bases.each()]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 

@@ -198,9 +198,9 @@ class _TOMA(JointMeasure, BasedMeasure):
         order = self["order"]
         if order is not None:
             embedding = ("distance", "axes", "weights", "gate")
-            given = [name for name in embedding if self[name] != self.SUPPORTED_PARAMS[name].default]
-            if given:
-                raise MultiAspectError(f"TOMA: an Order replaces {choices(embedding)}; omit {choices(given)}")
+            redundant = [name for name in embedding if self[name] != self.SUPPORTED_PARAMS[name].default]
+            if redundant:
+                raise MultiAspectError(f"TOMA: an Order replaces {choices(embedding)}; omit {choices(redundant)}")
             named = self["aspects"]
             if named is not None and sorted(named) != sorted(order.names):
                 raise MultiAspectError(
@@ -209,7 +209,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower values are better: of the base, unless the order is one of harm."""
+        """Return whether lower values are better: of the base, unless the order is one of harm."""
         order = self["order"]
         return super().lower_is_better != (order is not None and order.lower_is_better)
 
@@ -220,7 +220,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def spec(self) -> AspectSpec:
-        """The aspects evaluated: those of the explicit order, if given."""
+        """Return the aspects evaluated: those of the explicit order, if given."""
         spec: AspectSpec = self["aspects"] if self["order"] is None else self["order"].aspects
         return spec
 
@@ -261,12 +261,12 @@ class _TOMA(JointMeasure, BasedMeasure):
         return Joint(gain, top, classes, bottom=bottom)
 
     def _ordered(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
-        """The order of the tuples, and the tuple of each judged document."""
+        """Return the order of the tuples, and the tuple of each judged document."""
         order = self.order(Aspects({view.name: view.aspect for view in views}))
         return order, np.stack([view.grade for view in views], axis=1)
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
-        """The class of each document, and its distance or weight."""
+        """Return the class of each document, and its distance or weight."""
         order, grades = self._ordered(self.views(judgments))
         return order.described(grades)
 

@@ -36,16 +36,16 @@ class _Product(JointMeasure):
         return not view.scale.identity
 
     def _product(self, views: tuple[AspectView, ...]) -> tuple[Floats, float]:
-        """The product of the probabilities of each judged document, and that of an unjudged document."""
+        """Return the product of the probabilities of each judged document, and that of an unjudged document."""
         product = np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
         return product[:-1], float(product[-1])
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
-        """The product of the probabilities of each document."""
+        """Return the product of the probabilities of each document."""
         return {"product": self._product(self.views(judgments))[0]}
 
     def _exponent(self, views: tuple[AspectView, ...]) -> Floats:
-        """s·P of each document; 0 if it is not judged on every aspect."""
+        """Return s·P of each document; 0 if it is not judged on every aspect."""
         product, _ = self._product(views)
         return np.where(np.all([view.known for view in views], axis=0), self["s"] * product, 0.0)
 

@@ -41,7 +41,7 @@ class _WithKnown(SingleAspectMeasure):
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """Relevance, and the column of known documents."""
+        """Return relevance and the column of known documents."""
         return (*super().required_aspects, KNOWN)
 
     def _known(self, ranking: Ranking) -> Bools:
@@ -54,7 +54,7 @@ class _WithKnown(SingleAspectMeasure):
         return np.asarray(np.nan_to_num(labels) > 0, dtype=np.bool_)
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
-        """Whether the user knows each document."""
+        """Return 1 for each document known to the user, else 0."""
         return {KNOWN: np.nan_to_num(judgments.labels(KNOWN))}
 
 
@@ -237,9 +237,9 @@ class _RecallEffort(SingleAspectMeasure):
     SORTING_IS_OPTIMAL = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        found = ranking.select(self.relevant(target)[ranking.row])
-        last = positions(found.query) == self["expected"] - 1
-        return found.total(np.where(last, self["expected"] / found.rank, 0.0))
+        hits = ranking.select(self.relevant(target)[ranking.row])
+        last = positions(hits.query) == self["expected"] - 1
+        return hits.total(np.where(last, self["expected"] / hits.rank, 0.0))
 
 
 class _Satisfaction(SingleAspectMeasure):

@@ -72,7 +72,7 @@ def trec_misinfo_label(label: str) -> Order:
     conditions = _LABELS[label]
 
     def weigh(usefulness: float, *labels: float) -> int:
-        met = all(holds(each) for each, (_, holds) in zip(labels, conditions.values(), strict=True))
+        met = all(holds(value) for value, (_, holds) in zip(labels, conditions.values(), strict=True))
         return int(usefulness > 0 and met)
 
     aspects = {"relevance": _USEFULNESS, **{name: aspect for name, (aspect, _) in conditions.items()}}

@@ -175,7 +175,7 @@ class DistanceOrder(TupleOrder):
 
     @cached_property
     def _class_keys(self) -> NDArray[Any]:
-        """The attainable keys, nearest first, computed aspect by aspect rather than tuple by tuple."""
+        """Return the attainable keys, nearest first, computed aspect by aspect rather than tuple by tuple."""
         if self._function is not None:
             return self._distinct(np.unique(self._keys(self._all_tuples())))
         parts = list(self._parts)
@@ -194,7 +194,7 @@ class DistanceOrder(TupleOrder):
 
     @property
     def n_classes(self) -> int:
-        """Number of classes of equally distant tuples.
+        """Return the number of classes of equally distant tuples.
 
         Raises
         ------
@@ -204,31 +204,35 @@ class DistanceOrder(TupleOrder):
         return len(self._class_keys)
 
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
+        """Return the class of each tuple, from 0 for the largest distance to the best tuple."""
         keys = self._keys(grades)
         if self._tolerance:
             keys = keys + self._tolerance
-        found = np.searchsorted(self._class_keys, keys, side="right") - 1
-        return (self.n_classes - 1 - found).astype(np.intp)
+        index = np.searchsorted(self._class_keys, keys, side="right") - 1
+        return (self.n_classes - 1 - index).astype(np.intp)
 
     def weights(self, grades: Grades) -> NDArray[np.float64]:
+        """Return the class indices as gains."""
         return self.class_index(grades).astype(np.float64)
 
     @property
     def top_weight(self) -> float:
-        """The index of the best class."""
+        """Return the index of the best class."""
         return float(self.n_classes - 1)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
+        """Return which tuples the gate allows; without a gate, all."""
         if self._gate is None:
             return np.ones(len(grades), dtype=np.bool_)
         return np.asarray((grades[:, self._gate] > 0) | ~grades.any(axis=1), dtype=np.bool_)
 
     def coordinates(self) -> list[NDArray[np.float64]]:
+        """Return the position of each grade on the rescaled and stretched axis of its aspect."""
         return [np.array([float(gaps[0] - gap) for gap in gaps]) for gaps in self._gaps]
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of TOMA that give this order."""
+        """Return the parameters of TOMA that give this order."""
         return {
             "distance": self.distance,
             "axes": self.axes,
@@ -238,6 +242,7 @@ class DistanceOrder(TupleOrder):
         }
 
     def rescaled(self, constants: Sequence[float]) -> DistanceOrder:
+        """Return the order by the same distance for labels multiplied by a constant per aspect."""
         return DistanceOrder(
             scaled_aspects(self.aspects, constants),
             self.distance,
@@ -247,10 +252,11 @@ class DistanceOrder(TupleOrder):
         )
 
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
+        """Return 1 - distance / maximum distance for each tuple."""
         return np.asarray(1.0 - self._shares(grades), dtype=np.float64) if self._worst else np.zeros(len(grades))
 
     def _shares(self, grades: Grades) -> NDArray[np.float64]:
-        """The distances to the best tuple as fractions of the maximum distance."""
+        """Return the distances to the best tuple as fractions of the maximum distance."""
         if not self._worst:
             return np.zeros(len(grades))
         keys = self._keys(grades)
@@ -262,6 +268,7 @@ class DistanceOrder(TupleOrder):
         return shares if self._chebyshev else shares ** (1.0 / self._exponent)
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
+        """Return the class of each tuple, unless there are too many classes, and its distance to the best tuple."""
         distances = {"distance": self._shares(grades) * self._maximum}
         try:
             return {"class": self.class_index(grades), **distances}
@@ -270,7 +277,7 @@ class DistanceOrder(TupleOrder):
 
     @property
     def _maximum(self) -> float:
-        """The maximum distance, that of the tuple of all lowest grades."""
+        """Return the maximum distance, that of the tuple of all lowest grades."""
         if self._function is not None:
             return float(self._worst)
         gaps = [float(per_grade[0]) for per_grade in self._gaps]
@@ -280,6 +287,7 @@ class DistanceOrder(TupleOrder):
         return float(widest * sum((gap / widest) ** self._exponent for gap in gaps) ** (1.0 / self._exponent))
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
+        """Return which tuples are nearer to the best tuple than the lowest class."""
         return np.asarray(self._keys(grades) < self._worst - self._tolerance, dtype=np.bool_)
 
     def classes(self, labels: object) -> NDArray[np.intp]:
@@ -308,12 +316,12 @@ class DistanceOrder(TupleOrder):
         return result
 
     def __repr__(self) -> str:
-        given = {
+        options = {
             "axes": self.axes if self.axes != "equal" else None,
             "weights": self.aspect_weights,
             "gate": self.gate,
         }
-        optional = [f"{key}={value!r}" for key, value in given.items() if value]
+        optional = [f"{key}={value!r}" for key, value in options.items() if value]
         return f"DistanceOrder({', '.join([str(self.aspects), repr(self.distance), *optional])})"
 
     def __str__(self) -> str:

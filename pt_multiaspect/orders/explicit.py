@@ -40,12 +40,13 @@ _ALLOWING = ". Pass allow_violations=True to accept this"
 
 
 def _column_of(qrels: pd.DataFrame, name: str) -> str:
-    found = [column for column in ((name, "label") if name == "relevance" else (name,)) if column in qrels.columns]
-    if not found:
+    accepted = (name, "label") if name == "relevance" else (name,)
+    columns = [column for column in accepted if column in qrels.columns]
+    if not columns:
         raise MultiAspectError(f"expected a column {name!r} in the qrels, got {choices(qrels.columns)}")
-    if len(found) > 1:
+    if len(columns) > 1:
         raise MultiAspectError("the qrels have both a column 'label' and a column 'relevance'; drop or rename one")
-    return found[0]
+    return columns[0]
 
 
 class Order(TupleOrder):
@@ -226,7 +227,7 @@ class Order(TupleOrder):
 
     @property
     def _flags(self) -> dict[str, bool]:
-        """The parameters that are set."""
+        """Return the boolean parameters that are set."""
         return {name: True for name in ("allow_violations", "lower_is_better") if getattr(self, name)}
 
     def _code(self, grades: Grades) -> NDArray[np.intp]:
@@ -239,32 +240,35 @@ class Order(TupleOrder):
             raise MultiAspectError(
                 f"weights must be non-negative, got negative weights for {choices(negative)}{_ALLOWING}"
             )
-        found: list[str] = []
+        violations: list[str] = []
         total = 0
         for worse, grade in enumerate(grades):
             better = np.flatnonzero((grades >= grade).all(axis=1) & (self._values < self._values[worse])).tolist()
             total += len(better)
-            found += [
-                f"{self._tuples[worse]} has weight {spell(self._values[worse].item())}, but {self._tuples[other]}, "
-                f"at least as good on every aspect, has weight {spell(self._values[other].item())}"
-                for other in better[: max(0, 5 - len(found))]
+            violations += [
+                f"{self._tuples[worse]} has weight {spell(self._values[worse].item())}, but {self._tuples[row]}, "
+                f"at least as good on every aspect, has weight {spell(self._values[row].item())}"
+                for row in better[: max(0, 5 - len(violations))]
             ]
         if total:
-            more = f"; and {total - len(found)} more" if total > len(found) else ""
+            more = f"; and {total - len(violations)} more" if total > len(violations) else ""
             raise MultiAspectError(
-                f"the weights violate the partial order of tuples (Eq. 1): {'; '.join(found)}{more}{_ALLOWING}"
+                f"the weights violate the partial order of tuples (Eq. 1): {'; '.join(violations)}{more}{_ALLOWING}"
             )
 
-    def _found(self, grades: Grades) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    def _lookup(self, grades: Grades) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the index of each tuple among those with a weight, and whether it has one."""
         codes = self._code(grades)
-        found = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
-        return found, np.asarray(self._codes[found] == codes, dtype=np.bool_)
+        index = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+        return index, np.asarray(self._codes[index] == codes, dtype=np.bool_)
 
     def is_possible(self, grades: Grades) -> NDArray[np.bool_]:
-        return self._found(grades)[1]
+        """Return which tuples have a weight."""
+        return self._lookup(grades)[1]
 
     def weights(self, grades: Grades) -> NDArray[np.float64]:
-        found, known = self._found(grades)
+        """Return the explicit weight of each tuple."""
+        index, known = self._lookup(grades)
         missing = np.flatnonzero(~known)
         if len(missing):
             labels = tuple(
@@ -275,11 +279,11 @@ class Order(TupleOrder):
                 f"the order has no weight for the labels {labels} of {choices(self.names)}: expected one of "
                 f"{choices(self._tuples)}"
             )
-        return self._values[found]
+        return self._values[index]
 
     @property
     def worst_weight(self) -> float:
-        """The weight of the tuple of all lowest grades, 0 if the order does not contain it."""
+        """Return the weight of the tuple of all lowest grades, 0 if the order does not contain it."""
         has_bottom = self._codes[0] == 0
         return float(self._values[0]) if has_bottom else 0.0
 
@@ -290,26 +294,30 @@ class Order(TupleOrder):
 
     @property
     def n_classes(self) -> int:
-        """Number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
+        """Return the number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
         return len(self._levels)
 
     def class_index(self, grades: Grades) -> NDArray[np.intp]:
+        """Return the class of each tuple; weights up to that of the lowest tuple (or 0) are class 0."""
         return np.maximum(np.searchsorted(self._levels, self.weights(grades), side="right") - 1, 0)
 
     def closeness(self, grades: Grades) -> NDArray[np.float64]:
+        """Return weight / maximum weight for each tuple, negative for harmful tuples."""
         weights = self.weights(grades)
         return weights / self.top_weight if self.top_weight > 0 else weights
 
     def above_worst(self, grades: Grades) -> NDArray[np.bool_]:
+        """Return which tuples are in a class above the lowest."""
         return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
 
     def rescaled(self, constants: Sequence[float]) -> Order:
+        """Return an order with the same weights for labels multiplied by a constant per aspect."""
         weights = {tuple(map(times, labels, constants)): weight for labels, weight in self.to_dict().items()}
         return Order(weights, scaled_aspects(self.aspects, constants), name=None, **self._flags)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of TOMA that give this order."""
+        """Return the parameters of TOMA that give this order."""
         return {"order": self}
 
     def __str__(self) -> str:
@@ -317,7 +325,7 @@ class Order(TupleOrder):
 
     @property
     def top_weight(self) -> float:
-        """The maximum weight."""
+        """Return the maximum weight."""
         return float(self._values.max())
 
     def weigh(self, labels: object) -> NDArray[np.float64]:
@@ -418,7 +426,7 @@ class Order(TupleOrder):
         return cls(pairs, aspects, name=name, **flags)
 
     def spelled(self) -> str:
-        """The text of the order in the string form of a measure: its name, or JSON."""
+        """Return the text of the order in the string form of a measure: its name, or JSON."""
         return self._json if self.name is None else self.name
 
     def __repr__(self) -> str:

@@ -174,21 +174,21 @@ class TupleOrder(ABC):
     @property
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """The parameters of TOMA that give this order."""
+        """Return the parameters of TOMA that give this order."""
 
     @property
     @abstractmethod
     def n_classes(self) -> int:
-        """Number of classes of equally good tuples."""
+        """Return the number of classes of equally good tuples."""
 
     @property
     @abstractmethod
     def top_weight(self) -> float:
-        """The weight of the best tuple."""
+        """Return the weight of the best tuple."""
 
     @property
     def worst_weight(self) -> float:
-        """The weight of the tuple of all lowest grades."""
+        """Return the weight of the tuple of all lowest grades."""
         return 0.0
 
     @abstractmethod
@@ -252,7 +252,7 @@ class TupleOrder(ABC):
         """
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
-        """Return what the order makes of each tuple, by name.
+        """Return the class of each tuple and the quantity that determines it, by name.
 
         Parameters
         ----------
@@ -358,7 +358,7 @@ class TupleOrder(ABC):
 
     @property
     def n_tuples(self) -> int:
-        """Number of label tuples, the product of the numbers of grades."""
+        """Return the number of label tuples, the product of the numbers of grades."""
         return math.prod(map(len, self.scales))
 
     def _grades(self, labels: object) -> Grades:

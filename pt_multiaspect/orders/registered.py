@@ -45,14 +45,15 @@ def exponent_of(distance: str | float) -> float | None:
 
 
 class RegisteredDistance(str):
-    """The name of a registered distance, and the function it stood for when it was read.
+    """The name of a registered distance, with the function that was registered when the name was read.
 
-    So a measure keeps its function when the name is registered again, and takes it to other processes.
+    A measure keeps its function when the name is registered again, also in other processes.
     """
 
     function: Distance
 
     def __new__(cls, name: str, function: Distance) -> RegisteredDistance:
+        """Return the name with its function."""
         named = super().__new__(cls, name)
         named.function = function
         return named
@@ -74,7 +75,7 @@ class RegisteredDistance(str):
 
 
 def _restore(name: str, function: Distance) -> RegisteredDistance:
-    """Learn the name in another process; where it is registered, it keeps its function."""
+    """Register the name in another process, unless it is registered there already."""
     _FUNCTIONS.setdefault(name, function)
     return RegisteredDistance(name, function)
 
@@ -85,7 +86,7 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
     Parameters
     ----------
     name : str
-        Name of the distance: letters, digits, ``_`` and ``-``. A name registered again stands for the new
+        Name of the distance: letters, digits, ``_`` and ``-``. A name registered again refers to the new
         function; measures created earlier keep theirs. The names of built-in distances cannot be used.
 
     Returns
@@ -147,20 +148,21 @@ def distance_table(
         )
     axes = [np.array([float(gap) for gap in per_grade]) for per_grade in gaps]
     rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
-    found = np.asarray(function(rows.copy()), dtype=np.float64)
-    if found.shape != (len(rows),):
+    distances = np.asarray(function(rows.copy()), dtype=np.float64)
+    if distances.shape != (len(rows),):
         raise MultiAspectError(
-            f"distance {name!r}: expected one number per tuple, shape ({len(rows)},), got shape {found.shape}"
+            f"distance {name!r}: expected one number per tuple, shape ({len(rows)},), got shape {distances.shape}"
         )
-    wrong = np.flatnonzero(~np.isfinite(found) | (found < 0))
+    wrong = np.flatnonzero(~np.isfinite(distances) | (distances < 0))
     if len(wrong):
         raise MultiAspectError(
-            f"distance {name!r}: expected finite numbers ≥ 0, got {found[wrong[0]]} for the gaps {rows[wrong[0]]}"
+            f"distance {name!r}: expected finite numbers ≥ 0, got {distances[wrong[0]]} for the gaps "
+            f"{rows[wrong[0]]}"
         )
-    table = found.reshape(shape)
+    table = distances.reshape(shape)
     for axis, aspect in enumerate(names):
         # A higher grade has a smaller gap, so distances must not increase along the grades.
-        grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * found.max())
+        grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * distances.max())
         if len(grows):
             near = tuple(grows[0].tolist())
             far = tuple(at + (position == axis) for position, at in enumerate(near))

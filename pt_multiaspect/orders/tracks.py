@@ -51,7 +51,7 @@ can then be applied to the labels or passed to a measure:
 2   1    d3      0      -1           -1     0
 >>> run = {"1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
 >>> round(HelpfulMinusHarmful(order=trec_misinfo_2022()).calc_aggregate(qrels, run), 3)
-0.563
+0.317
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ INCORRECT, CORRECT = 0, 2
 NOT_JUDGED, NEITHER = -1, 1
 CORRECTNESS = Aspect([NOT_JUDGED, INCORRECT, NEITHER, CORRECT], threshold=CORRECT)
 
-#: Per track, the column of its qrels and the answer that each code stands for (None: neither answer).
+#: Per track, the column of its qrels and the answer that each code means (None: neither answer).
 _TRACK_ANSWERS: dict[int, tuple[str, dict[float, str | None]]] = {
     2020: ("answer", {0: None, 1: "yes", 2: "no"}),
     2021: ("supportiveness", {0: "unhelpful", 1: None, 2: "helpful"}),
@@ -106,7 +106,7 @@ def correctness(
         The answer, or stance, of each topic by query id, such as ``{"101": "yes"}``. For 2021,
         ``'helpful'`` or ``'unhelpful'``. Case is ignored.
     codes : {2020, 2021, 2022} or mapping of number to (str or None)
-        The track, or the answer that each code of the column stands for (None if neither answer).
+        The track, or the answer that each code of the column means (None if neither answer).
         The codes -1 and -2 mean *not judged* unless the mapping contains them.
     column : str, optional
         The column that contains the codes. By default the column of the track, or ``'answer'`` if
@@ -154,12 +154,12 @@ def correctness(
             f"expected an answer for every topic of the qrels, got none for {choices(missing[:10])} "
             f"({len(missing)} topics); add their answers or drop their rows"
         )
-    other = sorted({answer for qid, answer in right.items() if qid in set(qids)} - set(possible))
-    if other:
-        raise MultiAspectError(f"answers: expected {choices(possible)}, got {choices(other)}")
-    given = numeric(frame[column], column)
+    impossible = sorted({answer for qid, answer in right.items() if qid in set(qids)} - set(possible))
+    if impossible:
+        raise MultiAspectError(f"answers: expected {choices(possible)}, got {choices(impossible)}")
+    labels = numeric(frame[column], column)
     known = {**dict.fromkeys(_NOT_JUDGED_CODES, NOT_JUDGED), **dict.fromkeys(said, NEITHER)}
-    unknown = np.unique(given[~np.isnan(given) & ~np.isin(given, list(known))])
+    unknown = np.unique(labels[~np.isnan(labels) & ~np.isin(labels, list(known))])
     if len(unknown):
         raise MultiAspectError(
             f"column {column!r}: expected the codes {choices(map(spell, sorted(known)))}, "
@@ -169,7 +169,7 @@ def correctness(
     result = np.full(len(frame), NOT_JUDGED, dtype=np.int64)
     for code, answer in said.items():
         verdict = NEITHER if answer is None else np.where(wanted == answer, CORRECT, INCORRECT)
-        result = np.where(given == code, verdict, result)
+        result = np.where(labels == code, verdict, result)
     return pd.Series(result, index=frame.index, name="correctness")
 
 

@@ -1,4 +1,4 @@
-"""How explanations are built."""
+"""Construction of explanations."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def explain(
     judgments = Judgments.of(qrels)
     name, frame = _one_run(run)
     query = _position(qid, judgments, frame, name)
-    found = judgments.qids[query]
-    of_query = frame[(frame["query_id"] == found).to_numpy(dtype=bool)]
+    judged_qid = judgments.qids[query]
+    of_query = frame[(frame["query_id"] == judged_qid).to_numpy(dtype=bool)]
     docnos, scores = Rankings(of_query, judgments).ranked(query)
-    among_all = Topic(measure, judgments, query, found, name, docnos, scores, depth)
+    among_all = Topic(measure, judgments, query, judged_qid, name, docnos, scores, depth)
     value = among_all.value  # with the warnings of an evaluation
     with silenced():
         alone = among_all.alone()
@@ -48,21 +48,21 @@ def explain(
 
 
 def _one_run(run: object) -> tuple[str, pd.DataFrame]:
-    """The name and the rows of the only run given."""
+    """Return the name and the rows of a single run."""
     named = named_runs(run)
     if len(named) > 1:
         raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
-    ((name, given),) = named.items()
+    ((name, source),) = named.items()
     if name == "run 1":  # a run without a name
         name = "run"
     try:
-        return name, run_frame(read_if_file(given))
+        return name, run_frame(read_if_file(source))
     except MultiAspectError as error:
         raise about_run("run" if name == "run" else titled(name), error) from None
 
 
 def _position(qid: object, judgments: Judgments, frame: pd.DataFrame, name: str) -> int:
-    """The position of the topic among the judgments."""
+    """Return the position of the topic among the judgments."""
     retrieved = np.asarray(frame["query_id"].unique(), dtype=object)
     if not (judgments.queries_of(retrieved) >= 0).any():
         raise MultiAspectError(

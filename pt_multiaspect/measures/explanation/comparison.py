@@ -1,4 +1,4 @@
-"""Two runs on one topic."""
+"""Comparison of two runs on one topic."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Comparison(Rendered):
 
     @property
     def names(self) -> tuple[str, str]:
-        """The names of the runs."""
+        """Return the names of the runs."""
         same = self.a.run == self.b.run
         return ("a", "b") if same else (self.a.run, self.b.run)
 
@@ -71,14 +71,14 @@ class Comparison(Rendered):
         return f"<Comparison: {self.a.label} differs by {self.difference:.4f} for topic {self.a.qid}>"
 
     def _text(self) -> str:
-        from .text import comparison
+        from .text import draw_comparison
 
-        return comparison(self)
+        return draw_comparison(self)
 
     def _fragment(self) -> str:
-        from .html import comparison
+        from .html import draw_comparison
 
-        return comparison(self)
+        return draw_comparison(self)
 
     def _title(self) -> str:
         return f"{self.a.label}, topic {self.a.qid}"
@@ -90,28 +90,28 @@ def _check(a: Explanation, b: Explanation) -> None:
             f"compare: expected two explanations of one measure and one topic, got {a.label} for topic {a.qid} and "
             f"{b.label} for topic {b.qid}"
         )
-    both = a.ranks.merge(b.ranks, on="docno", suffixes=("_a", "_b")).dropna(subset=["docno"])
+    common = a.ranks.merge(b.ranks, on="docno", suffixes=("_a", "_b")).dropna(subset=["docno"])
     for column in a.labels:
-        one, other = (both[f"{column}_{side}"].to_numpy(dtype=np.float64) for side in "ab")
-        wrong = np.flatnonzero(~np.isclose(one, other, equal_nan=True))
+        labels_a, labels_b = (common[f"{column}_{side}"].to_numpy(dtype=np.float64) for side in "ab")
+        wrong = np.flatnonzero(~np.isclose(labels_a, labels_b, equal_nan=True))
         if len(wrong):
             raise MultiAspectError(
-                f"compare: expected explanations on the same qrels, got the {column} labels {one[wrong[0]]:g} and "
-                f"{other[wrong[0]]:g} for document {both['docno'].iloc[wrong[0]]}"
+                f"compare: expected explanations on the same qrels, got the {column} labels "
+                f"{labels_a[wrong[0]]:g} and {labels_b[wrong[0]]:g} for document {common['docno'].iloc[wrong[0]]}"
             )
 
 
 def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
-    places = [{docno: place for place, docno in enumerate(each.retrieved)} for each in (a, b)]
-    of_rank = [each.ranks["contribution"].to_numpy()[: _n_single(each)] for each in (a, b)]
+    positions = [{docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)]
+    of_rank = [run.ranks["contribution"].to_numpy()[: _n_single(run)] for run in (a, b)]
     columns: dict[str, Any] = {"docno": docnos, **_labels(a, b, docnos)}
     contributions, notes = [], [""] * len(docnos)
-    for side, place_of, single, name in zip("ab", places, of_rank, ("first", "second"), strict=True):
-        place = [place_of.get(docno) for docno in docnos]
-        columns[f"rank_{side}"] = pd.array([pd.NA if at is None else at + 1 for at in place], dtype="Int64")
-        contributions.append([0.0 if at is None or at >= len(single) else float(single[at]) for at in place])
-        for row, at in enumerate(place):
+    for side, position_of, single, name in zip("ab", positions, of_rank, ("first", "second"), strict=True):
+        ranked = [position_of.get(docno) for docno in docnos]
+        columns[f"rank_{side}"] = pd.array([pd.NA if at is None else at + 1 for at in ranked], dtype="Int64")
+        contributions.append([0.0 if at is None or at >= len(single) else float(single[at]) for at in ranked])
+        for row, at in enumerate(ranked):
             if at is not None and at >= len(single):
                 notes[row] = f"in a row of several ranks of the {name} run"
     documents = pd.DataFrame({**columns, **_sides(*contributions), "note": notes})
@@ -128,13 +128,15 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
 
 
 def _labels(a: Explanation, b: Explanation, docnos: list[str]) -> dict[str, Any]:
-    known = pd.concat([each.ranks[each.ranks["docno"].notna()] for each in (a, b)]).drop_duplicates("docno")
+    known = pd.concat(
+        [explanation.ranks[explanation.ranks["docno"].notna()] for explanation in (a, b)]
+    ).drop_duplicates("docno")
     return {column: known.set_index("docno")[column].reindex(docnos).to_numpy() for column in a.labels}
 
 
 def _sides(a: Any, b: Any) -> dict[str, Any]:
-    one, other = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    return {"contribution_a": one, "contribution_b": other, "difference": one - other}
+    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    return {"contribution_a": a, "contribution_b": b, "difference": a - b}
 
 
 def _n_single(explanation: Explanation) -> int:
@@ -142,20 +144,20 @@ def _n_single(explanation: Explanation) -> int:
 
 
 def _rest(a: Explanation, b: Explanation) -> pd.DataFrame:
-    """What belongs to no document, with the offsets if they differ."""
+    """Return amounts that belong to no document, and the offsets if they differ."""
     amounts: dict[str, list[float]] = {}
-    for side, each in enumerate((a, b)):
-        rest = each.ranks[each.ranks["rank"].isna()]
+    for side, explanation in enumerate((a, b)):
+        rest = explanation.ranks[explanation.ranks["rank"].isna()]
         for note, contribution in zip(rest["note"], rest["contribution"].tolist(), strict=True):
             amounts.setdefault(note, [0.0, 0.0])[side] += contribution
     if a.offset != b.offset:
         amounts["offset"] = [a.offset, b.offset]
-    sides = _sides([one for one, _ in amounts.values()], [other for _, other in amounts.values()])
+    sides = _sides([amount_a for amount_a, _ in amounts.values()], [amount_b for _, amount_b in amounts.values()])
     return pd.DataFrame({**sides, "note": pd.Series(list(amounts), dtype=object)})
 
 
 def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
-    singles = [each.ranks.iloc[: _n_single(each)] for each in (a, b)]
+    singles = [explanation.ranks.iloc[: _n_single(explanation)] for explanation in (a, b)]
     n = max(map(len, singles))
     columns: dict[str, Any] = {"rank": pd.array(range(1, n + 1), dtype="Int64")}
     contributions = []

@@ -53,8 +53,8 @@ class Explanation(Rendered):
         The part of the value that does not depend on the retrieved documents. ``value`` is ``offset`` plus the
         sum of the contributions.
     ranks : DataFrame
-        One row per retrieved document: ``rank docno``, the label on each aspect (NaN if unjudged), what the
-        measure computes from the labels (such as TOMA's ``class`` and ``distance``), ``gain``, ``discount``, the
+        One row per retrieved document: ``rank docno``, the label on each aspect (NaN if unjudged), quantities
+        computed from the labels (such as TOMA's ``class`` and ``distance``), ``gain``, ``discount``, the
         part of each aspect for measures that combine several values, ``contribution``, ``running`` (the offset
         and the contributions down to this rank), ``how`` and ``note``. Contributions that belong to no single
         rank have rows without a rank, described by ``note``.
@@ -66,7 +66,7 @@ class Explanation(Rendered):
         For NLRE and NGRE, the adjacent documents in the wrong order: ``rank docno next_docno``, the error on each
         aspect, and ``cost``, the amount by which the value were higher without this error. The most costly first.
     notes : list of str
-        What to know when reading the explanation.
+        Remarks for reading the explanation.
 
     Notes
     -----
@@ -111,14 +111,14 @@ class Explanation(Rendered):
 
     @cached_property
     def ideal(self) -> Explanation | None:
-        """The explanation of a best ranking of all judged documents; None if no best ranking is known."""
+        """Return the explanation of a best ranking of all judged documents; None if no best ranking is known."""
         with silenced():
             best = self._topic.best()
             return None if best is None else Explanation(best, best.value, self.label)
 
     @cached_property
     def shortfall(self) -> pd.DataFrame | None:
-        """What each rank falls short of the same rank of a best ranking; None if no best ranking is known.
+        """Return the shortfall of each rank from a best ranking; None if no best ranking is known.
 
         Columns ``rank docno contribution ideal_docno ideal_contribution shortfall note``. The shortfalls sum to the
         value of the best ranking minus this value.
@@ -132,13 +132,13 @@ class Explanation(Rendered):
 
     @property
     def details(self) -> list[str]:
-        """The columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
+        """Return the columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
         columns = list(self.ranks.columns)
         return columns[2 + len(self.labels) : columns.index("gain")]
 
     @property
     def grade_positions(self) -> pd.DataFrame:
-        """The positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
+        """Return the positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
 
         One row per retrieved document and one column per aspect; NaN where a document is unjudged.
         """
@@ -147,7 +147,7 @@ class Explanation(Rendered):
 
     @property
     def retrieved(self) -> list[str]:
-        """All retrieved documents, in the order of their ranks."""
+        """Return all retrieved documents, in the order of their ranks."""
         docnos: list[str] = self._topic.docnos.tolist()
         return docnos
 
@@ -191,14 +191,14 @@ class Explanation(Rendered):
         return Comparison(self, other)
 
     def _text(self) -> str:
-        from .text import explanation
+        from .text import draw_explanation
 
-        return explanation(self)
+        return draw_explanation(self)
 
     def _fragment(self) -> str:
-        from .html import explanation
+        from .html import draw_explanation
 
-        return explanation(self)
+        return draw_explanation(self)
 
     def _title(self) -> str:
         return f"{self.label}, topic {self.qid}"

@@ -21,7 +21,7 @@ NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "h
 
 
 def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFrame:
-    """One row per rank, then one row for each contribution that belongs to no rank."""
+    """Return one row per rank, then one row for each contribution that belongs to no rank."""
     views = topic.measure.views(topic.judgments)
     numbers = {column: at_ranks(topic, view.label) for column, view in label_columns(views).items()}
     if numbers:
@@ -59,13 +59,13 @@ def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFr
 
 
 def _rest(parts: Sequence[Part], n_single: int) -> dict[str, dict[str, float]]:
-    """What belongs to no single rank: by its description, the amount in each column."""
+    """Return amounts that belong to no single rank: per description, the amount in each column."""
     result: dict[str, dict[str, float]] = {}
     for part in parts:
         rest = dict(part.rest)
         if part.n_single is None and n_single < len(part.contribution):
             # Where another part is known for the first ranks only, this one is summed over the same ranks.
-            together = next(text for other in parts if other.n_single == n_single for text in other.rest)
+            together = next(text for limited in parts if limited.n_single == n_single for text in limited.rest)
             rest[together] = rest.get(together, 0.0) + float(part.contribution[n_single:].sum())
         for text, amount in rest.items():
             amounts = result.setdefault(text, {"contribution": 0.0})
@@ -76,7 +76,7 @@ def _rest(parts: Sequence[Part], n_single: int) -> dict[str, dict[str, float]]:
 
 
 def _gain_and_discount(topic: Topic, parts: Sequence[Part]) -> tuple[Floats, Floats]:
-    """The gains as the base has them; of several parts, their weighted sum if they have one discount."""
+    """Return the gains and discounts of the base; for parts of equal discounts, the weighted sum of their gains."""
     unknown = np.full(len(topic), np.nan)
     first = parts[0]
     if len(parts) == 1:
@@ -102,7 +102,7 @@ def _notes(topic: Topic, judged: Bools) -> list[str]:
 
 
 def _cutoff(topic: Topic) -> int | None:
-    """The last rank that can contribute, as far as the measure or all its bases state it."""
+    """Return the last rank that can contribute, as far as the measure or all its bases state it."""
     terms = topic.measure.terms(topic.judgments)
     if not terms:
         cutoff: int | None = topic.measure.params.get("cutoff")
@@ -112,29 +112,29 @@ def _cutoff(topic: Topic) -> int | None:
 
 
 def at_ranks(topic: Topic, values: Floats) -> Floats:
-    """Values per judged pair, at the rank of each document; NaN for unjudged documents."""
+    """Return values per judged pair at the rank of each document; NaN for unjudged documents."""
     return np.append(values, np.nan)[topic.rows]
 
 
 def position(view: AspectView) -> Floats:
-    """The position of each label on its scale, from 0 for the lowest to 1 for the highest grade."""
+    """Return the position of each label on its scale, from 0 for the lowest to 1 for the highest grade."""
     return np.where(view.known, view.grade_index / max(1, len(view.scale) - 1), np.nan)
 
 
 def label_columns(views: Sequence[AspectView]) -> dict[str, AspectView]:
-    """The aspects by the names of their columns, which differ from those of other columns."""
+    """Return the aspects by column name, distinct from the names of other columns."""
     return {f"{view.name} label" if view.name in NOT_LABELS else view.name: view for view in views}
 
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:
-    """The name of a column that does not exist yet."""
+    """Return a column name that is not yet taken."""
     while name in taken or name in NOT_LABELS:
         name = f"{name} of the measure"
     return name
 
 
 def aspects_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame:
-    """One row per term, with its value, its weight and its part in the value of the measure."""
+    """Return one row per term, with its value, its weight and its part in the value of the measure."""
     together = ", ".join(view.name for view in topic.measure.views(topic.judgments))
     terms = topic.measure.terms(topic.judgments)
     rows: list[dict[str, Any]]
@@ -162,7 +162,7 @@ def aspects_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame:
 
 
 def swaps_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame | None:
-    """Adjacent documents in the wrong order, the most costly first; None if the measure looks at no such pairs."""
+    """Return adjacent documents in the wrong order, most costly first; None for measures without such pairs."""
     (part, *others) = parts
     if part.swap_cost is None or others:
         return None

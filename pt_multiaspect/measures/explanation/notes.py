@@ -1,4 +1,4 @@
-"""What to know when reading an explanation, in sentences."""
+"""Notes of explanations, in sentences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["notes"]
 
-#: By this much is the value of an aspect raised, to tell what it is worth.
+#: The increase of an aspect's value for which notes state the increase of the measure.
 _STEP = 0.01
 
 
 def notes(topic: Topic, parts: Sequence[Part], ranks: pd.DataFrame, aspects: pd.DataFrame, gain: str) -> list[str]:
-    """Return the sentences; `gain` is the name of the column that shows the gain."""
+    """Return the notes; `gain` is the name of the column that shows the gain."""
     return [*_ranking(topic, ranks), *_contributions(topic, parts, gain), *_aspects(topic, parts, aspects)]
 
 
@@ -68,7 +68,7 @@ def _aspects(topic: Topic, parts: Sequence[Part], aspects: pd.DataFrame) -> Iter
 
 
 def _weakest(measure: Measure, parts: Sequence[Part]) -> Iterator[str]:
-    """The aspect that the value depends on most, if it is the one with the lowest value."""
+    """Yield a sentence on the aspect that the value depends on most, if it has the lowest value."""
     counting = [part for part in parts if part.weight > 0]
     weak = min(counting, key=lambda part: part.value)
     strong = max(counting, key=lambda part: part.value)

@@ -1,4 +1,4 @@
-"""What the first ranks of a run add to the values of all its topics at once."""
+"""Contributions of the first ranks of a run, for all topics at once."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Prefixes:
 
     @cached_property
     def cut(self) -> list[Rankings]:
-        """The runs of the first 0, 1, ..., `depth` ranks."""
+        """Return the runs of the first 0, 1, ..., `depth` ranks."""
         return [self.rankings.cut(length) for length in range(self.depth + 1)]
 
     def steps(self, evaluate: Callable[[Rankings], Floats]) -> tuple[Floats, Floats]:
-        """What each rank adds to the value of the ranks above, shape (n_queries, depth), and the value of none."""
+        """Return the contribution of each rank, shape (n_queries, depth), and the value of an empty ranking."""
         values = np.stack([evaluate(run) for run in self.cut], axis=1)
         return np.diff(values, axis=1), values[:, 0]
 
@@ -60,7 +60,7 @@ class Contributions:
 
 
 def contributions(measure: Measure, prefixes: Prefixes) -> Contributions:
-    """Compute what `Measure.explain` states of the first ranks, for all topics at once.
+    """Compute the contributions of `Measure.explain` at the first ranks, for all topics at once.
 
     Parameters
     ----------
@@ -72,8 +72,7 @@ def contributions(measure: Measure, prefixes: Prefixes) -> Contributions:
     Returns
     -------
     Contributions
-        The contributions of further ranks, and of what belongs to no single rank, are what the others leave of the
-        value.
+        Further ranks, and amounts that belong to no single rank, contribute the rest of the value.
 
     Raises
     ------
@@ -114,16 +113,16 @@ def contributions(measure: Measure, prefixes: Prefixes) -> Contributions:
 
 
 def _whole(measure: Measure, prefixes: Prefixes, value: Floats) -> Contributions:
-    """The contributions as differences of the values of the first ranks."""
+    """Return the contributions as differences of the values of the first ranks."""
     ranks, offset = prefixes.steps(measure.evaluate)
     return Contributions(value, ranks, offset, np.ones(len(value), dtype=np.bool_))
 
 
-def _stated(breakdown: Breakdown, prefixes: Prefixes, value: Floats, what: str) -> Contributions:
-    """The contributions that a measure or base states, after checking that they sum to its values."""
+def _stated(breakdown: Breakdown, prefixes: Prefixes, value: Floats, source: str) -> Contributions:
+    """Return the contributions that a measure or base states, after checking that they sum to its values."""
     total = breakdown.values()
     for query in np.flatnonzero(np.abs(total - value) > tolerance(value)).tolist():
-        raise wrong_sum(what, float(total[query]), float(value[query]), prefixes.rankings.judgments.qids[query])
+        raise wrong_sum(source, float(total[query]), float(value[query]), prefixes.rankings.judgments.qids[query])
     hits = breakdown.hits
     ranks = np.zeros((len(value), prefixes.depth))
     inside = hits.rank <= prefixes.depth

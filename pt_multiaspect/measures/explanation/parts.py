@@ -1,4 +1,4 @@
-"""What each term of a measure adds to its value at each rank."""
+"""Contributions of the terms of a measure at each rank."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Part", "gradient", "parts_of", "tolerance", "wrong_sum"]
 
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9
-#: What belongs to no rank is left out if it is smaller, relative to the value.
+#: Amounts that belong to no rank are left out if they are smaller, relative to the offset.
 _NOTHING = 1e-13
 
 
@@ -31,9 +31,9 @@ _NOTHING = 1e-13
 class Part:
     """The contributions of one term at the ranks of one topic."""
 
-    #: What the term evaluates; empty for all aspects together.
+    #: The name of the aspect; empty for all aspects together.
     name: str
-    #: The value of the term, its weight, and by how much it counts: what the value of the measure gains per unit.
+    #: The value of the term, its weight, and the derivative of the measure with respect to the value.
     value: float
     weight: float
     slope: float
@@ -63,7 +63,7 @@ class Part:
 
     @property
     def total(self) -> float:
-        """The sum of all contributions and the offset."""
+        """Return the sum of all contributions and the offset."""
         return float(self.contribution.sum()) + self.offset + sum(self.rest.values())
 
 
@@ -72,12 +72,12 @@ def tolerance(value: float, relative: float = _TOLERANCE) -> float: ...
 @overload
 def tolerance(value: Floats, relative: float = _TOLERANCE) -> Floats: ...
 def tolerance(value: float | Floats, relative: float = _TOLERANCE) -> float | Floats:
-    """The tolerance for sums that should be `value`."""
+    """Return the tolerance for sums with the expected value `value`."""
     return relative * np.maximum(1.0, np.abs(value))
 
 
 def wrong_sum(what: str, total: float, value: float, qid: str) -> MultiAspectError:
-    """The error about contributions that do not sum to a value."""
+    """Return the error for contributions that do not sum to the value."""
     return MultiAspectError(
         f"the contributions of {what} sum to {total:.6g} for topic {qid}, expected its value, {value:.6g}. Correct "
         "its contributions; pt_multiaspect.testing.check_measure checks them"
@@ -85,9 +85,9 @@ def wrong_sum(what: str, total: float, value: float, qid: str) -> MultiAspectErr
 
 
 def parts_of(topic: Topic) -> list[Part]:
-    """Return the parts whose sums are the value of the topic.
+    """Return the parts of the value of the topic, which sum to it.
 
-    A part for each term if the gradient of the measure is known, else one part.
+    There is one part per term if the gradient of the measure is known, else one part.
     """
     measure, terms = topic.measure, topic.measure.terms(topic.judgments)
     if not terms:
@@ -107,7 +107,7 @@ def parts_of(topic: Topic) -> list[Part]:
 
 
 def gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Floats) -> Floats:
-    """The gradient at the values of the terms, whose product with the values is the value of the measure.
+    """Return the gradient at the values of the terms, whose product with the values is the value of the measure.
 
     Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The gradient is NaN where
     it is unknown, or the measure is not homogeneous.
@@ -126,31 +126,31 @@ def gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Floa
 
 
 def _of_terms(topic: Topic, terms: list[Term], values: list[float]) -> list[Part]:
-    """The parts of the terms, in units of their bases."""
+    """Return the parts of the terms, in units of their bases."""
     parts: dict[int, Part] = {}
     unknown = []
-    for place, (term, value) in enumerate(zip(terms, values, strict=True)):
+    for index, (term, value) in enumerate(zip(terms, values, strict=True)):
         stated = term.base.breakdown(topic.rankings.top(term.base.depth), term.target)
         if stated is None:
-            unknown.append(place)
+            unknown.append(index)
         else:
             part = replace(_stated(topic, stated), name=term.name, value=value)
-            parts[place] = _checked(topic, part, f"the base {term.base.text}")
+            parts[index] = _checked(topic, part, f"the base {term.base.text}")
 
     def evaluate(judgments: Judgments, rankings: Rankings) -> Floats:
         repeated = topic.measure.terms(judgments)
-        return np.stack([repeated[at].base.values(rankings, repeated[at].target) for at in unknown])
+        return np.stack([repeated[index].base.values(rankings, repeated[index].target) for index in unknown])
 
     if unknown:
-        depths = [terms[place].base.depth for place in unknown]
-        marginal = _marginal(topic, evaluate, depths, [values[place] for place in unknown])
-        for place, part in zip(unknown, marginal, strict=True):
-            parts[place] = replace(part, name=terms[place].name)
-    return [parts[place] for place in range(len(terms))]
+        depths = [terms[index].base.depth for index in unknown]
+        marginal = _marginal(topic, evaluate, depths, [values[index] for index in unknown])
+        for index, part in zip(unknown, marginal, strict=True):
+            parts[index] = replace(part, name=terms[index].name)
+    return [parts[index] for index in range(len(terms))]
 
 
 def _whole(topic: Topic) -> Part:
-    """The measure as one part, by the values of the first ranks."""
+    """Return the measure as one part, by the values of the first ranks."""
 
     def evaluate(judgments: Judgments, rankings: Rankings) -> Floats:
         return topic.measure.evaluate(rankings)[None]
@@ -167,13 +167,13 @@ def _marginal(
     depths: Sequence[int | None],
     values: Sequence[float],
 ) -> list[Part]:
-    """Parts whose contributions are the differences of the values of the first k and k - 1 ranks."""
+    """Return parts whose contributions are the differences of the values of the first k and k - 1 ranks."""
     n = len(topic)
     reached = n if None in depths else min(n, max(depth for depth in depths if depth is not None))
     n_single = min(reached, topic.depth)
-    found = topic.prefix_values(evaluate, np.arange(n_single + 1))
+    values_of_prefixes = topic.prefix_values(evaluate, np.arange(n_single + 1))
     parts = []
-    for of_prefixes, value in zip(found, values, strict=True):
+    for of_prefixes, value in zip(values_of_prefixes, values, strict=True):
         contribution = np.zeros(n)
         contribution[:n_single] = np.diff(of_prefixes)
         left = value - float(of_prefixes[-1])
@@ -198,14 +198,14 @@ def _together(n_single: int, n: int) -> str:
 
 
 def _stated(topic: Topic, breakdown: Breakdown) -> Part:
-    """One topic of a breakdown."""
+    """Return one topic of a breakdown as a part."""
     query, n = topic.query, len(topic)
     of_query = breakdown.hits.query == query
-    place = breakdown.hits.rank[of_query] - 1
+    position = breakdown.hits.rank[of_query] - 1
 
     def at_ranks(values: Floats, otherwise: float) -> Floats:
         result = np.full(n, otherwise)
-        result[place] = values[of_query]
+        result[position] = values[of_query]
         return result
 
     def of(values: Floats | None) -> float | None:

@@ -16,35 +16,39 @@ if TYPE_CHECKING:
     from .comparison import Comparison
     from .explanation import Explanation
 
-__all__ = ["comparison", "explanation"]
+__all__ = ["draw_comparison", "draw_explanation"]
 
 #: Numbers of ranks, and of documents of a comparison, that are shown.
 _MOST_RANKS, _MOST_DOCUMENTS = 18, 20
 
 
-def explanation(of: Explanation) -> str:
-    """The whole explanation."""
-    lines = [*_title(of.label), f"topic {crop(of.qid, 34)}, {crop(of.run, 24)}: {decimals(of.value)}", ""]
-    lines += _ranking(of, lines_of(of.ranks, _MOST_RANKS))
-    if len(of.aspects) > 1:
-        lines += ["", *_aspects(of)]
-    if of.swaps is not None and not of.swaps.empty:
-        lines += ["", heading("Costliest errors of adjacent documents"), *_swaps(of)]
-    lines += _shortfall(of)
-    if of.notes:
-        lines += ["", *(line for note in of.notes for line in _note(note))]
+def draw_explanation(explanation: Explanation) -> str:
+    """Return the explanation as text."""
+    lines = [
+        *_title(explanation.label),
+        f"topic {crop(explanation.qid, 34)}, {crop(explanation.run, 24)}: {decimals(explanation.value)}",
+        "",
+    ]
+    lines += _ranking(explanation, lines_of(explanation.ranks, _MOST_RANKS))
+    if len(explanation.aspects) > 1:
+        lines += ["", *_aspects(explanation)]
+    if explanation.swaps is not None and not explanation.swaps.empty:
+        lines += ["", heading("Costliest errors of adjacent documents"), *_swaps(explanation)]
+    lines += _shortfall(explanation)
+    if explanation.notes:
+        lines += ["", *(line for note in explanation.notes for line in _note(note))]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def comparison(of: Comparison) -> str:
-    """The whole comparison."""
-    a, b = of.names
-    lines = _title(of.a.label)
-    lines.append(f"topic {crop(of.a.qid, 60)}")
-    for side, name, value in (("a", a, of.a.value), ("b", b, of.b.value)):
+def draw_comparison(comparison: Comparison) -> str:
+    """Return the comparison as text."""
+    a, b = comparison.names
+    lines = _title(comparison.a.label)
+    lines.append(f"topic {crop(comparison.a.qid, 60)}")
+    for side, name, value in (("a", a, comparison.a.value), ("b", b, comparison.b.value)):
         lines.append(f"{side if name == side else f'{side} = {crop(name, 50)}'}: {decimals(value)}")
-    lines += [f"a - b = {decimals(of.difference)}", ""]
-    documents = of.documents
+    lines += [f"a - b = {decimals(comparison.difference)}", ""]
+    documents = comparison.documents
     top, hidden = differing(documents, _MOST_DOCUMENTS)
     columns = [
         Column("docno", [str(docno) for docno in top["docno"]], left=True),
@@ -65,7 +69,7 @@ def comparison(of: Comparison) -> str:
 
 
 def _title(label: str) -> list[str]:
-    """A measure, which may be longer than a line."""
+    """Return the lines of a measure."""
     return textwrap.wrap(label, WIDTH, subsequent_indent="    ", break_on_hyphens=False)
 
 
@@ -73,18 +77,18 @@ def _note(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def _ranking(of: Explanation, shown: list[Line]) -> list[str]:
-    places = [line.place for line in shown if line.place is not None]
-    columns, left_out = _fitted(columns_of(of, places))
+def _ranking(explanation: Explanation, shown: list[Line]) -> list[str]:
+    rows_shown = [line.row for line in shown if line.row is not None]
+    columns, left_out = _fitted(columns_of(explanation, rows_shown))
     widths = _widths(columns)
     rows = iter(_table(columns))
     lines = [next(rows)]
-    at = next(place for place, column in enumerate(columns) if column.head.startswith("contrib"))
+    at = next(index for index, column in enumerate(columns) if column.head.startswith("contrib"))
     indent = sum(widths[:at]) + at - 1
-    if of.offset:
-        lines.append(_amount("offset", of.offset, of.offset, indent, widths[at : at + 2]))
+    if explanation.offset:
+        lines.append(_amount("offset", explanation.offset, explanation.offset, indent, widths[at : at + 2]))
     for line in shown:
-        if line.place is not None:
+        if line.row is not None:
             lines.append(next(rows))
         else:
             lines.append(_amount(line.text, line.contribution, line.running, indent, widths[at : at + 2]))
@@ -99,7 +103,7 @@ def _ranking(of: Explanation, shown: list[Line]) -> list[str]:
 
 
 def _amount(text: str, contribution: float, running: float, indent: int, widths: list[int]) -> str:
-    """A line whose text takes the place of the columns before the contribution."""
+    """Return a line with text instead of the columns before the contribution."""
     first, second = widths
     return f"{crop(text, indent):<{indent}} {decimals(contribution):>{first}} {decimals(running):>{second}}"
 
@@ -113,7 +117,7 @@ def _total(columns: list[Column]) -> int:
 
 
 def _fitted(columns: list[Column]) -> tuple[list[Column], list[str]]:
-    """The columns in a line: names and identifiers shortened as far as necessary, then columns left out."""
+    """Return columns that fit into a line, and the heads of those left out; shorten names and identifiers first."""
     fitted = [_short_cells(column, 28) if column.head == "docno" else column for column in columns]
     for width in (12, 9, 7, 5):
         if _total(fitted) <= WIDTH:
@@ -124,8 +128,8 @@ def _fitted(columns: list[Column]) -> tuple[list[Column], list[str]]:
     spare = max(column.spare for column in columns)
     if _total(fitted) <= WIDTH or not spare:
         return fitted, []
-    places = [at for at, column in enumerate(columns) if column.spare == spare]
-    dropped = places if spare == PARTS else places[-1:]  # parts of aspects: all or none
+    dispensable = [at for at, column in enumerate(columns) if column.spare == spare]
+    dropped = dispensable if spare == PARTS else dispensable[-1:]  # parts of aspects: all or none
     kept, more = _fitted([column for at, column in enumerate(columns) if at not in dropped])
     return kept, [*more, *(columns[at].head for at in dropped)]
 
@@ -141,14 +145,14 @@ def _abbreviated(head: str, width: int) -> str:
 
 
 def _short_cells(column: Column, width: int) -> Column:
-    """Long identifiers keep their beginning and their end."""
+    """Shorten long identifiers to their beginning and end."""
     tail = width // 3
     cells = [cell if len(cell) <= width else f"{cell[: width - tail - 2]}..{cell[-tail:]}" for cell in column.cells]
     return replace(column, cells=cells)
 
 
 def _table(columns: list[Column]) -> list[str]:
-    """A line of heads and a line per row."""
+    """Return one line of heads and one line per row."""
     widths = _widths(columns)
     rows = [[column.head for column in columns], *zip(*(column.cells for column in columns), strict=True)]
     return [
@@ -160,16 +164,16 @@ def _table(columns: list[Column]) -> list[str]:
     ]
 
 
-def _aspects(of: Explanation) -> list[str]:
-    columns = [Column("aspect", [crop(name, 30) for name in of.aspects["aspect"]], left=True)]
+def _aspects(explanation: Explanation) -> list[str]:
+    columns = [Column("aspect", [crop(name, 30) for name in explanation.aspects["aspect"]], left=True)]
     for name in ("value", "weight", "part"):
-        columns.append(Column(name, [decimals(value) for value in of.aspects[name].tolist()]))
+        columns.append(Column(name, [decimals(value) for value in explanation.aspects[name].tolist()]))
     return _table(columns)
 
 
-def _swaps(of: Explanation) -> list[str]:
-    assert of.swaps is not None
-    top = of.swaps.head(5)
+def _swaps(explanation: Explanation) -> list[str]:
+    assert explanation.swaps is not None
+    top = explanation.swaps.head(5)
     errors = [
         Column(_abbreviated(name, 18), [f"{value:g}" for value in top[name].tolist()], spare=1)
         for name in top.columns[3:-1]
@@ -186,24 +190,25 @@ def _swaps(of: Explanation) -> list[str]:
     return _table(columns)
 
 
-def _shortfall(of: Explanation) -> list[str]:
-    if of.shortfall is None or of.ideal is None:
+def _shortfall(explanation: Explanation) -> list[str]:
+    if explanation.shortfall is None or explanation.ideal is None:
         return []
-    short = of.ideal.value - of.value
+    best, short = explanation.ideal.value, explanation.ideal.value - explanation.value
     if short <= 1e-12:
         return ["", "This is a best ranking."]
-    top = most_costly(of.shortfall, "shortfall")
+    top = most_costly(explanation.shortfall, "shortfall")
     columns = [
         Column("rank", [_rank(rank) for rank in top["rank"].tolist()]),
         _short_cells(
-            Column("docno", [_named(*each) for each in zip(top["docno"], top["note"], strict=True)], left=True), 20
+            Column("docno", [_named(*names) for names in zip(top["docno"], top["note"], strict=True)], left=True),
+            20,
         ),
         Column("contrib.", [decimals(value) for value in top["contribution"].tolist()]),
         _short_cells(Column("best docno", [_named(docno) for docno in top["ideal_docno"]], left=True), 20),
         Column("contrib.", [decimals(value) for value in top["ideal_contribution"].tolist()]),
         Column("shortfall", [decimals(value) for value in top["shortfall"].tolist()]),
     ]
-    title = f"A best ranking has {decimals(of.ideal.value)} ({decimals(short)} more). Largest shortfalls by rank"
+    title = f"A best ranking has {decimals(best)} ({decimals(short)} more). Largest shortfalls by rank"
     return ["", heading(title), *_table(columns)]
 
 

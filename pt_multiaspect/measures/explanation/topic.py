@@ -59,22 +59,22 @@ class Topic:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the judgments have no other topic."""
+        """Return whether the judgments have no other topic."""
         return self.judgments.n_queries == 1
 
     @cached_property
     def rankings(self) -> Rankings:
-        """The ranking, joined with the judgments."""
+        """Return the ranking, joined with the judgments."""
         return self._join(self.judgments, [self.judgments.qids[self.query]], [len(self)])
 
     @cached_property
     def value(self) -> float:
-        """The value of the measure."""
+        """Return the value of the measure."""
         return float(self.measure.evaluate(self.rankings)[self.query])
 
     @cached_property
     def rows(self) -> Ints:
-        """The judged pair of each retrieved document, -1 for unjudged documents."""
+        """Return the judged pair of each retrieved document, -1 for unjudged documents."""
         rows = np.full(len(self), -1, dtype=np.intp)
         rows[self.rankings.hits.rank - 1] = self.rankings.hits.row
         return rows
@@ -96,8 +96,8 @@ class Topic:
         """
         if not self.is_alone:
             qids = [self.judgments.qids[self.query]]
-            each = [self._join(self.judgments, qids, [length]) for length in lengths.tolist()]
-            return np.stack([evaluate(self.judgments, run)[:, self.query] for run in each], axis=1)
+            runs = [self._join(self.judgments, qids, [length]) for length in lengths.tolist()]
+            return np.stack([evaluate(self.judgments, run)[:, self.query] for run in runs], axis=1)
         at_once = max(1, _MOST_JUDGED // max(len(self.judgments), 1))
         parts = []
         for start in range(0, len(lengths), at_once):
@@ -138,12 +138,12 @@ class Topic:
             return None
 
     def _join(self, judgments: Judgments, qids: Sequence[str], lengths: list[int]) -> Rankings:
-        """The first ranks of the ranking as runs for queries of the judgments."""
+        """Return the first ranks of the ranking as runs for queries of the judgments."""
         query = np.repeat(np.arange(len(lengths)), lengths)
-        place = positions(query)
+        position = positions(query)
         run = {
             "query_id": np.array(qids, dtype=object)[query],
-            "doc_id": self.docnos[place],
-            "score": self.scores[place],
+            "doc_id": self.docnos[position],
+            "score": self.scores[position],
         }
         return Rankings(pd.DataFrame(run), judgments)

@@ -1,4 +1,4 @@
-"""What text and HTML show of an explanation: which rows and columns, and how numbers are written."""
+"""Rows, columns and number formats of explanations, for text and HTML."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-#: How dispensable columns of the parts of aspects are, see `Column.spare`.
+#: `Column.spare` of the columns of the parts of aspects.
 PARTS = 4
 
 
@@ -46,9 +46,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the ranking, by its place, or what is left out."""
+    """A row of the ranking, or a line that replaces hidden rows."""
 
-    place: int | None
+    row: int | None
     text: str = ""
     contribution: float = 0.0
     running: float = 0.0
@@ -57,7 +57,7 @@ class Line:
 
 
 def decimals(value: float) -> str:
-    """A number with four decimals, or few digits if it is very small or large; '-' if there is none."""
+    """Return a number with four decimals, or few digits if it is very small or large; '-' if there is none."""
     if np.isnan(value):
         return "-"
     if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
@@ -66,7 +66,7 @@ def decimals(value: float) -> str:
 
 
 def brief(values: Floats) -> list[str]:
-    """Labels and gains: whole numbers without decimals."""
+    """Return labels or gains as text; whole numbers have no decimals."""
     if all(value == round(value) and abs(value) < 1e15 for value in values[~np.isnan(values)].tolist()):
         return ["-" if np.isnan(value) else spell(value) for value in values.tolist()]
     return ["-" if np.isnan(value) else spell(float(f"{value:.4g}")) for value in values.tolist()]
@@ -91,18 +91,18 @@ def lines_of(ranks: pd.DataFrame, most: int) -> list[Line]:
         shown[1:-1] |= alone
     lines: list[Line] = []
     for part in np.split(np.arange(len(counting)), np.flatnonzero(np.diff(shown)) + 1):
-        places = counting[part]
+        rows = counting[part]
         if shown[part].all():
-            lines += map(Line, places.tolist())
+            lines += map(Line, rows.tolist())
         else:
-            text, end = f"... {len(places)} more ranks", float(running[places[-1]])
-            lines.append(Line(None, text, float(contribution[places].sum()), end, len(places)))
+            text, end = f"... {len(rows)} more ranks", float(running[rows[-1]])
+            lines.append(Line(None, text, float(contribution[rows].sum()), end, len(rows)))
     n_below = int(below.sum())
     if n_below:
         end = float(running[np.flatnonzero(below)[-1]])
         lines.append(Line(None, f"{number_of(n_below, 'rank')} below the cutoff", 0.0, end))
-    for place in np.flatnonzero(~single).tolist():
-        lines.append(Line(None, str(ranks["note"].iloc[place]), float(contribution[place]), float(running[place])))
+    for row in np.flatnonzero(~single).tolist():
+        lines.append(Line(None, str(ranks["note"].iloc[row]), float(contribution[row]), float(running[row])))
     return lines
 
 
@@ -124,21 +124,21 @@ def differing(documents: pd.DataFrame, most: int) -> tuple[pd.DataFrame, str | N
     return named.head(most), f"{number_of(len(hidden), 'more document')}: {decimals(float(hidden.sum()))}"
 
 
-def columns_of(explanation: Explanation, places: list[int]) -> list[Column]:
-    """The columns to show of some ranks."""
-    ranks = explanation.ranks.iloc[places]
+def columns_of(explanation: Explanation, rows: list[int]) -> list[Column]:
+    """Return the columns to show of some ranks."""
+    ranks = explanation.ranks.iloc[rows]
     columns = [
         Column("rank", [str(rank) for rank in ranks["rank"]]),
         Column("docno", [str(docno) for docno in ranks["docno"]], left=True),
     ]
-    own, details = list(explanation.ranks.columns), explanation.details
+    names, details = list(explanation.ranks.columns), explanation.details
     gain = ranks["gain"].to_numpy(dtype=np.float64)
     for name in explanation.labels:
         columns.append(Column(name, brief(ranks[name].to_numpy(dtype=np.float64)), spare=1))
     for name in details:
         values = ranks[name].to_numpy(dtype=np.float64)
         columns.append(Column(name, brief(values), spare=2))
-    parts = own[own.index("discount") + 1 : own.index("contribution")]
+    parts = names[names.index("discount") + 1 : names.index("contribution")]
     if not np.isnan(gain).all() and gain_name(explanation.ranks, details) == "gain" and not parts:
         columns.append(Column("gain", brief(gain), spare=2))
     discount = ranks["discount"].to_numpy(dtype=np.float64)
@@ -155,13 +155,13 @@ def columns_of(explanation: Explanation, places: list[int]) -> list[Column]:
 
 
 def gain_name(ranks: pd.DataFrame, details: list[str]) -> str:
-    """The column that shows the gain: another one if it holds the same numbers."""
+    """Return the name of the column that shows the gain: a detail with the same numbers, or ``gain``."""
     gain = np.nan_to_num(ranks["gain"].to_numpy(dtype=np.float64))
     same = [name for name in details if np.array_equal(np.nan_to_num(ranks[name].to_numpy(dtype=np.float64)), gain)]
     return same[0] if same else "gain"
 
 
 def most_costly(table: pd.DataFrame, column: str, most: int = 5) -> pd.DataFrame:
-    """The rows with the highest positive numbers of a column, highest first."""
+    """Return the rows with the highest positive numbers of a column, highest first."""
     costly = table[table[column] > 1e-12]
     return costly.sort_values(column, ascending=False, kind="stable").head(most)
