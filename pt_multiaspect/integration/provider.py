@@ -152,8 +152,8 @@ def _warn_of_other_topics(measures: Iterable[AnyMeasure], qrels: pd.DataFrame, l
         warn_once(
             f"the qrels have no label of relevance in {number_of(len(without), 'topic')} "
             f"({choices([*without[:3], '…'] if len(without) > 3 else without)}), so "
-            f"{choices(sorted(map(str, measures)))} cannot be computed there, and means are over different topics. Leave "
-            "these topics out, as in qrels[qrels.groupby('qid')['label'].transform('count') > 0], or use "
+            f"{choices(sorted(map(str, measures)))} cannot be computed there, and means are over different topics. "
+            "Leave these topics out, as in qrels[qrels.groupby('qid')['label'].transform('count') > 0], or use "
             "pt_multiaspect.evaluate, which scores them as 0",
             key=" ".join(without[:10]),
             group="no label of relevance",

@@ -111,7 +111,7 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
     others = {
         column: measure for column, measure in measures.items() if not isinstance(measure.aggregator(), MeanAgg)
     }
-    token = _running.set(running := _Experiment(others, set(), given["baseline"] is not None))
+    token = _running.set(running := _Experiment(others, set(), arguments["baseline"] is not None))
     try:
         result = original(*call.args, **call.kwargs)
     finally:
@@ -126,7 +126,8 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
 
 
 def aggregates(
-    average: Callable[[Mapping[str, Mapping[str, float]]], dict[str, float]], perquery: Mapping[str, dict[str, float]]
+    average: Callable[[Mapping[str, Mapping[str, float]]], dict[str, float]],
+    perquery: Mapping[str, Mapping[str, float]],
 ) -> dict[str, float]:
     """Return the averages of one system in the running `pt.Experiment`, aggregated as the measures define it.
 
@@ -135,7 +136,8 @@ def aggregates(
     average : callable
         PyTerrier's function, which requires that all topics have the same columns.
     perquery : mapping
-        The values, ``{qid: {column: value}}``. Topics without a label of relevance have values of some measures only.
+        The values, ``{qid: {column: value}}``. Topics without a label of relevance have values of some measures
+        only.
 
     Returns
     -------
