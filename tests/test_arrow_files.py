@@ -300,8 +300,7 @@ def test_scorers_take_labels_and_features_of_other_libraries(convert: Callable[[
 
 def test_fast_columns_of_polars() -> None:
     values = ["b", "b", "a", "", "é", "b"]
-    series = pl.Series(values)
-    codes, distinct = run_tables._codes_of(series)
-    assert distinct[codes].tolist() == values
-    assert len(set(distinct)) == len(distinct)
-    assert run_tables._texts_of(series).decode().tolist() == values
+    table = run_tables.RunTable.of(pl.DataFrame({"qid": values, "docno": values, "score": range(6)}))
+    assert table.qids[table.query].tolist() == values
+    assert len(set(table.qids)) == len(table.qids)
+    assert table.docnos.decode().tolist() == values

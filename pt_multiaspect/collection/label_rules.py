@@ -157,7 +157,7 @@ def _starts_above_zero(labels: LabelCounts) -> LabelFinding | None:
         return None
     scale = labels.aspect.scale
     lowest = spell(scale.grades[np.flatnonzero(labels.counts)[0]])
-    effect = f"every judged document is positive and {lowest} is worth something"
+    effect = f"every judged document is positive and {lowest} has a positive gain"
     if not scale.greater_is_better:
         effect = "no document has its top grade"
     return LabelFinding(

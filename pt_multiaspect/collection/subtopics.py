@@ -230,9 +230,9 @@ def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
         )
         warn_once(
             f"{measure} takes the column {present[0]} of the qrels for subtopics, although the qrels {why}, unlike "
-            "judgments by subtopic. If the column holds something else, such as rounds of judging, the values mean "
-            f"nothing: use Subtopics(base={str(measure)!r}), with the aspects as subtopics. If it holds subtopics, "
-            "rename it to subtopic",
+            "judgments by subtopic. If the column holds something else, such as rounds of judging, the values are "
+            f"meaningless: use Subtopics(base={str(measure)!r}), with the aspects as subtopics. If it holds "
+            "subtopics, rename it to subtopic",
             key=f"{present[0]} as subtopics: {why}",
         )
     return table

@@ -20,7 +20,7 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, shown
 from ..strings.identifiers import identifiers
 from .files import groups_in_file
-from .targets import Target, group_name
+from .targets import GroupTarget, group_name
 
 __all__ = ["Dimension", "Groups"]
 
@@ -116,7 +116,7 @@ class Groups:
             if not isinstance(dimension, str) or not dimension.strip():
                 raise MultiAspectError(f"dimensions: expected names, got {dimension!r}")
             rows[dimension], ordered[dimension] = _memberships(dimension, memberships)
-        table = None if target is None else Target.read(target, list(rows), ordered)
+        table = None if target is None else GroupTarget.read(target, list(rows), ordered)
         self.dimensions: tuple[Dimension, ...] = tuple(
             _dimension(
                 dimension,

@@ -17,7 +17,7 @@ from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
-__all__ = ["Target", "group_name"]
+__all__ = ["GroupTarget", "group_name"]
 
 #: How far the shares of a target may be from a sum of 1.
 _TOLERANCE = 1e-6
@@ -31,7 +31,7 @@ def group_name(what: str, group: object) -> str:
 
 
 @dataclass
-class Target:
+class GroupTarget:
     """A target as given: shares of combinations of groups per query, by names or as arrays."""
 
     names: list[str]
@@ -43,7 +43,7 @@ class Target:
     is_ordered: bool = True
 
     @classmethod
-    def read(cls, target: object, names: list[str], ordered: Mapping[str, tuple[str, ...]]) -> Target:
+    def read(cls, target: object, names: list[str], ordered: Mapping[str, tuple[str, ...]]) -> GroupTarget:
         """Read a target over the dimensions `names`; `ordered` has the groups of dimensions given by columns."""
         made = cls(names, {}, {})
         target = in_memory(target)
