@@ -51,7 +51,7 @@ can then be applied to the labels or passed to a measure:
 2   1    d3      0      -1           -1     0
 >>> run = {"1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
 >>> round(HelpfulMinusHarmful(order=trec_misinfo_2022()).calc_aggregate(qrels, run), 3)
-0.563
+0.317
 """
 
 from __future__ import annotations
