@@ -690,7 +690,7 @@ def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(
     assert f"... {len(differing) - 20} more documents: {differing.iloc[20:].sum():.4f}" in text
     notes = found.documents["note"][found.documents["docno"].isna()].tolist()
     assert notes == ["ranks 67 to 71"] * (depth == 66)
-    assert all(f"<td class=l>{note}</td>" in page and f"{note}: " in text for note in notes)
+    assert all(f"<td class=n>{note}</td>" in page and f"{note}: " in text for note in notes)
 
 
 def test_one_further_document_is_in_the_singular() -> None:

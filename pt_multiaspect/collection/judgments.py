@@ -214,6 +214,7 @@ class Judgments:
         Returns
         -------
         DataFrame
+            One row per row of the qrels.
         """
         return self._frame[[*columns]].reset_index(drop=True)
 
