@@ -334,7 +334,7 @@ def test_a_name_that_is_no_unicode_can_be_written(tmp_path):
     pytest.importorskip("vl_convert")
     runs, qrels = world(("\udcff.run", "other"), n_topics=2)
     ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, path=tmp_path / "report.html")
-    assert Page((tmp_path / "report.html").read_text(encoding="utf-8")).tables["table"][1][0] == "?.run"
+    assert Page((tmp_path / "report.html").read_text(encoding="utf-8")).tables["table"][1][0] == r"\udcff.run"
 
 
 # -- other worlds --------------------------------------------------------------------------------------------

@@ -484,9 +484,10 @@ def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed):
         with pytest.warns(MultiAspectWarning, match="is damaged") as given:
             found = evaluate(runs, qrels, "map", progress=False, out=tmp_path)
         pd.testing.assert_frame_equal(found, expected, check_exact=True)
-        assert len(computed) == len(damaged) == len(given)
-        told = "".join(str(warning.message) for warning in given)
-        assert all(path.name in told for path in damaged)
+        # Resources that an earlier test has left open may be collected here, with a warning.
+        told = [str(warning.message) for warning in given if warning.category is MultiAspectWarning]
+        assert len(computed) == len(damaged) == len(told)
+        assert all(path.name in "".join(told) for path in damaged)
         assert set(files(tmp_path)) == set(whole)
     assert sorted(ma.read_values(tmp_path)["value"]) == sorted(expected["value"])
 
