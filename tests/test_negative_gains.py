@@ -241,3 +241,23 @@ def test_in_an_experiment() -> None:
     table = pt.Experiment([pt.Transformer.from_df(run)], topics, qrels, measures, names=["run"])
     wanted = [measure.calc_aggregate(QRELS, RUN) for measure in (on("CG@3"), CAM(aspects=BOTH), on("nDCG"))]
     assert sorted(table.iloc[0, 1:].tolist()) == pytest.approx(sorted(wanted))
+
+
+def test_negative_gains_of_a_base_beside_those_of_an_aspect_are_refused() -> None:
+    """Those of a base count as 0, as in ir-measures, and those of an aspect are subtracted."""
+    message = r"gains= of the base: credibility declares negative gains.*got \{1: -1\}.*Declare all gains"
+    with pytest.raises(MultiAspectError, match=message):
+        On(aspect="credibility", base=ir_measures.nDCG(gains={1: -1}), aspects=BOTH).calc_aggregate(QRELS, RUN)
+    plain = On(aspect="relevance", base=ir_measures.nDCG(gains={1: -1}), aspects=BOTH)
+    assert plain.calc_aggregate(QRELS, {"q": {"bad": 1.0}}) == 0
+
+
+def test_metrics_of_boosters_take_negative_gains() -> None:
+    """There is no training label of them, which metrics compare with those of the evaluation set."""
+    labels = pd.DataFrame({"relevance": [0, 1, 2, 0], "credibility": [-1, 3, 0, 1]})
+    measure, qid = CAM(aspects=BOTH) @ 3, ["q", "q", "p", "p"]
+    metric = ma.lightgbm_metric(measure, labels, qid)
+    scores = np.array([3.0, 2.0, 1.0, 2.0])
+    _, value, _ = metric(labels["relevance"].to_numpy(float), scores)
+    assert value == pytest.approx(ma.ranking_score(labels, scores, measure=measure, qid=qid))
+    assert value < 1

@@ -71,6 +71,20 @@ def test_columns_of_a_merge_are_doubted(evaluate: Any) -> None:
     assert any("merge" in text for text in findings(qrels, "label_x"))
 
 
+@pytest.mark.parametrize("evaluate", DOORS)
+@pytest.mark.parametrize("name", ["label.1", "label_x", "Relevance", "Trust", "trust ", "trust.1"])
+def test_columns_named_like_another_are_doubted(evaluate: Any, name: str) -> None:
+    """As pandas names a repeated head, or as heads are typed twice."""
+    with pytest.warns(ma.MultiAspectWarning, match="its name is like (relevance|trust)"):
+        evaluate(QRELS.assign(**{name: 1 - QRELS["trust"]}), CAM)
+
+
+def test_codes_far_above_the_grades_are_doubted() -> None:
+    with pytest.warns(ma.MultiAspectWarning, match="99 is far above its other values"):
+        by_evaluate(QRELS.assign(trust=[0, 1, 2, 99, 0, 1, 2, 99]), CAM)
+    by_evaluate(QRELS.assign(trust=[0, 1, 2, 9, 0, 1, 2, 9]), CAM)
+
+
 def test_a_name_that_ends_like_one_of_a_merge_is_not_doubted() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -36,6 +36,7 @@ from door_world import (
     per_query,
 )
 from ir_measures import AP, Measure, P, nDCG
+from ir_measures.measures import MeanAgg
 from ir_measures.measures.base import Agg
 from pyterrier._evaluation import _rendering
 from scipy.stats import ttest_rel
@@ -570,6 +571,52 @@ def test_grid_searches_warn_of_lower_is_better(metric: Any) -> None:
 @pytest.fixture
 def averages_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_rendering, "_mean_of_measures", getattr(_rendering._mean_of_measures, REPLACED))
+
+
+def test_subclasses_of_the_mean_are_no_means() -> None:
+    class Doubled(MeanAgg):
+        def result(self) -> float:
+            return 2 * super().result()
+
+    measure = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Doubled", support_cutoff=False)
+    measure.aggregator = Doubled
+    found = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [measure])["Doubled"].item()
+    assert found == ir_measures.calc_aggregate([measure], IR_QRELS, IR_RUN)[measure]
+
+
+@AS_GIVEN
+def test_tables_per_query_record_their_measures(as_given: Any) -> None:
+    """`aggregate` averaged the values of a measure that it did not know by name."""
+    for perquery in (True, "both"):
+        table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, list(map(as_given, MEASURES)), perquery=perquery)
+        table = table if perquery is True else table.perquery
+        assert ma.aggregate(table).drop(columns="name").to_dict("records")[0] == pytest.approx(aggregate_of(SCORES))
+    worst = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False)
+    worst.aggregator = lambda: _Highest()
+    table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [worst], perquery=True)
+    assert ma.aggregate(table)["Longest"].item() == table["value"].max()
+
+
+class _Highest(MeanAgg):
+    def __init__(self) -> None:
+        super().__init__()
+        self.highest = -np.inf
+
+    def add(self, value: float) -> None:
+        self.highest = max(self.highest, value)
+
+    def result(self) -> float:
+        return self.highest
+
+
+@pytest.mark.parametrize(
+    "names", [["num_ret", "NumRet"], [ma.GMAP, "GMAP()"], ["GMAP()", ma.GMAP], ["GMAP()", "GMAP"]]
+)
+def test_a_measure_of_two_names_has_one_column(names: list[Any]) -> None:
+    table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, names)
+    (column,) = table.columns.drop("name")
+    measure = parse(names[0])
+    assert table[column].item() == pytest.approx(ir_measures.calc_aggregate(measure, IR_QRELS, IR_RUN)[measure[0]])
 
 
 @AS_GIVEN

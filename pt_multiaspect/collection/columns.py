@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from enum import Enum
 from numbers import Number
 from typing import Any
@@ -120,7 +120,7 @@ _USUAL_GRADES = 11
 CODES = {"effectiveness": "codes of categories: effective, inconclusive, ineffective, no information"}
 
 
-def doubt(name: str, labels: Floats, names: Iterable[str]) -> str | None:
+def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
     """Return the reason why a column, one of those in `names`, is unlikely to hold labels, if there is one."""
     if name in CODES:
         return CODES[name]
@@ -128,9 +128,15 @@ def doubt(name: str, labels: Floats, names: Iterable[str]) -> str | None:
         return f"from a merge of two columns named {name[:-2]}: rename it"
     if _UNLIKELY(name):
         return "by its name"
+    usual = re.sub(r"(\.\d+|_[xy])$", "", name.strip().lower())
+    usual = "relevance" if usual == "label" else usual
+    if usual != name and usual in names:
+        return f"its name is like {usual}"
     distinct = np.unique(labels[~np.isnan(labels)])
     if (distinct != np.floor(distinct)).any():
         return "values that are not whole numbers"
+    if len(distinct) > 2 and distinct[-1] > max(_USUAL_GRADES, 3 * distinct[-2]):
+        return f"{distinct[-1]:g} is far above its other values"
     return f"{len(distinct)} distinct values" if len(distinct) > _USUAL_GRADES else None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect, Scale
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices, shown, warn_once
 from ..kernels.target import Target
 from .label_rules import (
     MIN_POOL,
@@ -174,10 +174,16 @@ class AspectView:
             )
 
     def mapped(self, gains: Mapping[float, float]) -> Floats:
-        """Return the declared gains, or else the labels, with the gains of some labels replaced; all at least 0.
+        """Return the declared gains, or else the labels, at least 0, with the gains of some labels replaced.
 
-        ir-measures keeps labels that `gains` does not list as gains; here, declared gains come before that.
+        ir-measures keeps labels that `gains` does not list as gains; here, declared gains come before that. It
+        takes negative ones for 0, which is another meaning than that of the negative gains of an aspect.
         """
+        if self.aspect.has_negative_gains and min(gains.values(), default=0) < 0:
+            raise MultiAspectError(
+                f"gains= of the base: {self.name} declares negative gains, which count, but those of a base count "
+                f"as 0, as in ir-measures, got {shown(dict(gains))}. Declare all gains of the aspect instead"
+            )
         declared = self.aspect.gains is not None
         unmapped = self.label[self.known & ~np.isin(self.label, list(gains))]
         if len(unmapped) and not self.scale.greater_is_better and not declared:

@@ -15,9 +15,9 @@ from ..collection.overlap import warn_of_unlabelled_topics
 from ..errors import Cause, MultiAspectError, warn, warn_of_runs, warn_once
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
+from ..integration.records import record
 from ..io.runs import NamedRuns, titled
 from ..io.swapped import asks_whether_swapped
-from .labels import record
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
 from .store import Store

@@ -10,34 +10,20 @@ import pandas as pd
 from ..errors import MultiAspectError, choices, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import MeasureName, parse, parse_all
+from ..integration.records import RECORD
 
 __all__ = [
     "check_given",
     "is_measure_name",
     "is_recorded",
     "measure_named",
-    "record",
     "recorded",
 ]
-
-#: Key of the record in ``DataFrame.attrs``.
-_KEY = "measures"
-
-
-def record(perquery: pd.DataFrame, labelled: Mapping[str, ir_measures.Measure | str | None]) -> None:
-    """Record in the frame the measures of its labels; None for a label that is not that of a measure.
-
-    Printed measures, as read from files, are parsed when they are looked up.
-    """
-    perquery.attrs[_KEY] = {
-        label: measure if measure is None or isinstance(measure, str) else MeasureName(measure)
-        for label, measure in labelled.items()
-    }
 
 
 def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
     """Return whether the frame has a record of the measure of a label."""
-    written = perquery.attrs.get(_KEY)
+    written = perquery.attrs.get(RECORD)
     return isinstance(written, Mapping) and label in written
 
 
@@ -66,7 +52,7 @@ def recorded(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_me
         labelled = parse_all(measures)
         check_given(labels, labelled)
         return {label: labelled[label] for label in labels}
-    written = perquery.attrs.get(_KEY)
+    written = perquery.attrs.get(RECORD)
     if not isinstance(written, Mapping):
         written = {}
     known: dict[str, ir_measures.Measure | None] = {}

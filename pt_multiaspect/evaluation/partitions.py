@@ -18,10 +18,10 @@ from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, counted
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
+from ..integration.records import record
 from ..io.runs import join, read_table
 from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
-from .labels import record
 from .long_frames import COLUMNS
 from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Plan, long_frame

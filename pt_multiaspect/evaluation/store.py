@@ -29,9 +29,9 @@ from ..errors import (
     warn,
     warn_once,
 )
+from ..integration.records import record
 from ..io.runs import read_table, titled
 from .digests import digest_of, digest_of_frame
-from .labels import record
 from .packing import PackedRun, unpacked
 from .plan import Outcome, Plan, counted_frame
 

@@ -15,6 +15,7 @@ from inspect import BoundArguments
 from typing import Any, NamedTuple
 
 import ir_measures
+import pandas as pd
 from ir_measures.measures import MeanAgg
 
 import pt_multiaspect_pyterrier
@@ -23,6 +24,7 @@ from ..errors import MultiAspectError, choices, warn
 from ..measures import ALL
 from .aggregators import aggregated, lower_aggregate_is_better, lower_is_better
 from .parsing import MeasureName, parse
+from .records import record
 
 __all__ = ["aggregates", "experiment", "grid_scan", "grid_search", "install", "parse", "uninstall"]
 
@@ -108,9 +110,7 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
             [column for column, measure in measures.items() if lower_aggregate_is_better(measure)],
             "highlight= marks the highest value, which is the worst",
         )
-    others = {
-        column: measure for column, measure in measures.items() if not isinstance(measure.aggregator(), MeanAgg)
-    }
+    others = {column: measure for column, measure in measures.items() if type(measure.aggregator()) is not MeanAgg}
     token = _running.set(running := _Experiment(others, set(), arguments["baseline"] is not None))
     try:
         result = original(*call.args, **call.kwargs)
@@ -122,6 +122,9 @@ def experiment(original: Callable[..., Any], call: BoundArguments) -> Any:
             f"{choices(missing)}: pt.Experiment reports the mean of the per-query values, which is not the "
             "aggregate that the measure defines; pass perquery=True and the table to pt_multiaspect.aggregate"
         )
+    perquery = result if arguments["perquery"] is True else getattr(result, "perquery", None)
+    if isinstance(perquery, pd.DataFrame):
+        record(perquery, measures)  # for `aggregate` and others, which may not know the column's name
     return result
 
 
@@ -240,13 +243,15 @@ def _members(metric: Any) -> list[ir_measures.Measure]:
 
 
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
-    """Return the measures of `pt.Experiment` by the name of their column."""
-    columns = {}
+    """Return the measures of `pt.Experiment` by the name of their column: the last string that names only them."""
+    names: dict[ir_measures.Measure, str] = {}
     for metric in metrics if isinstance(metrics, Collection) else ():
         members = _members(metric)
         for measure in members:
-            columns[str(metric) if len(members) == 1 else str(measure)] = measure
-    return columns
+            if isinstance(metric, str) and len(members) == 1:
+                names[measure] = str(metric)
+            names.setdefault(measure, str(measure))
+    return {name: measure for measure, name in names.items()}
 
 
 def _warn_of_lower(columns: Collection[str], problem: str) -> None:

@@ -176,7 +176,10 @@ class LabelledRows:
         query = pd.factorize(self.qids)[0]
         codes = _dense(labels)
         columns = [self.judgments.of_rows(self.judgments.labels(name)) for name in self.names]
-        gain = measure.document_gain(self.judgments)
+        try:
+            gain = measure.document_gain(self.judgments)
+        except MultiAspectError:  # not defined, as for negative gains: the model learns other labels
+            gain = None
         candidates = columns if gain is None else [*columns, self.judgments.of_rows(gain)]
         # Boosters keep labels as 32-bit floats.
         rounded = [each.astype(np.float32) for each in candidates]

@@ -11,9 +11,10 @@ import pandas as pd
 
 from ..aspects.parameter import AspectSpec
 from ..errors import MultiAspectError
-from ..evaluation.labels import record, recorded
+from ..evaluation.labels import recorded
 from ..integration.declared import with_aspects
 from ..integration.parsing import parse_all
+from ..integration.records import record
 from ..measures import CAM, MM, TOMA, On
 
 __all__ = ["evaluated", "with_aspect_columns", "without_copies"]

@@ -18,8 +18,9 @@ from ..analysis.baseline import compare_with_baseline
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate, interval_columns
-from ..evaluation.labels import check_given, record, recorded
+from ..evaluation.labels import check_given, recorded
 from ..integration.parsing import parse_all
+from ..integration.records import record
 from ..kernels.intervals import half_width
 from .heads import Head, heads_of
 
