@@ -106,11 +106,11 @@ class _PreferenceCompat(TermMeasure):
 class _HelpfulCompat(_PreferenceCompat):
     """Compatibility of a ranking with the ideal ranking of the helpful documents, those of positive weight.
 
-    Compatibility is RBO(R, I) / RBO(I, I), where RBO is the rank-biased overlap Σ_k p^(k-1) · |first k of R and of
-    I| / k for k from 1 to 1000. The ideal ranking I sorts the documents of positive weight by decreasing weight;
-    documents of equal weight are in the order of R, those that R lacks last. The sum continues below the end of
-    both rankings, so unjudged documents at the end of a ranking change nothing. Values are between 0 and 1, and 0
-    for queries without a document of positive weight.
+    Compatibility is RBO(R, I) / RBO(I, I). RBO is the rank-biased overlap: the sum of p^(k-1) / k times the number
+    of documents in the first k of both rankings, for k from 1 to 1000. The ideal ranking I sorts the documents of
+    positive weight by decreasing weight; documents of equal weight are in the order of R, those that R lacks last.
+    The sum continues below the end of both rankings, so unjudged documents at the end of a ranking change nothing.
+    Values are between 0 and 1, and 0 for queries without a document of positive weight.
 
     Parameters
     ----------
