@@ -202,7 +202,18 @@ class Judgments:
         return len(self.qids)
 
     def rows(self, columns: Sequence[str]) -> pd.DataFrame:
-        """Return columns of the qrels as they were given, in the order of `of_rows`."""
+        """Return columns of the qrels as they were given.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The columns.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per row of the qrels, as those of `of_rows`.
+        """
         return self._frame[[*columns]].reset_index(drop=True)
 
     @property
