@@ -311,7 +311,6 @@ def test_the_package_evaluates_and_unpickles_nothing() -> None:
         ("testing/measures.py", "pickle.loads("),
         ("testing/measures.py", "pickle.dumps("),
         ("evaluation/packing.py", "pickle.loads("),
-        ("evaluation/packing.py", "cloudpickle.dumps("),
     }
 
 

@@ -53,8 +53,8 @@ class PackedRun(SentRun):
     docno_size: bytes
     gap: int
     is_short: bool
-    #: The further columns, pickled, as they have no common form.
-    others: bytes = b""
+    #: The further columns, see `RunTable.others`.
+    others: pd.DataFrame | None = None
 
     @classmethod
     def of(cls, table: RunTable) -> PackedRun:
@@ -72,7 +72,7 @@ class PackedRun(SentRun):
             gap=gap,
             is_short=is_short,
             score=table.score.astype("<f8", copy=False).tobytes(),
-            others=b"" if table.others is None else pickle.dumps(table.others),
+            others=table.others,
         )
 
     def unpacked(self) -> RunTable:
@@ -85,12 +85,12 @@ class PackedRun(SentRun):
         qids = np.empty(len(self.qids), dtype=object)
         qids[:] = self.qids
         score = np.frombuffer(self.score, "<f8").astype(np.float64, copy=False)
-        return RunTable(qids, query, docnos, score, pickle.loads(self.others) if self.others else None)
+        return RunTable(qids, query, docnos, score, self.others)
 
     def digest(self) -> str:
         """Return a digest of the content, except that of further columns."""
         digest = hashlib.sha256(b"rows")
-        for part in astuple(replace(self, others=b"")):
+        for part in astuple(replace(self, others=None)):
             data = part if isinstance(part, bytes) else repr(part).encode("utf-8", "surrogatepass")
             digest.update(len(data).to_bytes(8, "little"))
             digest.update(data)
