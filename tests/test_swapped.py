@@ -98,6 +98,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_a_file_of_a_run_as_qrels_of_an_aspect(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
     pl.DataFrame(RUN.to_dict("list")).write_parquet(tmp_path / "run.parquet")
     with pytest.raises(MultiAspectError, match=r"run\.parquet: .* this looks like a run, not qrels$"):
         ma.read_qrels({"relevance": tmp_path / "run.parquet", "credibility": tmp_path / "run.parquet"})
