@@ -97,7 +97,9 @@ MULTI = (
     On(aspect="credibility", base="nDCG@3"),
     On(aspect="understandability", base="AP"),
 )
-random_labels = pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
+random_labels = pytest.mark.filterwarnings(
+    "ignore:(the threshold of|no label of|every judged document):pt_multiaspect.MultiAspectWarning"
+)
 STANDARD = (nDCG @ 10, nDCG, AP, AP(rel=2), P(rel=2) @ 3, RR)
 
 
