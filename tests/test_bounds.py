@@ -30,7 +30,13 @@ from pt_multiaspect.kernels.progress import ConvexProgress, Progress
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{text}:pt_multiaspect.MultiAspectWarning")
-    for text in ("the threshold of", "all labels of", "rel=")  # of what is drawn
+    for text in (
+        "the threshold of",
+        "no label of",
+        "every judged document",
+        "all labels of",
+        "rel=",
+    )  # of what is drawn
 ]
 
 NAMES = ("relevance", "credibility", "understandability")

@@ -44,7 +44,9 @@ from pt_multiaspect import (
     Satisfaction,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:(the threshold of|no label of|every judged document):pt_multiaspect.MultiAspectWarning"
+)
 
 SINGLE = [
     CG, CG @ 2, DCG, DCG(dcg="exp-log2") @ 3, DCG(dcg="jarvelin"), GMAP, GMAP(rel=2) @ 3, HMAP, CoverageRatio,

@@ -36,7 +36,9 @@ from pt_multiaspect import CAM, GAM, MM, TOMA, Aspects, Measure, On
 #: A run of other queries only is one of the things drawn.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
-    pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:(the threshold of|no label of|every judged document):pt_multiaspect.MultiAspectWarning"
+    ),
     pytest.mark.filterwarnings("ignore:most scores of:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:rel=:pt_multiaspect.MultiAspectWarning"),
 ]

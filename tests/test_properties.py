@@ -67,7 +67,9 @@ pytestmark = [
     # The scales drawn need not reach the rel of a base.
     pytest.mark.filterwarnings("ignore:rel="),
     pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
-    pytest.mark.filterwarnings("ignore:the threshold of:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:(the threshold of|no label of|every judged document):pt_multiaspect.MultiAspectWarning"
+    ),
 ]
 
 inferred = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")

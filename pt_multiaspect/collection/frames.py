@@ -250,7 +250,11 @@ def _by_pyarrow(pyarrow: Any, obj: Any) -> Any:
         column = pyarrow.chunked_array(obj)
     else:
         column = pyarrow.chunked_array([pyarrow.array(obj)])
-    return pyarrow.Table.from_struct_array(column) if pyarrow.types.is_struct(column.type) else column
+    if not pyarrow.types.is_struct(column.type):
+        return column
+    if not column.num_chunks:  # which PyArrow 16 does not convert
+        return pyarrow.schema(list(column.type)).empty_table()
+    return pyarrow.Table.from_struct_array(column)
 
 
 #: In order of preference: Polars hands strings to the join without an object per row.
