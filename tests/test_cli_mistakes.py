@@ -504,5 +504,5 @@ def test_a_damaged_parquet_file(cli, trec_files):
     (trec_files / "bad").write_bytes(b"PAR1" + bytes(40) + b"PAR1")
     code, _, err = cli(*EVALUATE, "bad")
     assert code == 2
-    assert err.startswith("pt-multiaspect: error: run bad: bad: a damaged Parquet file: ")
+    assert err.startswith("pt-multiaspect: error: run bad: a damaged Parquet file: ")
     assert len(err.splitlines()) == 1
