@@ -267,9 +267,9 @@ def test_faulty_files(files: Path, name: str, text: str, message: str) -> None:
 
 
 def test_quotes_in_tables(files: Path) -> None:
-    Path("g.csv").write_text('docno,group\n"d,1","f ""x"""\n"""d2",5" disk\r\n\nd3,m\n')
+    Path("quoted.csv").write_text('docno,group\n"d,1","f ""x"""\n"""d2",5" disk\r\n\nd3,m\n')
     expected = {"d,1": 'f "x"', '"d2': '5" disk', "d3": "m"}
-    assert ma.Groups.from_file("g.csv") == ma.Groups({"group": expected}, name="g")
+    assert ma.Groups.from_file("quoted.csv") == ma.Groups({"group": expected}, name="quoted")
 
 
 @pytest.mark.parametrize("name", ["g.csv", "g.csv.gz", "g.tsv", "g.csv.bz2", "g.csv.zst", "g.json", "g.json.gz"])
