@@ -218,6 +218,8 @@ def experiment(small: bool) -> float:
 
 _EVALUATING = """
 import numpy as np
+import pandas as pd
+pd.set_option("mode.string_storage", "python")  # the figure is a ratio to strings of Python, also beside PyArrow
 from benchmarks.cases import TWELVE
 from benchmarks.collection import collection
 from pt_multiaspect.collection import Judgments, Rankings

@@ -66,7 +66,8 @@ def as_categories(values: list[str]) -> pd.Series:
 
 
 def as_arrow(values: list[str], kind: str) -> pd.Series:
-    pyarrow = pytest.importorskip("pyarrow")
+    # PyArrow 16 makes views, but converts them to nothing else.
+    pyarrow = pytest.importorskip("pyarrow", "18" if kind == "string_view" else None)
     array = pyarrow.array(["before", *values, "after"], type=getattr(pyarrow, kind)())
     chunks = [array[1 : len(values) // 2 + 1], array[len(values) // 2 + 1 : len(values) + 1]]
     chunked = pyarrow.chunked_array(chunks, type=array.type)
