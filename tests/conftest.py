@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pt_multiaspect import Aspect, Aspects, errors
+from pt_multiaspect import Aspect, Aspects, Groups, Order, errors
 from pt_multiaspect.cli import main
 
 settings.register_profile(
@@ -19,6 +19,14 @@ settings.load_profile("pt_multiaspect")
 def _warnings_are_given_again() -> None:
     """Warnings that are given once a process are given once a test."""
     errors._given.clear()
+
+
+@pytest.fixture(autouse=True)
+def _names_last_one_test(monkeypatch) -> None:
+    """A name that a test declares means nothing to the tests after it, in whatever order they run."""
+    for registry in (Aspects.registry, Order.registry, Groups.registry):
+        monkeypatch.setattr(registry, "_content", registry._content.copy())
+        monkeypatch.setattr(registry, "_declared", registry._declared.copy())
 
 
 @pytest.fixture
