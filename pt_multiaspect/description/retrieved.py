@@ -76,7 +76,7 @@ def _rankings(name: str, frame: pd.DataFrame, judgments: Judgments) -> Rankings:
 
 
 def _tied(rankings: Rankings) -> float:
-    """The fraction of the documents whose score another document of the topic has too."""
+    """Return the fraction of the documents whose score another document of the topic has too."""
     levels = rankings.levels
     if not len(levels):
         return 0.0
