@@ -18,7 +18,6 @@ from ..collection.frames import is_frame
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
-from ..io.swapped import asks_whether_swapped
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
 from .between import contingency, gap_shares
@@ -31,7 +30,6 @@ from .scales import Judged, read
 __all__ = ["Description", "describe"]
 
 
-@asks_whether_swapped()
 def describe(
     qrels: object,
     aspects: object = None,

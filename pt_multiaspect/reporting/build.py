@@ -26,7 +26,6 @@ from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.labels import recorded
 from ..evaluation.topics import check_all_topics
 from ..io.runs import named_runs, read_if_file, repeatable
-from ..io.swapped import asks_whether_swapped
 from ..measures.explanation.view import decimals
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Options, non_dominated, systems_table, tests_of, wide
@@ -37,7 +36,6 @@ from .rankings import ranked
 __all__ = ["Report", "report"]
 
 
-@asks_whether_swapped()
 def report(
     runs: object,
     qrels: object,
