@@ -17,7 +17,6 @@ from .evaluation.long_frames import read_long_frame
 from .integration.parsing import as_measure, parse
 from .integration.provider import supports
 from .io.runs import named_runs, repeatable
-from .io.swapped import asks_whether_swapped
 from .measures.explanation import Explanation
 from .measures.explanation import explain as _explain
 
@@ -27,7 +26,6 @@ __all__ = ["explain", "largest_differences"]
 _TOLERANCE = 1e-9
 
 
-@asks_whether_swapped("run")
 def explain(
     measure: ir_measures.Measure | str,
     run: object,

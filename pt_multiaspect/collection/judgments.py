@@ -351,6 +351,7 @@ class Judgments:
                 if current_process().name != "MainProcess"
                 else ""
             )
+            + (f". {SWAPPED}" if "relevance" in missing and "score" in self.label_names else "")
         )
 
     # -- aspects ----------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..evaluation.plan import Plan
 from ..integration.provider import supports
-from ..io.runs import read_table
 from ..measures import Measure, On
 from .scales import Judged
 
@@ -63,9 +62,8 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
 
 def _refusal(label: str, measure: ir_measures.Measure, judgments: Judgments) -> str | None:
     """Return why a measure cannot be computed on judgments, found by evaluating an empty run."""
-    nothing = read_table("nothing", {})
     try:
-        Plan(judgments, {label: measure}).values(Rankings(nothing, judgments), nothing)
+        Plan(judgments, {label: measure}).values(Rankings({}, judgments))
     except MultiAspectError as error:
         return str(error)
     return None

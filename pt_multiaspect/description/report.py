@@ -17,7 +17,6 @@ from ..collection.frames import is_frame
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
-from ..io.swapped import asks_whether_swapped
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
 from ..views import Block, View
@@ -32,7 +31,6 @@ from .view import blocks
 __all__ = ["Description", "describe"]
 
 
-@asks_whether_swapped()
 def describe(
     qrels: object,
     aspects: object = None,

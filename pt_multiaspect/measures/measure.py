@@ -19,7 +19,6 @@ from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, did_you_mean, warn_once
-from ..io.swapped import asks_whether_swapped
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
 from .identity import hashable, sign
@@ -346,7 +345,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     # -- explanations -------------------------------------------------------------------------
 
-    @asks_whether_swapped("run")
     def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explanation:
         """Explain the value of one topic, rank by rank.
 

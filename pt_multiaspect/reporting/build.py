@@ -23,7 +23,6 @@ from ..errors import MultiAspectError, choices, did_you_mean, shown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.topics import check_all_topics
 from ..io.runs import named_runs, read_if_file, repeatable
-from ..io.swapped import asks_whether_swapped
 from ..views import Block, Column, Heading, Sentence, Table, View, decimals
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Figures, Options, wide
@@ -34,7 +33,6 @@ from .rankings import ranked
 __all__ = ["Report", "report"]
 
 
-@asks_whether_swapped()
 def report(
     runs: object,
     qrels: object,

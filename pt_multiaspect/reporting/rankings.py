@@ -117,7 +117,7 @@ def ranked(
         parts: dict[str, list[Contributions]] = {label: [] for label in explained}
         ranks, positions = [], {int(topic): row for row, topic in enumerate(extent.topics)}
         for name, run in runs.items():
-            _, rankings = join(name, run, judgments)
+            rankings = join(name, run, judgments)
             query, _, docnos = rankings.documents(extent.depth)
             of_run: list[list[int]] = [[] for _ in extent.topics]
             for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):

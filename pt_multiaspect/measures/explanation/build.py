@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ..._validation import count
-from ...collection.inputs import about_run, run_frame
 from ...collection.judgments import Judgments
 from ...collection.rankings import Rankings
+from ...collection.run import Run, about_run
 from ...errors import MultiAspectError, choices, did_you_mean, shown, silenced
 from ...io.runs import named_runs, read_if_file, titled
 from ...strings.identifiers import identifiers
@@ -56,7 +56,7 @@ def _one_run(run: object) -> tuple[str, pd.DataFrame]:
     if name == "run 1":  # a run without a name
         name = "run"
     try:
-        return name, run_frame(read_if_file(source))
+        return name, Run.of(read_if_file(source)).to_pandas()
     except MultiAspectError as error:
         raise about_run("run" if name == "run" else titled(name), error) from None
 
