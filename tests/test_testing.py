@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -369,6 +370,12 @@ def test_what_is_defined_in_a_function_is_not_pickled() -> None:
         """Cannot be imported by its name."""
 
     check_measure(Local)
+
+
+def test_checking_a_measure_takes_seconds() -> None:
+    start = time.process_time()
+    check_measure(ma.MM)  # the slowest: all its bounds are searched for
+    assert time.process_time() - start < 5
 
 
 def test_required_parameters_are_asked_for() -> None:
