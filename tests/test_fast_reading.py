@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
@@ -128,7 +128,7 @@ def files(draw: st.DrawFn, n_fields: int) -> bytes:
     return (draw(st.sampled_from(["", "", "\ufeff"])) + "".join(lines)).encode()
 
 
-PROPERTY = examples(70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = examples(70)
 
 
 @PROPERTY

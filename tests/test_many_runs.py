@@ -12,8 +12,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
@@ -57,6 +58,7 @@ def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
     pd.testing.assert_frame_equal(found, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True)
 
 
+@pytest.mark.slow
 def test_no_run_is_kept(qrels):
     """Neither in the caller's generator, nor in ours: at most the one that is evaluated is alive."""
     alive: list[weakref.ref[pd.DataFrame]] = []
@@ -305,7 +307,7 @@ docnos = st.text(max_size=12) | st.sampled_from(["x" * 250, "x" * 300])
 rows = st.lists(st.tuples(st.sampled_from("abc"), docnos, st.floats(-9, 9)), max_size=6)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(rows)
 def test_pickling_keeps_every_row(given_rows):
     frame = pd.DataFrame(given_rows, columns=["qid", "docno", "score"])
