@@ -25,9 +25,9 @@ from ..errors import MultiAspectError, choices, did_you_mean, number_of, shown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.labels import recorded
 from ..evaluation.topics import check_all_topics
+from ..explanation.view import decimals
 from ..io.runs import named_runs, read_if_file, repeatable
 from ..io.swapped import asks_whether_swapped
-from ..measures.explanation.view import decimals
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Options, non_dominated, systems_table, tests_of, wide
 from .page import SHORT, page, vega

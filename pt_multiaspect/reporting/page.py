@@ -25,7 +25,7 @@ from .. import __version__, _rendering
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
 from ..evaluation.labels import recorded
-from ..measures.explanation.view import decimals
+from ..explanation.view import decimals
 from ..tables.content import places, test_name
 from ..tables.heads import Head, heads_of, scales_of
 from .figures import Options
