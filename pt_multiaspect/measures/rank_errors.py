@@ -89,7 +89,7 @@ class _RankErrors(DirectMeasure):
         """Return the ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
         epsilons = [
-            rankings.shared(
+            rankings.cached(
                 ("rank errors", view, self.cutoff), lambda view=view: rank_errors.errors(hits, view.grade)
             )
             for view in views
