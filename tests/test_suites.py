@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import pickle
 from contextlib import suppress
@@ -171,7 +172,7 @@ def test_every_suite_can_be_used(name: str) -> None:
     assert suite.description == str(suite)
     for label, measure in suite.items():
         assert label in suite.description
-        assert str(measure) in suite._repr_html_().replace("&#x27;", "'").replace("&quot;", '"')
+        assert str(measure) in html.unescape(suite._repr_html_())
         # pt.Experiment(..., suite) iterates over the labels: they must not be other measures.
         with suppress(MultiAspectError):
             assert parse(label) == [measure], label

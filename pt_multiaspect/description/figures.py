@@ -82,7 +82,9 @@ def _scale(aspect: Aspect) -> str:
 
 
 def percent(share: float) -> str:
-    """A fraction in per cent, never 0 or 100 unless it is."""
+    """Return a fraction in per cent, never 0 or 100 unless it is; '-' if there is none."""
+    if share != share:
+        return "-"
     text = f"{100 * share:.1f}"
     if (text == "0.0" and share > 0) or (text == "100.0" and share < 1):
         text = f"{100 * share:.3g}" if share < 0.5 else f"{100 - 100 * (1 - share):.6g}"

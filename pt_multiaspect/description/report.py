@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
-from .._rendering import Rendered
 from ..aspects.aspect import _KEYS, Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
@@ -21,12 +20,14 @@ from ..integration.parsing import parse_all
 from ..io.swapped import asks_whether_swapped
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
+from ..views import Block, View
 from .between import contingency, gap_shares
 from .dependence import dependences
 from .figures import Figures, Finding, has_distance
 from .findings import findings, proposed, tabulated
 from .retrieved import retrieved
 from .scales import Judged, read
+from .view import blocks
 
 __all__ = ["Description", "describe"]
 
@@ -114,10 +115,10 @@ def _is_ranking(scores: object) -> bool:
     return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
 
 
-class Description(Rendered):
+class Description(View):
     """What `describe` has found; made by `describe` only.
 
-    Printing gives a report of at most 80 columns; a notebook shows the same as HTML.
+    Printing gives a report of at most 80 columns, a notebook shows the same as HTML. The findings come first.
 
     Parameters
     ----------
@@ -183,15 +184,19 @@ class Description(Rendered):
     >>> print(description)
     2 judged documents, 1 topic, 1 aspect
     <BLANKLINE>
+    Findings
+    --------
+    none
+    <BLANKLINE>
     relevance
     ---------
-      inferred scale 0, 1, positive from 1
-      judged 2 of 2; topics 1 of 1; positive 50.0%; 0 topics without a positive
-        document
-      0 ########################         1  50.0%
-      1 ########################         1  50.0%
+    inferred scale 0, 1, positive from 1
+    judged 2 of 2; topics 1 of 1; positive 50.0 %; 0 topics without a positive
+      document
     <BLANKLINE>
-    Findings: none
+    label                            documents  fraction
+        0  ########################          1    50.0 %
+        1  ########################          1    50.0 %
     """
 
     def __init__(
@@ -272,15 +277,8 @@ class Description(Rendered):
         }
         return f"<Description: {choices(number_of(number, noun) for noun, number in counts.items())}>"
 
-    def _text(self) -> str:
-        from .text import report
-
-        return report(self)
-
-    def _fragment(self) -> str:
-        from .html import fragment
-
-        return fragment(self)
+    def _blocks(self) -> list[Block]:
+        return blocks(self)
 
     def _title(self) -> str:
         return "Judgments"
