@@ -16,8 +16,8 @@ from strategies import BASES, FAIR, Collection, collections, examples, orders
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
 from pt_multiaspect.collection.rankings import Rankings
+from pt_multiaspect.explanation.of_run import Prefixes, contributions
 from pt_multiaspect.measures import ALL, DirectMeasure
-from pt_multiaspect.measures.explanation.of_run import Prefixes, contributions
 
 BOTH = {"relevance": 3, "credibility": 3}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
 from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, warn_once
+from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
 from ..strings.pairs import PairTable
 from ..strings.texts import Texts
@@ -44,9 +45,6 @@ __all__ = ["Judgments", "MissingAspectError", "numbered"]
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 
-T = TypeVar("T")
-
-
 def numbered(times: int) -> list[str]:
     """Return names of queries that sort in the order of their numbers."""
     return [f"{number:09d}" for number in range(times)]
@@ -56,7 +54,7 @@ class MissingAspectError(MultiAspectError):
     """The qrels have no column for an aspect."""
 
 
-class Judgments:
+class Judgments(Memo):
     """The judgments of a collection, ready to be joined with any number of runs.
 
     Built once from wide qrels, used for all runs and measures.
@@ -116,7 +114,6 @@ class Judgments:
         self.docnos: NDArray[np.object_] = docnos[self._first]
         self._frame = frame
         self._labels: dict[str, Floats] = {}
-        self._cache: dict[Hashable, Any] = {}
         #: Where scales that are not declared are inferred from, if not from these judgments.
         self._origin: Judgments | None = None
         #: The queries as the user names them, in which they differ from `qids` if one is repeated.
@@ -144,9 +141,6 @@ class Judgments:
             f"<Judgments: {number_of(len(self.qids), 'query')}, {number_of(len(self), 'document')} judged for "
             f"{choices(self.label_names)}>"
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cache": {}}
 
     @classmethod
     def of(cls, qrels: object) -> Judgments:
@@ -245,13 +239,6 @@ class Judgments:
         result = copy(self)  # without what is cached
         result._labels = {name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()}
         result._origin = scales
-        return result
-
-    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, computed once per `key` for all measures and runs."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        result: T = self._cache[key]
         return result
 
     def queries_of(self, qids: NDArray[np.object_]) -> Ints:

@@ -20,9 +20,9 @@ from .._typing import Bools, Floats, Ints
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, silenced
+from ..explanation.of_run import Contributions, Prefixes, contributions
 from ..integration.parsing import as_measure
 from ..io.runs import join
-from ..measures.explanation.of_run import Contributions, Prefixes, contributions
 
 __all__ = ["Extent", "ranked"]
 

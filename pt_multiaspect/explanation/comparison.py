@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..._rendering import Rendered
-from ...errors import MultiAspectError
+from .._rendering import Rendered
+from ..errors import MultiAspectError
 
 if TYPE_CHECKING:
     from .explanation import Explanation

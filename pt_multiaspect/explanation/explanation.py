@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..._rendering import Rendered
-from ...errors import silenced
+from .._rendering import Rendered
+from ..errors import silenced
 from .comparison import Comparison
 from .frames import aspects_frame, at_ranks, label_columns, position, ranks_frame, swaps_frame
 from .notes import notes
@@ -17,7 +17,7 @@ from .topic import Topic
 from .view import gain_name
 
 if TYPE_CHECKING:
-    from ..measure import Measure
+    from ..measures.measure import Measure
 
 __all__ = ["Explanation"]
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ... import _rendering
-from ..._rendering import MOST_ROWS, table
-from ...errors import number_of
+from .. import _rendering
+from .._rendering import MOST_ROWS, table
+from ..errors import number_of
 from .view import Line, columns_of, decimals, differing, hidden_ranks, lines_of, most_costly
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..._numbers import spell
-from ..._typing import Floats
-from ...errors import number_of
+from .._numbers import spell
+from .._typing import Floats
+from ..errors import number_of
 
 if TYPE_CHECKING:
     from .explanation import Explanation

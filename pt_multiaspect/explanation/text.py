@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..._rendering import WIDTH, crop, heading
-from ...errors import number_of
+from .._rendering import WIDTH, crop, heading
+from ..errors import number_of
 from .view import PARTS, Column, Line, columns_of, decimals, differing, hidden_ranks, lines_of, most_costly
 
 if TYPE_CHECKING:

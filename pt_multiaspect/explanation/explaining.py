@@ -1,0 +1,180 @@
+"""The function `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from .._validation import count
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.run import Run, about_run
+from ..errors import MultiAspectError, choices, did_you_mean, shown, silenced, warn_once
+from ..evaluation import evaluate
+from ..integration.parsing import as_measure, parse
+from ..integration.provider import supports
+from ..io.runs import named_runs, read_if_file, repeatable, titled
+from ..strings.identifiers import identifiers
+from .explanation import Explanation
+from .parts import tolerance
+from .topic import Topic
+
+__all__ = ["explain"]
+
+_check_depth = count("depth")
+
+
+def explain(
+    measure: ir_measures.Measure | str,
+    run: object,
+    qrels: object,
+    qid: object,
+    *,
+    depth: int = 100,
+    label: str | None = None,
+) -> Explanation:
+    """Explain the value of any measure for one topic, rank by rank.
+
+    Parameters
+    ----------
+    measure : measure or str
+        A measure of this package or of ir-measures, or the name of one. Measures of ir-measures evaluate
+        relevance.
+    run : DataFrame, dict, iterable of namedtuples or path
+        One run, as in `evaluate`; ``{name: run}`` names it.
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, with one numeric column per aspect.
+    qid : str
+        The topic.
+    depth : int, default 100
+        Number of ranks with a row of their own if contributions are marginal; see `Explanation`.
+    label : str, optional
+        The title; by default, the measure as given.
+
+    Returns
+    -------
+    Explanation
+        The contribution of each retrieved document. The contributions and the offset sum to the value that
+        `evaluate` returns.
+
+    Raises
+    ------
+    MultiAspectError
+        If the measure is unknown, the topic is not in the qrels, or the input is invalid.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If ir-measures gives the topic another value, as it breaks ties of scores differently in RR@k, RBP, Compat
+        and others, and rounds nDCG(dcg='exp-log2')@k.
+
+    See Also
+    --------
+    largest_differences : The topics on which two runs differ most.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> print(ma.explain("nDCG@10", {"bm25": {"q1": {"new": 3.0, "d2": 2.0, "d1": 1.0}}}, qrels, "q1"))
+    nDCG@10
+    topic q1, bm25: 0.6199
+    <BLANKLINE>
+    rank docno relevance gain discount contribution running
+       1 new           -    0   1.0000       0.0000  0.0000 unjudged
+       2 d2            1    1   0.6309       0.2398  0.2398
+       3 d1            2    2   0.5000       0.3801  0.6199
+    <BLANKLINE>
+    A best ranking has 1.0000 (0.3801 more). Largest shortfalls by rank
+    -------------------------------------------------------------------
+    rank docno contrib. best docno contrib. shortfall
+       1 new     0.0000 d1           0.7602    0.7602
+    <BLANKLINE>
+    1 of the first 3 documents is unjudged.
+    contribution = gain x discount / 2.63093.
+    """
+    depth = _check_depth(depth)
+    if not isinstance(measure, str) and not hasattr(measure, "SUPPORTED_PARAMS"):
+        raise MultiAspectError(
+            f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
+            "run, qrels, qid)"
+        )
+    members = parse(measure)
+    if len(members) > 1:
+        raise MultiAspectError(
+            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
+        )
+    explained = as_measure(members[0])
+    explained.validate_params()
+    judgments = Judgments.of(qrels)
+    named = {name: repeatable(source) for name, source in named_runs(run).items()}
+    name, frame = _one_run(named)
+    query = _position(qid, judgments, frame, name)
+    judged_qid = judgments.qids[query]
+    of_query = frame[(frame["query_id"] == judged_qid).to_numpy(dtype=bool)]
+    docnos, scores = Rankings(of_query, judgments).ranked(query)
+    among_all = Topic(explained, judgments, query, judged_qid, name, docnos, scores, depth)
+    value = among_all.value  # with the warnings of an evaluation
+    with silenced():
+        alone = among_all.alone()
+        # A measure may use other topics, against the rules; then their judgments are kept.
+        topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
+        explanation = Explanation(topic, value, str(measure) if label is None else label)
+    if not supports(members[0]):
+        _compare_with_evaluation(explanation, members[0], named, judgments)
+    return explanation
+
+
+def _compare_with_evaluation(
+    explanation: Explanation, measure: ir_measures.Measure, run: object, judgments: Judgments
+) -> None:
+    """Warn if ir-measures gives the topic another value than the one explained."""
+    with silenced():
+        values = evaluate(run, judgments, measure, progress=False).set_index("qid")["value"]
+    value = float(values[explanation.qid])
+    if abs(value - explanation.value) > tolerance(value):
+        warn_once(
+            f"{measure} of topic {explanation.qid} is {value:.6g} in ir-measures, which breaks ties of scores "
+            f"differently or rounds; explained is {explanation.value:.6g}, with ties broken by docno, descending. "
+            "Use scores without ties",
+            key=f"{measure} {explanation.qid} {value}",
+            group="explained values",
+        )
+
+
+def _one_run(named: Mapping[str, object]) -> tuple[str, pd.DataFrame]:
+    """Return the name and the rows of a single run."""
+    if len(named) > 1:
+        raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
+    ((name, source),) = named.items()
+    if name == "run 1":  # a run without a name
+        name = "run"
+    try:
+        return name, Run.of(read_if_file(source)).to_pandas()
+    except MultiAspectError as error:
+        raise about_run("run" if name == "run" else titled(name), error) from None
+
+
+def _position(qid: object, judgments: Judgments, frame: pd.DataFrame, name: str) -> int:
+    """Return the position of the topic among the judgments."""
+    retrieved = np.asarray(frame["query_id"].unique(), dtype=object)
+    if not (judgments.queries_of(retrieved) >= 0).any():
+        raise MultiAspectError(
+            f"run {name} and the qrels have no query in common: the qrels have queries such as "
+            f"{choices(judgments.qids[:3])}, the run has queries such as {choices(retrieved[:3])}. Check the query "
+            "ids"
+        )
+    if not np.isscalar(qid):
+        raise MultiAspectError(f"qid: expected a topic of the qrels, such as {judgments.qids[0]}, got {shown(qid)}")
+    (text,) = identifiers(pd.Series([qid], name="qid"), "explain")
+    query = int(judgments.queries_of(np.array([text], dtype=object))[0])
+    if query < 0:
+        is_retrieved = " (it is in the run, but has no judgments)" if text in set(retrieved) else ""
+        raise MultiAspectError(
+            f"expected a topic of the qrels, such as {choices(judgments.qids[:3])}, got {text}{is_retrieved}"
+            + did_you_mean([text], judgments.qids)
+        )
+    return query
