@@ -16,7 +16,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import parse_aspects
-from ..errors import MultiAspectError, choices, counted, did_you_mean, warn_once
+from ..errors import MultiAspectError, choices, counted, refuse_repeated, refuse_unknown, warn_once
 from ..kernels import opinions
 from ..strings.identifiers import encode, identifiers
 from .columns import (
@@ -73,14 +73,8 @@ class LongJudgments:
         columns = [column for column in (criterion, value, judge) if column is not None]
         if judge == JUDGE and JUDGE not in table.columns:
             judge, columns = None, columns[:2]
-        missing = [column for column in columns if column not in table.columns]
-        if missing:
-            raise MultiAspectError(
-                f"{_WHAT}: expected the columns {choices(columns)}, got {choices(table.columns)}"
-                + did_you_mean(missing, table.columns)
-            )
-        if len(set(columns)) < len(columns):
-            raise MultiAspectError(f"{_WHAT}: expected different columns, got {choices(columns)}")
+        refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)
+        refuse_repeated(columns, "columns", _WHAT)
         query, qids = encode(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
         document, docnos = encode(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
         code, criteria = encode(identifiers(table[criterion], _WHAT))
@@ -94,7 +88,7 @@ class LongJudgments:
         declared = _declared(aspects, names)
         ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
         position = np.array([ordered.index(name) for name in names])
-        labels = _labels(table[value])
+        labels = _numbers(table[value])
         _, first, pair = np.unique(query * len(docnos) + document, return_index=True, return_inverse=True)
         by_row = np.argsort(first)
         pair = np.argsort(by_row)[pair]  # in the order of first rows
@@ -240,19 +234,8 @@ def _declared(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:
             f"{choices(spec)}"
         )
     declared = {} if spec is None else dict(spec)
-    missing = [name for name in declared if name not in names]
-    if missing:
-        raise MultiAspectError(
-            f"aspects: expected criteria among {choices(names)}, got {choices(missing)}"
-            + did_you_mean(missing, names)
-        )
+    refuse_unknown(declared, names, "criteria", "aspects")
     return declared
-
-
-def _labels(column: pd.Series[Any]) -> Floats:
-    if getattr(column.dtype, "kind", "O") in "mMc":
-        raise MultiAspectError(f"column {column.name}: expected numeric labels, got {column.dtype}")
-    return _numbers(column)
 
 
 def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:
