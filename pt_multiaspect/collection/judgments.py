@@ -36,7 +36,7 @@ from .columns import (
     KNOWN,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
-    _numbers,
+    as_labels,
     check_distinct_columns,
     doubt,
     id_column,
@@ -300,7 +300,7 @@ class Judgments:
                 f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
             )
         column = self._frame[column_name]
-        values = _numbers(column)
+        values = as_labels(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
             row, value = int(faulty[0]), column.iloc[int(faulty[0])]
