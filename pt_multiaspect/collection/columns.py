@@ -75,13 +75,13 @@ def as_floats(column: pd.Series[Any]) -> Floats:
     """Return a column as floats, NaN where it has no number, infinity for integers beyond float64."""
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype(object)
-    if getattr(column.dtype, "kind", "O") in "mMc" or isinstance(column.dtype, pd.PeriodDtype):
+    if column.dtype.kind in "mMc" or isinstance(column.dtype, pd.PeriodDtype):
         return np.full(len(column), np.nan)  # pandas would count nanoseconds or days
     try:
         values: Any = pd.to_numeric(column, errors="coerce")
         if values.dtype.kind == "c":
-            values = column.map(lambda value: None if isinstance(value, complex) else value)
-        values = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+            return as_floats(column.map(lambda value: None if isinstance(value, complex) else value))
+        values = values.to_numpy(dtype=np.float64, na_value=np.nan)
     except TypeError:  # lists, dicts or arrays among the values
         return as_floats(column.map(lambda value: value if isinstance(value, Hashable) else None))
     except OverflowError:
