@@ -504,7 +504,7 @@ BAD: dict[str, Case] = {
     "docs: no text": (lambda: quiet(DOCS[["docno"]]), "docs: expected a column text, got the columns docno"),
     "docs: text twice": (
         lambda: quiet(DOCS[["docno", "text", "text"]]),
-        "expected distinct column names, got several columns text",
+        "expected distinct column names, got several text",
     ),
     "docs: no name": (
         lambda: quiet(DOCS.assign(docno=["d1", None, "d3", "d4", "d5"])),

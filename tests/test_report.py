@@ -413,7 +413,7 @@ def test_columns_without_names_get_those_of_the_aspects():
         ({"measures": "nothing"}, "nothing"),
         (
             {"measures": {"AP": "AP", "AP 95% low": "AP"}},
-            "the label AP 95% low of a measure is the name of a column",
+            "the label 'AP 95% low' of a measure is the name of a column",
         ),
         (
             {"aspects": {"relevance": 2, "crd": 1}},

@@ -16,7 +16,16 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
-from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, warn_once
+from ..errors import (
+    SWAPPED,
+    MultiAspectError,
+    choices,
+    counted,
+    did_you_mean,
+    number_of,
+    refuse_unknown,
+    warn_once,
+)
 from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
 from ..strings.pairs import PairTable
@@ -28,7 +37,7 @@ from .columns import (
     KNOWN,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
-    _numbers,
+    as_labels,
     check_distinct_columns,
     doubt,
     id_column,
@@ -278,9 +287,7 @@ class Judgments(Memo):
                 f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
             )
         column = self._frame[column_name]
-        if getattr(column.dtype, "kind", "O") in "mMc":
-            raise MultiAspectError(f"column {column_name}: expected numeric labels, got {column.dtype}")
-        values = _numbers(column)
+        values = as_labels(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
             row, value = int(faulty[0]), column.iloc[int(faulty[0])]
@@ -409,10 +416,7 @@ class Judgments(Memo):
         name = aspect_name(name)
         if spec is None:
             return self.views((name,))[0]
-        if name not in spec:
-            raise MultiAspectError(
-                f"expected one of the aspects {choices(spec)}, got {name}" + did_you_mean([name], spec)
-            )
+        refuse_unknown([name], spec, "one of the aspects")
         return next(view for view in self.views(spec) if view.name == name)
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:

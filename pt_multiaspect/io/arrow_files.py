@@ -14,7 +14,7 @@ from ..collection.columns import (
     IDENTIFIERS,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
-    _numbers,
+    as_labels,
     check_distinct_columns,
     id_column,
     is_numeric,
@@ -175,7 +175,7 @@ def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> s
 
 
 def _checked_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> Any:
-    values = _numbers(column)
+    values = as_labels(column)
     faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
     if len(faulty):
         qid, docno = rows.iloc[int(faulty[0])][["qid", "docno"]]

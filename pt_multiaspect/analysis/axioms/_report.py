@@ -12,7 +12,7 @@ import pandas as pd
 from ..._numbers import spell
 from ..._rendering import fragment
 from ...aspects.aspects import Aspects
-from ...errors import MultiAspectError, choices
+from ...errors import refuse_unknown
 from ...measures import Measure
 
 
@@ -190,14 +190,8 @@ class AxiomCheck:
             If the measure or the property is not in the table.
         """
         name = str(measure)
-        if name not in self.table.index:
-            raise MultiAspectError(
-                f"measure: expected one that was checked ({choices(self.table.index)}), got {name}"
-            )
-        if property not in self.table.columns:
-            raise MultiAspectError(
-                f"property: expected one that was checked ({choices(self.table.columns)}), got {property!r}"
-            )
+        refuse_unknown([name], self.table.index, "one that was checked", "measure")
+        refuse_unknown([property], self.table.columns, "one that was checked", "property")
         return self._examples.get((name, property))
 
     def reasons(self) -> list[str]:
