@@ -419,6 +419,7 @@ def test_same_seed_same_result():
     assert "CAM(base='AP'), 1 attainable: fails" in outputs.pop()
 
 
+@pytest.mark.slow
 def test_seed_and_choice_of_properties():
     many = {"relevance": 6, "credibility": 6}
     whole = check(NGRE, many, trials=500, seed=1)

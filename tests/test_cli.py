@@ -202,6 +202,7 @@ def test_json_is_not_rounded(files, capsys, perquery):
     assert any(value != float(f"{value:.15g}") for value in values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 def test_a_console_that_lacks_a_character_shows_a_question_mark(files, encoding):
     run = (files / "a.run").rename(files / "τ.run")

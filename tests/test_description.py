@@ -1038,6 +1038,7 @@ def test_findings_on_clef_2015() -> None:
     assert shares["axes='equal'", "understandability"] == pytest.approx(0.208, abs=0.001)
 
 
+@pytest.mark.slow
 def test_findings_on_clef_2018_and_on_scales_of_100() -> None:
     qrels, runs = clef2018(), runs_of("clef2018")
     expected = [
@@ -1067,6 +1068,7 @@ def test_findings_on_a66() -> None:
     assert starts["aspects"].tolist() == ["relevance", "credibility"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoiling", SPOILINGS, ids=lambda spoiling: spoiling.name)
 def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     qrels = clef2018()

@@ -450,6 +450,7 @@ FOREIGN = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imports", ["import pt_multiaspect", "import pyterrier"])
 def test_a_name_that_another_package_has_stays_its_own(imports: str) -> None:
     found = in_python(FOREIGN.format(name="CAM", imports=imports))
@@ -486,6 +487,7 @@ UNPICKLE = """
 """
 
 
+@pytest.mark.slow
 def test_pickled_measures_carry_the_names_they_print() -> None:
     named = Aspects({"relevance": 2, "readability": Aspect(3, threshold=2)}, name="pickled-health")
     order = Order({(0, 0): 0, (0, 1): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="pickled-order")

@@ -214,6 +214,7 @@ def test_grid_search_by_name(measure: ma.Measure) -> None:
     assert values[best] == max(values.values()) > min(values.values())
 
 
+@pytest.mark.slow
 def test_evaluate_in_other_processes() -> None:
     runs = {"forth": RUN, "back": RUN.assign(score=-RUN["score"])}
     for given in (MEASURES, list(map(str, MEASURES))):

@@ -108,6 +108,7 @@ def views() -> dict[str, str]:
     return {name: each._repr_html_() for name, each in shown.items()}
 
 
+@pytest.mark.slow
 def test_no_view_has_a_ground_of_its_own(views):
     for name, html in views.items():
         if name != "styler":

@@ -220,6 +220,7 @@ def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list
     return frame, [str(each.message) for each in caught]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", backends())
 def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, of_all_kinds, expected, backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
@@ -257,6 +258,7 @@ def test_invalid_n_jobs(qrels, n_jobs):
         evaluate([run_of(qrels, 1)], qrels, "AP", n_jobs=n_jobs, progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
 def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
     """Also where a thread of joblib asks for the runs."""

@@ -110,7 +110,9 @@ KINDS: dict[str, Measure] = {
     "sum": ir_measures.NumRet(rel=1),
 }
 MEASURES = list(dict.fromkeys([*KINDS.values(), *SUITE, nDCG @ 10, AP]))
-AS_GIVEN = pytest.mark.parametrize("as_given", [lambda measure: measure, str], ids=["objects", "names"])
+AS_GIVEN = pytest.mark.parametrize(
+    "as_given", [lambda measure: measure, pytest.param(str, marks=pytest.mark.slow)], ids=["objects", "names"]
+)
 
 
 def ours(caught: Any) -> list[str]:
@@ -641,6 +643,7 @@ def test_means_are_told_apart_from_aggregates(tmp_path: Path, as_given: Any) -> 
 windows = pytest.mark.skipif(sys.platform == "win32", reason="PyTerrier runs no jobs in parallel on Windows")
 
 
+@pytest.mark.slow
 @windows
 @AS_GIVEN
 def test_grids_in_other_processes(as_given: Any) -> None:
@@ -715,6 +718,7 @@ STRINGS_ONLY = """
 """
 
 
+@pytest.mark.slow
 def test_strings_alone_bring_the_package() -> None:
     imported, values, said = in_python(STRINGS_ONLY)
     assert imported == [False, False, True]
@@ -723,6 +727,7 @@ def test_strings_alone_bring_the_package() -> None:
     assert message.startswith("HMAP, ESL: lower is better")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

@@ -386,6 +386,7 @@ found = digest_of(measures, qrels, {"a", "b", "c"}, frozenset({"d", "e"}))
 """
 
 
+@pytest.mark.slow
 def test_digests_are_the_same_in_every_process():
     here: dict[str, Any] = {}
     exec(MANY, here)

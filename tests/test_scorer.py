@@ -267,8 +267,8 @@ def by_hand(table: Table, estimator: Any, measure: Any) -> list[float]:
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("pandas", [True, False], ids=["pandas", "numpy"])
-@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
+@pytest.mark.parametrize("pandas", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["pandas", "numpy"])
+@pytest.mark.parametrize("search", [GridSearchCV, pytest.param(RandomizedSearchCV, marks=pytest.mark.slow)])
 def test_searches_report_for_every_fold_what_ir_measures_gives(search: Any, pandas: bool, table: Table) -> None:
     X, Y = (table.features, table.Y) if pandas else (table.X, table.Y.to_numpy())
     more = {"n_iter": 4, "random_state": 0} if search is RandomizedSearchCV else {}
