@@ -385,6 +385,7 @@ def test_faulty_measures():
     assert [rule for rule, verdict in nothing.table.iloc[0].items() if verdict == "holds"] == kept
 
 
+@pytest.mark.slow
 def test_measures_without_parameters():
     found = check(_OfNames())
     assert found.table.loc["OfNames", ["D1", "swap", "D6", "D8"]].tolist() == ["holds", "holds", "n/a", "fails"]

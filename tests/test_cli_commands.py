@@ -513,6 +513,7 @@ def test_commands_return_exit_codes(cli, monkeypatch):
     assert err.splitlines()[-1] == "pt-multiaspect: error: interrupted"
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(trec_files):
     command = f"{sys.executable} -m pt_multiaspect measures | head -1"
     done = subprocess.run(["sh", "-c", command], cwd=trec_files, capture_output=True, text=True, check=False)

@@ -790,6 +790,7 @@ def test_axes_of_which_one_is_twice_the_other(weight: float, severity: str | Non
 # --- remedies -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_remedies_are_code(tmp_path: Path) -> None:
     for spoiling in SPOILINGS:
         qrels, run = spoiling.spoil(sound(), run_of(sound()))
@@ -988,6 +989,7 @@ def test_few_labels_of_a_long_scale_are_drawn_one_by_one() -> None:
     assert printed.count("\n   3 #") == 1
 
 
+@pytest.mark.slow
 def test_long_tables_are_cut_short() -> None:
     qrels = sound(3)
     runs = {f"run{number}": run_of(qrels, number) for number in range(60)}

@@ -401,6 +401,7 @@ def test_registering_twice_changes_nothing() -> None:
     assert ir_measures.DefaultPipeline.providers == providers
 
 
+@pytest.mark.slow
 def test_ir_measures_alone_is_enough() -> None:
     """Neither PyTerrier nor what only some doors need is imported with the package."""
     found = in_python(

@@ -454,6 +454,7 @@ def test_cells_of_a_notebook_in_other_processes() -> None:
 # -- distances --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_measure_carries_its_distance() -> None:
     """Another process that has not registered the name got 'unknown distance'."""
     script = f"""

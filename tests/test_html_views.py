@@ -118,6 +118,7 @@ def test_no_view_has_a_ground_of_its_own(views):
     assert 'class="dataframe"' in views["styler"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 def test_every_text_can_be_read(browser: Browser, views, tmp_path, host):  # noqa: F811
     style, body = HOSTS[host]

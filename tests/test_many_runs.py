@@ -76,6 +76,7 @@ def test_no_run_is_kept(qrels):
     assert most == 0
 
 
+@pytest.mark.slow
 def test_workers_are_fed_a_bounded_number_of_runs(qrels):
     """The generator is asked for more only as results arrive."""
     started = 0
@@ -272,6 +273,7 @@ def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
         evaluate(runs(), qrels, "AP", progress=False)
 
 
+@pytest.mark.slow
 def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
     from pt_multiaspect.evaluation import processes
 

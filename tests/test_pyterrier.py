@@ -231,6 +231,7 @@ def test_a_dict_of_results(as_given: Any) -> None:
         assert found[name] == pytest.approx(expected, abs=1e-9, rel=1e-9)
 
 
+@pytest.mark.slow
 @AS_GIVEN
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_saved_tables_and_runs(tmp_path: Path, perquery: Any, as_given: Any) -> None:
@@ -328,6 +329,7 @@ def values_of(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -795,6 +797,7 @@ def test_an_error_in_the_patches_is_a_warning(monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(module, ModuleType)
 
 
+@pytest.mark.slow
 def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> None:
     import pytrec_eval
 
@@ -876,6 +879,7 @@ def test_pyterrier_alone_is_enough() -> None:
     assert found == ["pt_multiaspect", "TOMA@10", True, ["CAM@10"], True]
 
 
+@pytest.mark.slow
 def test_import_order_does_not_matter() -> None:
     found = in_python(
         """
