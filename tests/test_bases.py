@@ -324,6 +324,7 @@ constant_labels = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow
 @constant_labels
 @pytest.mark.parametrize("part", range(4))
 def test_bounds_are_the_best_of_all_permutations(part: int) -> None:
