@@ -208,6 +208,7 @@ def test_thresholds_are_those_of_the_binary_qrels(track):
         assert (view.positive == (view.label >= wanted[view.name])).all()
 
 
+@pytest.mark.slow
 def test_the_names_are_known_from_the_start():
     code = 'import ir_measures, pt_multiaspect; print(ir_measures.parse_measure("{}"))'
     measure = "HelpfulMinusHarmful(order='trec-misinfo-2022')"

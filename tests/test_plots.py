@@ -167,6 +167,7 @@ def test_missing_matplotlib(name, monkeypatch):
     assert "." not in str(caught.value)  # names no host
 
 
+@pytest.mark.slow
 def test_import_needs_no_matplotlib():
     code = "import sys, pt_multiaspect.plots; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -320,6 +321,7 @@ def test_upper_bounds_in_other_orders():
     assert len(ax.collections) == 1
 
 
+@pytest.mark.slow
 def test_fifty_topics():
     topics = [f"15{n}001" for n in range(50)]
     ax = plots.upper_bounds(ideal_frame(topics))
@@ -369,6 +371,7 @@ def test_judge_correlations():
     ]
 
 
+@pytest.mark.slow
 def test_many_measures_with_long_names():
     measures = [LONG.replace("'nDCG'", f"'RBP(p=0.{n:02})'") for n in range(1, 16)]
     values = np.random.default_rng(2).random((4, 5, 15))

@@ -468,6 +468,7 @@ def test_what_is_printed_and_shown(found):
 # -- the command ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page(cli, trec_files):
     pytest.importorskip("vl_convert")
     options = ["-m", "TOMA@5 ESL=ESL(wanted=1)", "--aspects", "scales.json", "--baseline", "runs/beta.run"]

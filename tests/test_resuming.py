@@ -386,6 +386,7 @@ found = digest_of(measures, qrels, {"a", "b", "c"}, frozenset({"d", "e"}))
 """
 
 
+@pytest.mark.slow
 def test_digests_are_the_same_in_every_process():
     here: dict[str, Any] = {}
     exec(MANY, here)
@@ -600,6 +601,7 @@ def test_directories_with_other_files_are_refused(qrels, runs, tmp_path):
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "mine.npz")
 
 
+@pytest.mark.slow
 def test_no_extra_is_required(qrels, runs, tmp_path):
     script = (
         "import sys; sys.modules.update(polars=None, pyarrow=None)\n"
