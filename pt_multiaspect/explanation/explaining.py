@@ -83,17 +83,18 @@ def explain(
     >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
     >>> print(ma.explain("nDCG@10", {"bm25": {"q1": {"new": 3.0, "d2": 2.0, "d1": 1.0}}}, qrels, "q1"))
     nDCG@10
+    -------
     topic q1, bm25: 0.6199
     <BLANKLINE>
-    rank docno relevance gain discount contribution running
-       1 new           -    0   1.0000       0.0000  0.0000 unjudged
-       2 d2            1    1   0.6309       0.2398  0.2398
-       3 d1            2    2   0.5000       0.3801  0.6199
+    rank  docno  relevance  gain  discount  contribution  running
+       1  new            -     0    1.0000        0.0000   0.0000  unjudged
+       2  d2             1     1    0.6309        0.2398   0.2398
+       3  d1             2     2    0.5000        0.3801   0.6199
     <BLANKLINE>
     A best ranking has 1.0000 (0.3801 more). Largest shortfalls by rank
     -------------------------------------------------------------------
-    rank docno contrib. best docno contrib. shortfall
-       1 new     0.0000 d1           0.7602    0.7602
+    rank  docno  contribution  in a best ranking  contribution  shortfall
+       1  new          0.0000  d1                       0.7602     0.7602
     <BLANKLINE>
     1 of the first 3 documents is unjudged.
     contribution = gain x discount / 2.63093.
