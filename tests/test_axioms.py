@@ -374,6 +374,7 @@ class _Chaotic(_Backwards):
         return np.modf(np.sin(value.round(9) * 9e4) * 4e4)[0] ** 2
 
 
+@pytest.mark.slow
 def test_faulty_measures():
     found = check(_Backwards(), documents=4).table.loc["Backwards"]
     assert found[["D1", "D2", "D7", "Eq. 1", "swap", "1 attainable"]].tolist() == ["fails"] * 6
@@ -403,6 +404,7 @@ for measure in found.table.index:
 """
 
 
+@pytest.mark.slow
 def test_same_seed_same_result():
     outputs = {
         subprocess.run(

@@ -325,7 +325,7 @@ constant_labels = pytest.mark.filterwarnings(
 
 
 @constant_labels
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
 def test_bounds_are_the_best_of_all_permutations(part: int) -> None:
     """640 random worlds: measures of one number a document, and weighted sums over ranks."""
     for seed in range(part * 160, (part + 1) * 160):
@@ -347,6 +347,7 @@ def test_bounds_are_the_best_of_all_permutations(part: int) -> None:
         assert table["value"][0] == table["bound"][0] == pytest.approx(best, abs=1e-9), (seed, measure)
 
 
+@pytest.mark.slow
 @constant_labels
 @pytest.mark.filterwarnings("ignore:CAM averages bases on different scales")
 def test_normalisation_is_that_by_the_best_of_all_permutations() -> None:

@@ -166,6 +166,7 @@ def test_measures_lists_every_measure_with_its_parameters(capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_runs_as_a_module():
     done = subprocess.run(
         [sys.executable, "-m", "pt_multiaspect", "--version"], capture_output=True, text=True, check=True

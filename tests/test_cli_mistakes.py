@@ -135,7 +135,6 @@ MISTAKES = [
     ("evaluate -m AP --resume '~/linked' runs", "--resume: the values would be read as runs of runs the next time"),
     ("evaluate -m AP --resume runs 'runs/*'", "the values would be read as runs of runs/* the next time"),
     ("evaluate -m AP --resume runs all=runs", "the values would be read as runs of runs the next time"),
-    ("evaluate -m AP --resume runs/values 'runs/**'", "the values would be read as runs of runs/** the next time"),
     ("evaluate -m AP -o runs/x.csv 'runs/*'", "runs/x.csv would be read as a run of runs/* the next time"),
     ("evaluate -m AP -o linked/x.csv 'r?ns/*'", "linked/x.csv would be read as a run of r?ns/* the next time"),
     ("evaluate -m AP -o runs/x.csv 'linked/*'", "runs/x.csv would be read as a run of linked/* the next time"),

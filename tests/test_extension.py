@@ -438,6 +438,7 @@ MAIN = """
 """
 
 
+@pytest.mark.slow
 def test_cells_of_a_notebook_in_other_processes() -> None:
     """The class and the distance are in ``__main__`` and defined twice; the workers stay the same."""
     found = in_python(MAIN.format())

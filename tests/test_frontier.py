@@ -10,10 +10,11 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, ERR, RBP, P, nDCG
 from shared_data import shared_path
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, On
@@ -153,7 +154,7 @@ def topics(n_aspects: int, most: int) -> st.SearchStrategy[list[tuple[int, ...]]
     return st.lists(st.tuples(*[label] * n_aspects), min_size=1, max_size=most)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.lists(topics(2, 5), min_size=1, max_size=2), st.sampled_from([nDCG, nDCG @ 2, AP, P @ 2, RBP(p=0.5), ERR])
 )
@@ -180,7 +181,7 @@ def test_topics_that_share_documents(kind: str) -> None:
             assert points == undominated(values) if kind == "all" else points <= undominated(values)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.lists(topics(2, 5), min_size=1, max_size=3), st.sampled_from([nDCG, nDCG @ 2, P @ 2, RBP(p=0.5)]))
 def test_supported_points_are_the_corners_of_all(drawn, base) -> None:
     qrels = wide(*drawn)
@@ -193,7 +194,7 @@ def test_supported_points_are_the_corners_of_all(drawn, base) -> None:
     assert (front.points["gap"] == 0).all()
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(topics(3, 5))
 def test_three_measures(drawn) -> None:
     qrels = wide(drawn)
@@ -296,7 +297,7 @@ def sums_of(values: list[np.ndarray]) -> np.ndarray:
     return np.array([np.mean(each, axis=0) for each in itertools.product(*values)])
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(st.lists(topics(2, 4), min_size=2, max_size=3))
 def test_the_mean_is_the_best_of_all_means(drawn) -> None:
     qrels = wide(*drawn)
@@ -432,7 +433,7 @@ def test_fairer_runs_than_any_ranking_of_the_judged_documents() -> None:
 # -- systems --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(topics(2, 5), st.randoms(use_true_random=False))
 def test_room_and_distance_by_brute_force(drawn, random) -> None:
     qrels = wide(drawn)
@@ -500,7 +501,7 @@ def test_hypervolume() -> None:
         assert table["dominated_by"].tolist() == [(), ("one",)]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.lists(st.tuples(*[st.integers(1, 6)] * 3), min_size=1, max_size=6))
 def test_volumes_in_three_columns(drawn) -> None:
     values = np.array(drawn, dtype=float)
@@ -512,7 +513,7 @@ def test_volumes_in_three_columns(drawn) -> None:
     assert Hull.of(corners).volume(np.zeros(3)) >= cells - 1e-9
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=7), st.integers(0, 99))
 def test_hulls_in_three_columns(drawn, seed) -> None:
     """Facets, distances and room, against many mixtures of the points."""

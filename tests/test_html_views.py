@@ -151,6 +151,7 @@ COLLAPSED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [420, 900, 1300])
 def test_columns_do_not_collapse(browser: Browser, views, tmp_path, width):  # noqa: F811
     """`compare` at 900 pixels and `describe` at 420 had one letter a line."""

@@ -83,6 +83,7 @@ pytestmark = [
 # -- scikit-learn -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_searches(run: Any) -> None:
     page = run("model_selection")
     grid, plain, halving = page["search"], page["plain"], page["halving"]
@@ -175,6 +176,7 @@ def test_catboost(run: Any) -> None:
 # -- several objectives --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_front_of_a_search(run: Any) -> None:
     page = run("objectives")
     front = ma.pareto_front(page["search"])

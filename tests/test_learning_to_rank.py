@@ -465,6 +465,7 @@ def test_a_metric_of_other_rows_is_noticed(health: Collection, retrieve: Any, fe
         pipeline.fit(train, labels, valid, labels)
 
 
+@pytest.mark.slow
 def test_kfold_grid_search_selects_the_learned_model(
     health: Collection, retrieve: Any, features: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

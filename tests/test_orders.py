@@ -272,6 +272,7 @@ def test_the_classes_of_tops_2_3_4_5() -> None:
     assert DistanceOrder(scales).n_classes == 236
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", ["manhattan", "euclidean"])
 def test_too_many_classes_of_equal_axes_name_both_ways_out(distance: str) -> None:
     scales = {f"a{top}": top for top in (7, 11, 13, 17, 19, 23, 29, 31)}

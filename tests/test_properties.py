@@ -453,6 +453,7 @@ for metric in ir_measures.iter_calc(some, qrels, run):
 """
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_hash_seed() -> None:
     here = Path(__file__).resolve().parent
     printed = []
@@ -484,6 +485,7 @@ for _ in range(150):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["nDCG(judged_only=True)", "Bpref", "infAP"])
 def test_queries_with_nothing_but_junk_do_not_hang_pytrec_eval(base: str) -> None:
     """pytrec_eval 0.5.11 reads beyond its memory where the highest label of a query is below 0."""

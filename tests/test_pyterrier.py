@@ -247,7 +247,7 @@ HIGHER = [measure for measure in MEASURES if measure not in (HMAP, ESL)]
 
 
 @AS_GIVEN
-@pytest.mark.parametrize("correction", [None, "holm"])
+@pytest.mark.parametrize("correction", [None, pytest.param("holm", marks=pytest.mark.slow)])
 def test_baselines(correction: str | None, as_given: Any) -> None:
     names = list(map(as_given, HIGHER))
     table = experiment(names, baseline=0, correction=correction).set_index("name")
@@ -398,6 +398,7 @@ HASH_SEEDS = """
 """
 
 
+@pytest.mark.slow
 def test_columns_and_values_do_not_depend_on_the_hash_seed() -> None:
     found = [in_python(HASH_SEEDS, env={"PYTHONHASHSEED": seed}) for seed in ("0", "1", "42")]
     assert len(found[0][0]) == 12
@@ -664,6 +665,7 @@ def test_grids_in_other_processes(as_given: Any) -> None:
         assert weight == expected_scan([CAM(aspects=late) @ 5], training).idxmax().item()
 
 
+@pytest.mark.slow
 @windows
 def test_another_process_says_what_to_pass() -> None:
     from joblib import Parallel, delayed
@@ -771,6 +773,7 @@ BROKEN = """
 """
 
 
+@pytest.mark.slow
 def test_a_broken_package_does_not_break_pyterrier() -> None:
     value, refused, said, known = in_python(BROKEN)
     assert value == 1.0

@@ -408,7 +408,6 @@ def test_columns_without_names_get_those_of_the_aspects():
         ({"depth": 0}, "depth"),
         ({"n_resamples": 0}, "n_resamples"),
         ({"seed": -1}, "seed"),
-        ({"title": None}, "title: expected a text"),
         ({"base": "nothing"}, "base: .*nothing"),
         ({"base": "TOMA"}, "base"),
         ({"measures": "nothing"}, "nothing"),

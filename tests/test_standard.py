@@ -10,7 +10,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from ir_measures import (
     AP,
     ERR,
@@ -67,7 +67,7 @@ def originals(collection: Collection, measures: list) -> dict[tuple[str, str], f
     return values
 
 
-@examples(35, suppress_health_check=[HealthCheck.too_slow])
+@examples(35)
 @given(collections(max_aspects=1, max_queries=4, max_judged=8, max_retrieved=9))
 def test_values_are_those_of_ir_measures(collection: Collection) -> None:
     """Ties, negative and missing labels, missing and further queries, empty rankings."""

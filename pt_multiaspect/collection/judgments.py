@@ -338,6 +338,7 @@ class Judgments(Memo):
                 if current_process().name != "MainProcess"
                 else ""
             )
+            + (f". {SWAPPED}" if "relevance" in missing and "score" in self.label_names else "")
         )
 
     # -- aspects ----------------------------------------------------------------------------

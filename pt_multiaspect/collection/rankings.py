@@ -16,7 +16,7 @@ from ..kernels.memo import Memo
 from ..strings.pairs import repeated_pairs
 from ..strings.texts import Texts, Words
 from .judgments import Judgments
-from .run_tables import RunTable
+from .run import Run
 
 __all__ = ["Ranking", "Rankings"]
 
@@ -60,7 +60,7 @@ class Rankings(Memo):
 
     Parameters
     ----------
-    run : DataFrame, dict or iterable of namedtuples
+    run : DataFrame, dict, iterable of namedtuples or Run
         A DataFrame (of pandas, Polars, PyArrow) with ``qid docno score`` or ``query_id doc_id
         score``, a dict ``{qid: {docno: score}}``, or namedtuples with these fields.
     judgments : Judgments
@@ -76,16 +76,14 @@ class Rankings(Memo):
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         self.judgments = judgments
-        table = RunTable.of(run)
-        docnos, scores = table.docnos, _rounded(table, dtype)
-        position = judgments.queries_of(table.qids)
-        #: How many queries the run and the qrels share, and how many rows the run has.
+        #: The rows of the run.
+        self.source = source = Run.of(run)
+        docnos, scores = source.docnos, _rounded(source, dtype)
+        position = judgments.queries_of(source.qids)
+        #: How many queries the run and the qrels share.
         self.n_common = int((position >= 0).sum())
-        self.n_rows = len(table)
-        #: The distinct queries of the run, judged or not, in order of first appearance.
-        self.qids: NDArray[np.object_] = table.qids
-        query = position[table.query]
-        if self.n_common < len(table.qids):
+        query = position[source.query]
+        if self.n_common < len(source.qids):
             kept = query >= 0
             query, scores, docnos = query[kept], scores[kept], docnos.take(kept)
         row, keys = judgments.pairs.lookup(query, docnos)
@@ -165,8 +163,8 @@ class Rankings(Memo):
         query, scores, docnos = self._rows
         rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query[order]]
         kept = order[rank <= cutoff]
-        columns = {"query_id": self.judgments.qids[query[kept]], "doc_id": docnos.take(kept).decode()}
-        run = pd.DataFrame({**columns, "score": scores[kept]})
+        queries, codes = np.unique(query[kept], return_inverse=True)
+        run = Run(self.judgments.qids[queries], codes, docnos.take(kept), scores[kept].astype(np.float64))
         return Rankings(run, self.judgments, dtype=np.float64 if scores.dtype == np.float64 else np.float32)
 
     @property
@@ -198,14 +196,14 @@ class Rankings(Memo):
         )
 
 
-def _rounded(table: RunTable, dtype: ScoreType) -> Scores:
+def _rounded(run: Run, dtype: ScoreType) -> Scores:
     """Return the scores in the precision of comparisons."""
     with np.errstate(over="ignore"):
         # -0 and 0 are the same score, also where a small number becomes one of them.
         if dtype is np.float64:
-            return table.score + np.float64(0)
-        short = table.score.astype(np.float32) + np.float32(0)
-    _warn_of_lost_precision(table.score, short, table.query, table.qids)
+            return run.score + np.float64(0)
+        short = run.score.astype(np.float32) + np.float32(0)
+    _warn_of_lost_precision(run.score, short, run.query, run.qids)
     return short
 
 

@@ -17,7 +17,6 @@ from ..collection.frames import is_frame
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
-from ..io.swapped import asks_whether_swapped
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
 from ..views import Block, View
@@ -32,7 +31,6 @@ from .view import blocks
 __all__ = ["Description", "describe"]
 
 
-@asks_whether_swapped()
 def describe(
     qrels: object,
     aspects: object = None,
@@ -98,10 +96,10 @@ def describe(
 
 def _refuse_runs(aspects: object) -> None:
     """Raise if runs are given in place of aspects."""
-    given = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
+    values = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
     if isinstance(aspects, list | tuple):
-        given += aspects
-    if any(is_frame(each) or _is_ranking(each) for each in given):
+        values += aspects
+    if any(is_frame(value) or _is_ranking(value) for value in values):
         raise MultiAspectError(
             "aspects: expected names or scales of aspects, got runs; pass runs by keyword, as in "
             "ma.describe(qrels, runs=runs)"
@@ -109,7 +107,7 @@ def _refuse_runs(aspects: object) -> None:
 
 
 def _is_ranking(scores: object) -> bool:
-    """Whether something is ``{docno: score}`` or ``{qid: {docno: score}}``, rather than the keys of an aspect."""
+    """Return whether something is ``{docno: score}`` or ``{qid: {docno: score}}`` and not keys of an aspect."""
     if not isinstance(scores, Mapping) or not scores or set(scores) & set(_KEYS):
         return False
     return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
@@ -285,7 +283,7 @@ class Description(View):
 
 
 def _shares(figures: Figures) -> pd.DataFrame:
-    """The part of each aspect in TOMA's distance: for both kinds of axes, and for each TOMA given."""
+    """Return the part of each aspect in TOMA's distance: for both kinds of axes, and for each TOMA given."""
     orders: dict[str, tuple[tuple[AspectView, ...], dict[str, Any]]] = {}
     judged: Judged = figures.judged
     if len(judged.views) > 1:

@@ -10,8 +10,8 @@ import pandas as pd
 
 from .._numbers import spell
 from ..errors import choices, number_of
-from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table
-from .figures import declaration, percent
+from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table, percent
+from .figures import declaration
 from .scales import records
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.records import record
 from ..io.runs import NamedRuns, titled
-from ..io.swapped import asks_whether_swapped
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
 from .store import Store
@@ -26,7 +25,6 @@ from .topics import check_topics
 __all__ = ["evaluate"]
 
 
-@asks_whether_swapped()
 def evaluate(
     runs: object,
     qrels: object,

@@ -19,7 +19,7 @@ from ..errors import MultiAspectError, choices, counted
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.records import record
-from ..io.runs import join, read_table
+from ..io.runs import join, run_of
 from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
 from .long_frames import COLUMNS
@@ -199,14 +199,13 @@ class Evaluator:
         """Return the queries and values of a run."""
         judgments = self._plan.judgments
         if self._by == "run":
-            table, rankings = join(name, run, judgments, self._plan.run_columns)
-            return judgments.qids, self._plan.values(rankings, table)
-        table = read_table(name, run, self._plan.run_columns)
-        position = judgments.queries_of(table.qids)
+            return judgments.qids, self._plan.values(join(name, run, judgments, self._plan.run_columns))
+        rankings = Rankings(run_of(name, run, self._plan.run_columns), judgments)
+        position = judgments.queries_of(rankings.source.qids)
         present = np.sort(position[position >= 0])
         if not len(present):
             return judgments.qids[:0], np.zeros((len(self._plan.labels), 0))
-        values = self._plan.values(Rankings(table, judgments), table)
+        values = self._plan.values(rankings)
         return judgments.qids[present], values[:, present]
 
     def complete(self, perquery: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
@@ -278,8 +277,7 @@ class Evaluator:
                     f"expected values for every judged query, got none for run {order[run]}, query "
                     f"{judgments.qids[query]}: a part of the results was lost"
                 )
-            nothing = read_table("nothing", {})
-            of_empty_ranking = self._plan.values(Rankings(nothing, judgments), nothing)
+            of_empty_ranking = self._plan.values(Rankings({}, judgments))
             values = np.where(empty[:, None, :], of_empty_ranking[None], values)
         result = self._plan.frame(order, list(values))
         record(result, dict(zip(labels, self._plan.measures, strict=True)))

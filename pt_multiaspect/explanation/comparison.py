@@ -9,9 +9,9 @@ import pandas as pd
 
 from ..errors import MultiAspectError, number_of
 from ..measures.explained import Explained
-from ..views import Block, Cells, Column, Heading, Sentence, Table, View
+from ..views import Block, Cells, Column, Heading, Sentence, Table, View, decimals
 from ..views.text import crop
-from .view import DOCNO, bars_of, decimals
+from .view import DOCNO, bars_of
 
 __all__ = ["Comparison"]
 

@@ -11,7 +11,7 @@ from .._numbers import spell
 from .._typing import Floats
 from ..errors import number_of
 from ..measures.explained import Explained
-from ..views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, bars
+from ..views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, bars, decimals
 
 __all__ = ["DOCNO", "bars_of", "blocks", "decimals", "gain_name"]
 
@@ -48,15 +48,6 @@ def blocks(explanation: Explained) -> list[Block]:
         *_shortfall(explanation),
         *map(Sentence, explanation.notes),
     ]
-
-
-def decimals(value: float) -> str:
-    """Return a number with four decimals, or few digits if it is very small or large; '-' if there is none."""
-    if np.isnan(value):
-        return "-"
-    if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
-        return f"{value:.2g}"
-    return f"{value:.4f}"
 
 
 def bars_of(values: list[float]) -> list[Bar]:

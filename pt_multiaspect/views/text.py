@@ -109,27 +109,35 @@ def _items(block: Items, width: int) -> list[str]:
 
 
 def _code(block: Code, width: int, indent: str) -> list[str]:
-    """Break code within brackets, after commas if possible, so that what is printed can be pasted."""
-    code = printable(block.text)
-    chunks, depth, end = [block.before], 0, 0
+    """Break statements within brackets, after commas if possible, so that what is printed can be pasted."""
+    *statements, last = block.text.split("\n")
+    lines: list[str] = []
+    for statement in statements:
+        lines += _statement(statement, width, indent, "  ")
+    further = " " * (len(block.before) or 2)
+    return [*lines, *_statement(last, width, f"{indent}{block.before}", further, block.after)]
+
+
+def _statement(code: str, width: int, start: str, further: str, after: str = "") -> list[str]:
+    """Return the lines of a statement: the first begins with `start`, the others are indented `further`."""
+    code = printable(code)
+    chunks, depth, end = [start], 0, 0
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        if token.type in (tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER):
-            continue
-        chunks[-1] += code[end : token.end[1]]
-        end = token.end[1]
+        chunks[-1] += code[end : token.end[1]] if token.string else ""
+        end = token.end[1] if token.string else end
         if token.type == tokenize.OP:
             depth += (token.string in "([{") - (token.string in ")]}")
             if depth and token.string in ",([{":
                 chunks.append("")
-    chunks[-1] += block.after
-    lines, line, further = [], indent, f"{indent}{' ' * (len(block.before) or 2)}"
-    for chunk in chunks:
-        if len(line) + len(chunk.rstrip()) > width and line.strip():
-            lines.append(line.rstrip())
-            line = f"{further}{chunk.lstrip()}"
+    chunks[-1] += after
+    indent = " " * (len(start) - len(start.lstrip())) + further
+    lines = [chunks[0]]
+    for chunk in chunks[1:]:
+        if len(lines[-1]) + len(chunk.rstrip()) > width:
+            lines.append(f"{indent}{chunk.lstrip()}")
         else:
-            line += chunk
-    return [*lines, line.rstrip()]
+            lines[-1] += chunk
+    return [line.rstrip() for line in lines]
 
 
 class _Fitted(NamedTuple):

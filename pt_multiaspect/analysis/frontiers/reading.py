@@ -102,7 +102,7 @@ def systems_of(runs: Any, measures: Mapping[str, Measure], judgments: Judgments)
         return _of_frame(runs, measures, judgments)
     names, values = [], []
     for name, run in named_runs(runs).items():
-        _, rankings = join(name, run, judgments)
+        rankings = join(name, run, judgments)
         names.append(name)
         values.append(np.column_stack([measure.evaluate(rankings) for measure in measures.values()]))
     return names, np.array(values)
