@@ -346,11 +346,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     # -- explanations -------------------------------------------------------------------------
 
-<<<<<<< HEAD
     def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explained:
-=======
-    def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explanation:
->>>>>>> main
         """Explain the value of one topic, rank by rank.
 
         Parameters
