@@ -28,11 +28,11 @@ from .columns import (
     KNOWN,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
-    _numbers,
     check_distinct_columns,
     doubt,
     id_column,
     is_numeric,
+    read_labels,
     shortened,
     text_remedy,
     texts_like_labels,
@@ -280,7 +280,7 @@ class Judgments(Memo):
         column = self._frame[column_name]
         if getattr(column.dtype, "kind", "O") in "mMc":
             raise MultiAspectError(f"column {column_name}: expected numeric labels, got {column.dtype}")
-        values = _numbers(column)
+        values = read_labels(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
             row, value = int(faulty[0]), column.iloc[int(faulty[0])]

@@ -24,9 +24,9 @@ from .columns import (
     IDENTIFIERS,
     KNOWN,
     QUERY_COLUMNS,
-    _numbers,
     check_distinct_columns,
     id_column,
+    read_labels,
 )
 from .inputs import qrels_frame
 
@@ -252,7 +252,7 @@ def _declared(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:
 def _labels(column: pd.Series[Any]) -> Floats:
     if getattr(column.dtype, "kind", "O") in "mMc":
         raise MultiAspectError(f"column {column.name}: expected numeric labels, got {column.dtype}")
-    return _numbers(column)
+    return read_labels(column)
 
 
 def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:
