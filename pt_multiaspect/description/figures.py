@@ -43,6 +43,16 @@ class Figures:
         pairs, tops = between(judged)
         return cls(judged, per_aspect(judged, labels), labels, pairs, tops, retrieved, **others)
 
+    @property
+    def n_topics(self) -> int:
+        """The number of topics of the qrels."""
+        return self.judged.judgments.n_queries
+
+    @property
+    def n_documents(self) -> int:
+        """The number of judged documents."""
+        return len(self.judged.judgments)
+
     def used(self, view: AspectView) -> tuple[Floats, Ints]:
         """Return the labels of an aspect in increasing order, and how many documents have each."""
         return used_labels(self.labels, view.name)

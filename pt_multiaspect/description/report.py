@@ -221,8 +221,7 @@ class Description(View):
         self.top_labels = figures.top_labels
         self.measures = figures.dependences
         self.refused = dict(figures.refused)
-        self.n_topics: int = figures.judged.judgments.n_queries
-        self.n_documents: int = len(figures.judged.judgments)
+        self.n_topics, self.n_documents = figures.n_topics, figures.n_documents
 
     @cached_property
     def aspects(self) -> Aspects:
@@ -276,7 +275,7 @@ class Description(View):
         return f"<Description: {choices(number_of(number, noun) for noun, number in counts.items())}>"
 
     def _blocks(self) -> list[Block]:
-        return blocks(self)
+        return blocks(self._figures, self.findings, self.proposed, self.distance_shares, self.in_shell)
 
     def _title(self) -> str:
         return "Judgments"

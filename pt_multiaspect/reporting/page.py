@@ -13,12 +13,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from .. import __version__
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
 from ..tables.content import places, test_name
@@ -81,7 +81,7 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
         sections=[section for section in sections if section[2]],
         names=data["runs"],
         heads=figures.heads,
-        version=__version__,
+        version=version("pt-multiaspect"),
         style=_asset("report.css"),
         policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}; "
         "base-uri 'none'; form-action 'none'",
