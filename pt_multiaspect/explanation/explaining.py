@@ -11,7 +11,7 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, did_you_mean, shown, silenced, warn_once
 from ..evaluation import evaluate
-from ..integration.parsing import as_measure, parse
+from ..integration.parsing import as_measure, parse_one
 from ..integration.provider import supports
 from ..io.runs import join, named_runs
 from ..strings.identifiers import identifiers
@@ -100,12 +100,8 @@ def explain(
             f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
             "run, qrels, qid)"
         )
-    members = parse(measure)
-    if len(members) > 1:
-        raise MultiAspectError(
-            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
-        )
-    explained = as_measure(members[0])
+    parsed = parse_one(measure)
+    explained = as_measure(parsed)
     explained.validate_params()
     judgments = Judgments.of(qrels)
     named = named_runs(run)
@@ -123,8 +119,8 @@ def explain(
         # A measure may use other topics, against the rules; then their judgments are kept.
         topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
         explanation = Explanation(topic, value, str(measure) if label is None else label)
-    if not supports(members[0]):
-        _compare_with_evaluation(explanation, members[0], rankings)
+    if not supports(parsed):
+        _compare_with_evaluation(explanation, parsed, rankings)
     return explanation
 
 
