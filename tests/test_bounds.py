@@ -332,7 +332,7 @@ def test_rankings_of_all_kinds_where_discounts_increase() -> None:
     measures = {"later": On(base=_Later(), aspects=aspects), "RR": On(base="RR", aspects=aspects)}
     for kind in ("all", "supported"):
         with pytest.raises(MultiAspectError, match=INCREASES):
-            ma.analysis.frontier({"q": judged}, measures, kind=kind)
+            ma.analysis.attainable_front({"q": judged}, measures, kind=kind)
 
 
 def test_discounts_that_increase_beyond_the_cutoff_make_no_difference() -> None:

@@ -56,7 +56,7 @@ QRELS = {
     },
     "q2": {"d1": {"relevance": 1, "trust": 1}},
 }
-ATTAINABLE = ma.analysis.frontier(QRELS, {name: ma.On(aspect=name) for name in ("relevance", "trust")})
+ATTAINABLE = ma.analysis.attainable_front(QRELS, {name: ma.On(aspect=name) for name in ("relevance", "trust")})
 RUN = {"q1": {"d1": 4.0, "new": 5.0, "d2": 3.0, "d4": 2.0, "d3": 1.0}, "q3": {"d1": 1.0}}
 
 
@@ -111,7 +111,7 @@ DRAW = {
     "explanation": lambda ax=None: plots.explanation(EXPLAINED, ax=ax),
     "judge_correlations": lambda ax=None: plots.judge_correlations(SENSITIVITY, ax=ax),
     "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
-    "attainable_frontier": lambda ax=None: plots.attainable_frontier(ATTAINABLE, ATTAINABLE.systems(RUN), ax=ax),
+    "attainable_front": lambda ax=None: plots.attainable_front(ATTAINABLE, ATTAINABLE.systems(RUN), ax=ax),
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
 }
 

@@ -37,11 +37,11 @@ from .columns import (
     KNOWN,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
-    as_labels,
     check_distinct_columns,
     doubt,
     id_column,
     is_numeric,
+    read_labels,
     shortened,
     text_remedy,
     texts_like_labels,
@@ -287,7 +287,7 @@ class Judgments(Memo):
                 f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
             )
         column = self._frame[column_name]
-        values = as_labels(column)
+        values = read_labels(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
             row, value = int(faulty[0]), column.iloc[int(faulty[0])]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import ir_measures
 import numpy as np
 import pandas as pd
@@ -11,12 +9,11 @@ import pandas as pd
 from .._validation import count
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices, did_you_mean, shown, silenced, warn_once
 from ..evaluation import evaluate
-from ..integration.parsing import as_measure, parse
+from ..integration.parsing import as_measure, parse_one
 from ..integration.provider import supports
-from ..io.runs import named_runs, read_if_file, repeatable, titled
+from ..io.runs import join, named_runs
 from ..strings.identifiers import identifiers
 from .explanation import Explanation
 from .parts import tolerance
@@ -81,17 +78,18 @@ def explain(
     >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
     >>> print(ma.explain("nDCG@10", {"bm25": {"q1": {"new": 3.0, "d2": 2.0, "d1": 1.0}}}, qrels, "q1"))
     nDCG@10
+    -------
     topic q1, bm25: 0.6199
     <BLANKLINE>
-    rank docno relevance gain discount contribution running
-       1 new           -    0   1.0000       0.0000  0.0000 unjudged
-       2 d2            1    1   0.6309       0.2398  0.2398
-       3 d1            2    2   0.5000       0.3801  0.6199
+    rank  docno  relevance  gain  discount  contribution  running
+       1  new            -     0    1.0000        0.0000   0.0000  unjudged
+       2  d2             1     1    0.6309        0.2398   0.2398
+       3  d1             2     2    0.5000        0.3801   0.6199
     <BLANKLINE>
     A best ranking has 1.0000 (0.3801 more). Largest shortfalls by rank
     -------------------------------------------------------------------
-    rank docno contrib. best docno contrib. shortfall
-       1 new     0.0000 d1           0.7602    0.7602
+    rank  docno  contribution  in a best ranking  contribution  shortfall
+       1  new          0.0000  d1                       0.7602     0.7602
     <BLANKLINE>
     1 of the first 3 documents is unjudged.
     contribution = gain x discount / 2.63093.
@@ -102,38 +100,36 @@ def explain(
             f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
             "run, qrels, qid)"
         )
-    members = parse(measure)
-    if len(members) > 1:
-        raise MultiAspectError(
-            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
-        )
-    explained = as_measure(members[0])
+    parsed = parse_one(measure)
+    explained = as_measure(parsed)
     explained.validate_params()
     judgments = Judgments.of(qrels)
-    named = {name: repeatable(source) for name, source in named_runs(run).items()}
-    name, frame = _one_run(named)
-    query = _position(qid, judgments, frame, name)
-    judged_qid = judgments.qids[query]
-    of_query = frame[(frame["query_id"] == judged_qid).to_numpy(dtype=bool)]
-    docnos, scores = Rankings(of_query, judgments).ranked(query)
-    among_all = Topic(explained, judgments, query, judged_qid, name, docnos, scores, depth)
+    named = named_runs(run)
+    if len(named) > 1:
+        raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
+    ((name, source),) = named.items()
+    rankings = join(name, source, judgments)
+    query = _position(qid, rankings)
+    docnos, scores = rankings.ranked(query)
+    title = "run" if name == "run 1" else name  # a run without a name
+    among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
     value = among_all.value  # with the warnings of an evaluation
     with silenced():
         alone = among_all.alone()
         # A measure may use other topics, against the rules; then their judgments are kept.
         topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
         explanation = Explanation(topic, value, str(measure) if label is None else label)
-    if not supports(members[0]):
-        _compare_with_evaluation(explanation, members[0], named, judgments)
+    if not supports(parsed):
+        _compare_with_evaluation(explanation, parsed, rankings)
     return explanation
 
 
-def _compare_with_evaluation(
-    explanation: Explanation, measure: ir_measures.Measure, run: object, judgments: Judgments
-) -> None:
+def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Measure, rankings: Rankings) -> None:
     """Warn if ir-measures gives the topic another value than the one explained."""
     with silenced():
-        values = evaluate(run, judgments, measure, progress=False).set_index("qid")["value"]
+        values = evaluate(
+            {explanation.run: rankings.source}, rankings.judgments, measure, progress=False
+        ).set_index("qid")["value"]
     value = float(values[explanation.qid])
     if abs(value - explanation.value) > tolerance(value):
         warn_once(
@@ -145,36 +141,18 @@ def _compare_with_evaluation(
         )
 
 
-def _one_run(named: Mapping[str, object]) -> tuple[str, pd.DataFrame]:
-    """Return the name and the rows of a single run."""
-    if len(named) > 1:
-        raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
-    ((name, source),) = named.items()
-    if name == "run 1":  # a run without a name
-        name = "run"
-    try:
-        return name, Run.of(read_if_file(source)).to_pandas()
-    except MultiAspectError as error:
-        raise about_run("run" if name == "run" else titled(name), error) from None
-
-
-def _position(qid: object, judgments: Judgments, frame: pd.DataFrame, name: str) -> int:
+def _position(qid: object, rankings: Rankings) -> int:
     """Return the position of the topic among the judgments."""
-    retrieved = np.asarray(frame["query_id"].unique(), dtype=object)
-    if not (judgments.queries_of(retrieved) >= 0).any():
-        raise MultiAspectError(
-            f"run {name} and the qrels have no query in common: the qrels have queries such as "
-            f"{choices(judgments.qids[:3])}, the run has queries such as {choices(retrieved[:3])}. Check the query "
-            "ids"
-        )
+    judgments = rankings.judgments
+    some = choices(judgments.qids[:3])
     if not np.isscalar(qid):
-        raise MultiAspectError(f"qid: expected a topic of the qrels, such as {judgments.qids[0]}, got {shown(qid)}")
+        raise MultiAspectError(f"qid: expected a topic of the qrels, such as {some}, got {shown(qid)}")
     (text,) = identifiers(pd.Series([qid], name="qid"), "explain")
     query = int(judgments.queries_of(np.array([text], dtype=object))[0])
     if query < 0:
-        is_retrieved = " (it is in the run, but has no judgments)" if text in set(retrieved) else ""
+        is_retrieved = " (it is in the run, but has no judgments)" if text in set(rankings.source.qids) else ""
         raise MultiAspectError(
-            f"expected a topic of the qrels, such as {choices(judgments.qids[:3])}, got {text}{is_retrieved}"
+            f"expected a topic of the qrels, such as {some}, got {text}{is_retrieved}"
             + did_you_mean([text], judgments.qids)
         )
     return query

@@ -16,6 +16,7 @@ class Explained(Protocol):
     Measures do not import that class, as it is built on them.
     """
 
+    measure: Any
     label: str
     qid: str
     run: str

@@ -22,7 +22,7 @@ from ..errors import MultiAspectError, choices, refuse_unknown, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
 from .explained import Explained
-from .identity import hashable, sign
+from .identity import hashable, set_signatures
 from .parameters import Param
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         if "SHORT_DESC" not in own:
             cls.SHORT_DESC = (cls.__doc__ or "").strip().partition("\n")[0]
         if "SUPPORTED_PARAMS" in own:
-            sign(cls)
+            set_signatures(cls)
         cls._help = f"{cls.NAME}{inspect.signature(cls)}\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
 
     def __init__(self, *args: Any, **params: Any) -> None:

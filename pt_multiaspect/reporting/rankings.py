@@ -163,23 +163,23 @@ class _Documents:
     """The documents of each topic, numbered in the order of their first occurrence."""
 
     def __init__(self, n_topics: int) -> None:
-        self._numbers: list[dict[str, int]] = [{} for _ in range(n_topics)]
+        self._positions: list[dict[str, int]] = [{} for _ in range(n_topics)]
 
     @property
     def names(self) -> list[list[str]]:
         """The documents of each topic."""
-        return [list(numbers) for numbers in self._numbers]
+        return [list(numbers) for numbers in self._positions]
 
     def position(self, topic: int, docno: str) -> int:
         """Return the number of a document."""
-        numbers = self._numbers[topic]
+        numbers = self._positions[topic]
         return numbers.setdefault(docno, len(numbers))
 
     def labels(self, judgments: Judgments, topics: Ints, label: Floats) -> list[list[float | int | None]]:
         """Return the labels of one aspect for each topic, None where a document is unjudged."""
         begins = np.searchsorted(judgments.pool_query, [topics, topics + 1])
         result = []
-        for numbers, begin, end in zip(self._numbers, *begins.tolist(), strict=True):
+        for numbers, begin, end in zip(self._positions, *begins.tolist(), strict=True):
             known = dict(zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True))
             result.append([_plain(known.get(docno, math.nan)) for docno in numbers])
         return result
