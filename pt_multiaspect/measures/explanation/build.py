@@ -55,10 +55,8 @@ def _one_run(run: object) -> tuple[str, pd.DataFrame]:
     ((name, source),) = named.items()
     if name == "run 1":  # a run without a name
         name = "run"
-    try:
+    with about_run("run" if name == "run" else titled(name)):
         return name, Run.of(read_if_file(source)).to_pandas()
-    except MultiAspectError as error:
-        raise about_run("run" if name == "run" else titled(name), error) from None
 
 
 def _position(qid: object, judgments: Judgments, frame: pd.DataFrame, name: str) -> int:
