@@ -654,6 +654,7 @@ def wide(n: int, m: int) -> Aspects:
     )
 
 
+@pytest.mark.slow
 def test_a_million_classes_are_the_most() -> None:
     assert DistanceOrder(wide(1000, 1000), "manhattan", axes="gains").n_classes == 10**6
     too_many = wide(1000, 1001)
@@ -667,6 +668,7 @@ def test_a_million_classes_are_the_most() -> None:
             refusal(lambda measure=normalized: evaluate(measure(positives="top-half")), *shown)
 
 
+@pytest.mark.slow
 def test_too_many_classes_are_found_out_in_little_memory() -> None:
     pytest.importorskip("resource")
     code = """

@@ -392,7 +392,10 @@ def test_messages_about_scales_are_reworded_once(cli, mistaken, monkeypatch, giv
     assert "--aspects: aspects: " not in err
 
 
-@pytest.mark.parametrize("line", ["relevance.txt", "-o x.csv relevance.txt", "--jobs 2 relevance.txt"])
+@pytest.mark.parametrize(
+    "line",
+    ["relevance.txt", "-o x.csv relevance.txt", pytest.param("--jobs 2 relevance.txt", marks=pytest.mark.slow)],
+)
 def test_a_remedy_is_given_once(cli, line):
     _, _, err = cli(*EVALUATE, *shlex.split(line))
     assert err.count("write --qrels ASPECT=FILE for each aspect") == 1

@@ -170,7 +170,7 @@ def test_workers_read_the_files_of_the_current_directory(tmp_path, monkeypatch):
         assert evaluate(["a.run"], qrels, "RR", n_jobs=2, progress=False)["value"].tolist() == [expected]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_runs_that_cannot_be_read_are_skipped_on_request(collection, n_jobs):
     qrels, runs = collection
     foreign = {"q99": {"d1": 1.0}}

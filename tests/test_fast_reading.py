@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
@@ -128,7 +128,7 @@ def files(draw: st.DrawFn, n_fields: int) -> bytes:
     return (draw(st.sampled_from(["", "", "\ufeff"])) + "".join(lines)).encode()
 
 
-PROPERTY = examples(70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = examples(70)
 
 
 @PROPERTY
@@ -239,6 +239,7 @@ def test_large_ids_and_lines_of_one_query() -> None:
     check_run("\n".join(lines).encode())
 
 
+@pytest.mark.slow
 def test_reading_in_the_parent_and_in_forked_processes(tmp_path: Path) -> None:
     """Threads that a reader starts are missing in forked processes, which then wait for them for ever."""
     lines = "".join(f"q{q} Q0 doc{rank:05} {rank} {1000 - rank} tag\n" for q in range(10) for rank in range(1000))

@@ -12,8 +12,9 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
@@ -57,6 +58,7 @@ def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
     pd.testing.assert_frame_equal(found, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True)
 
 
+@pytest.mark.slow
 def test_no_run_is_kept(qrels):
     """Neither in the caller's generator, nor in ours: at most the one that is evaluated is alive."""
     alive: list[weakref.ref[pd.DataFrame]] = []
@@ -76,6 +78,7 @@ def test_no_run_is_kept(qrels):
     assert most == 0
 
 
+@pytest.mark.slow
 def test_workers_are_fed_a_bounded_number_of_runs(qrels):
     """The generator is asked for more only as results arrive."""
     started = 0
@@ -220,6 +223,7 @@ def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list
     return frame, [str(each.message) for each in caught]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", backends())
 def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, of_all_kinds, expected, backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
@@ -257,6 +261,7 @@ def test_invalid_n_jobs(qrels, n_jobs):
         evaluate([run_of(qrels, 1)], qrels, "AP", n_jobs=n_jobs, progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
 def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
     """Also where a thread of joblib asks for the runs."""
@@ -270,6 +275,7 @@ def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
         evaluate(runs(), qrels, "AP", progress=False)
 
 
+@pytest.mark.slow
 def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
     from pt_multiaspect.evaluation import processes
 
@@ -305,7 +311,7 @@ docnos = st.text(max_size=12) | st.sampled_from(["x" * 250, "x" * 300])
 rows = st.lists(st.tuples(st.sampled_from("abc"), docnos, st.floats(-9, 9)), max_size=6)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(rows)
 def test_pickling_keeps_every_row(given_rows):
     frame = pd.DataFrame(given_rows, columns=["qid", "docno", "score"])

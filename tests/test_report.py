@@ -408,7 +408,6 @@ def test_columns_without_names_get_those_of_the_aspects():
         ({"depth": 0}, "depth"),
         ({"n_resamples": 0}, "n_resamples"),
         ({"seed": -1}, "seed"),
-        ({"title": None}, "title: expected a text"),
         ({"base": "nothing"}, "base: .*nothing"),
         ({"base": "TOMA"}, "base"),
         ({"measures": "nothing"}, "nothing"),
@@ -469,6 +468,7 @@ def test_what_is_printed_and_shown(found):
 # -- the command ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page(cli, trec_files):
     pytest.importorskip("vl_convert")
     options = ["-m", "TOMA@5 ESL=ESL(wanted=1)", "--aspects", "scales.json", "--baseline", "runs/beta.run"]

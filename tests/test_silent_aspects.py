@@ -200,7 +200,7 @@ def test_exponential_gains_include_that_of_unjudged_documents() -> None:
     qrels = {"q1": {"d1": 1, "d2": 0}}
     rankings = Rankings({"q1": {"new": 3.0, "d1": 2.0, "d2": 1.0}}, Judgments(qrels))
     target = rankings.judgments.view("relevance", None).target
-    target = replace(target, unjudged=0.5, _cache={})
+    target = replace(target, unjudged=0.5)
     values = Exponentiated(GradedRBP(0.5, None)).values(rankings, target)
     assert values == pytest.approx([0.5 * (2**0.5 - 1) + 0.25 * 1])
     with pytest.raises(MultiAspectError, match="does not support gains of unjudged documents"):

@@ -83,7 +83,7 @@ def matrix(
     if perquery.empty:
         raise MultiAspectError("expected at least one row in the long frame, got none")
     codes, levels = zip(*(_levels(perquery[column]) for column in KEYS), strict=True)
-    values = _numbers(perquery)
+    values = _checked_values(perquery)
     names, qids, measures = levels
     if len(names) < least:
         raise MultiAspectError(f"expected at least two systems, got only {names[0]}")
@@ -263,7 +263,7 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
     return np.asarray(code, dtype=np.intp), level.tolist()
 
 
-def _numbers(perquery: pd.DataFrame) -> Floats:
+def _checked_values(perquery: pd.DataFrame) -> Floats:
     values: Floats = perquery["value"].to_numpy()
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:

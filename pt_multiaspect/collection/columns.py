@@ -90,7 +90,7 @@ def as_floats(column: pd.Series[Any]) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def as_labels(column: pd.Series[Any]) -> Floats:
+def read_labels(column: pd.Series[Any]) -> Floats:
     """Return a column of labels as floats, NaN where it has no number.
 
     16- and 32-bit floats are read as the decimals they print as: 0.1 differs between 32 and 64 bits.

@@ -24,9 +24,9 @@ from .columns import (
     IDENTIFIERS,
     KNOWN,
     QUERY_COLUMNS,
-    as_labels,
     check_distinct_columns,
     id_column,
+    read_labels,
 )
 from .inputs import qrels_frame
 
@@ -88,7 +88,7 @@ class LongJudgments:
         declared = _declared(aspects, names)
         ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
         position = np.array([ordered.index(name) for name in names])
-        labels = as_labels(table[value])
+        labels = read_labels(table[value])
         _, first, pair = np.unique(query * len(docnos) + document, return_index=True, return_inverse=True)
         by_row = np.argsort(first)
         pair = np.argsort(by_row)[pair]  # in the order of first rows

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
+from ..kernels.memo import Memo
 from ..strings.order import Scores, begins, heads, positions
 from ..strings.pairs import repeated_pairs
 from ..strings.texts import Texts, Words
@@ -51,7 +50,7 @@ class Ranking(Hits):
 ScoreType = type[np.float32] | type[np.float64]
 
 
-class Rankings:
+class Rankings(Memo):
     """The rankings of one run for every judged query.
 
     As in trec_eval, documents are sorted by score (32-bit), descending; ties are broken by docno,
@@ -109,7 +108,6 @@ class Rankings:
             row=row[hits],
             n_ret=n_ret,
         )
-        self._cache: dict[Hashable, Any] = {}
 
     @property
     def some_documents(self) -> list[str]:
@@ -126,24 +124,18 @@ class Rankings:
             order[self._position] = np.arange(len(order))
             return order
 
-        order: Ints = self.shared("order", make)
+        order: Ints = self.cached("order", make)
         return order
-
-    def shared(self, key: Hashable, make: Any) -> Any:
-        """Return the result of `make`, computed once per `key` for all measures of this run."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        return self._cache[key]
 
     def relabelled(self, judgments: Judgments) -> Rankings:
         """Return the same rankings with `judgments` of the same pairs, see `Judgments.relabelled`."""
-        result = copy(self)
-        result.judgments, result._cache = judgments, {}
+        result = copy(self)  # without what is cached
+        result.judgments = judgments
         return result
 
     def top(self, cutoff: int | None) -> Ranking:
         """Return the first `cutoff` ranks."""
-        hits: Hits = self.hits if cutoff is None else self.shared(("top", cutoff), lambda: self.hits.top(cutoff))
+        hits: Hits = self.hits if cutoff is None else self.cached(("top", cutoff), lambda: self.hits.top(cutoff))
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
     def ranked(self, query: int) -> tuple[NDArray[np.object_], Scores]:
@@ -182,7 +174,7 @@ class Rankings:
             begins = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
             return np.concatenate([np.zeros(min(len(score), 1), dtype=np.intp), np.cumsum(begins)])
 
-        levels: Ints = self.shared("levels", make)
+        levels: Ints = self.cached("levels", make)
         return levels
 
     def rescored(self) -> pd.DataFrame:

@@ -100,7 +100,7 @@ def _reads(reference: Floats | None, changed: list[Floats | None]) -> bool | Non
 
 
 def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) -> Floats | None:
-    """The values of the measure told of `scales`; None if it cannot be."""
+    """Return the values of the measure on `scales`; None if it refuses them."""
     aspects = Aspects(scales)
     try:
         if "aspects" in measure.SUPPORTED_PARAMS:
@@ -111,7 +111,7 @@ def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) 
 
 
 def _thinned(aspect: Aspect) -> Aspect:
-    """The aspect with its grades, gains, probabilities and threshold written out, at most `_LONGEST` grades."""
+    """Return the aspect with its grades, gains, probabilities and threshold, at most `_LONGEST` grades."""
     scale = aspect.scale
     kept = np.unique(np.linspace(0, len(scale) - 1, min(len(scale), _LONGEST)).astype(int))
     if scale.threshold < len(scale):
@@ -137,7 +137,7 @@ def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, thresho
 
 
 def _changed(aspect: Aspect, what: str) -> list[Aspect]:
-    """The aspect with one property changed, in the ways that could matter."""
+    """Return the aspect with one property changed, in the ways that could matter."""
     scale = aspect.scale
     grades, gains, upwards = scale.grades, scale.gains, scale.greater_is_better
     probabilities = None if scale.identity else scale.probabilities

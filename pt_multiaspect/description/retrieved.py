@@ -57,7 +57,7 @@ def retrieved(runs: object, judged: Judged) -> Retrieved:
 
 
 def _tied(rankings: Rankings) -> float:
-    """The fraction of the documents whose score another document of the topic has too."""
+    """Return the fraction of the documents whose score another document of the topic has too."""
     levels = rankings.levels
     if not len(levels):
         return 0.0

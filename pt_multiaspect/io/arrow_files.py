@@ -14,10 +14,10 @@ from ..collection.columns import (
     IDENTIFIERS,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
-    as_labels,
     check_distinct_columns,
     id_column,
     is_numeric,
+    read_labels,
 )
 from ..collection.frames import as_frame, is_saved_index
 from ..collection.run import Run, about_run
@@ -173,7 +173,7 @@ def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> s
 
 
 def _checked_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> Any:
-    values = as_labels(column)
+    values = read_labels(column)
     faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
     if len(faulty):
         qid, docno = rows.iloc[int(faulty[0])][["qid", "docno"]]

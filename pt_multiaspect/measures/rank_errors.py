@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .._typing import Floats
@@ -84,9 +85,7 @@ class _RankErrors(DirectMeasure):
         """Return the ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
         epsilons = [
-            rankings.shared(
-                ("rank errors", view, self.cutoff), lambda view=view: rank_errors.errors(hits, view.grade)
-            )
+            rankings.cached(("rank errors", view, self.cutoff), partial(rank_errors.errors, hits, view.grade))
             for view in views
         ]
         # As floats: NumPy cannot represent integers beyond 64 bits.

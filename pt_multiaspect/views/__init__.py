@@ -16,9 +16,10 @@ from .blocks import (
     bars,
     frame_table,
 )
-from .html import fragment, html_of, page
+from .html import fragment, html_of, page, template
 from .latex import latex_of
-from .text import WIDTH, text_of
+from .numbers import decimals, percent
+from .text import WIDTH, printable, text_of
 from .view import View
 
 __all__ = [
@@ -37,10 +38,14 @@ __all__ = [
     "Table",
     "View",
     "bars",
+    "decimals",
     "fragment",
     "frame_table",
     "html_of",
     "latex_of",
     "page",
+    "percent",
+    "printable",
+    "template",
     "text_of",
 ]

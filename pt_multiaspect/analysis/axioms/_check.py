@@ -117,9 +117,11 @@ def check(
     CAM  holds        fails  holds
     >>> result.example(CAM, "1 attainable")
     CAM, 1 attainable: fails
+    ------------------------
     rank   relevance  credibility
     1      0          1
     score  0.5000
+    <BLANKLINE>
     This is the best order of these documents. It should score 1, but does not.
     """
     declared = parse_aspects(aspects)

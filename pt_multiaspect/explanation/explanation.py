@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..._rendering import Rendered
-from ...errors import silenced
+from ..errors import silenced
+from ..measures import Measure
+from ..measures.explained import Explained
+from ..views import Block, View
 from .comparison import Comparison
 from .frames import aspects_frame, at_ranks, label_columns, position, ranks_frame, swaps_frame
 from .notes import notes
 from .parts import parts_of
 from .topic import Topic
-from .view import gain_name
-
-if TYPE_CHECKING:
-    from ..measure import Measure
+from .view import blocks, gain_name
 
 __all__ = ["Explanation"]
 
 
-class Explanation(Rendered):
+class Explanation(View):
     """The value of a measure for one topic of a run, as a sum over ranks.
 
     Returned by ``measure.explain(run, qrels, qid)`` and by `pt_multiaspect.explain`. It prints as text of at most
@@ -151,7 +149,7 @@ class Explanation(Rendered):
         docnos: list[str] = self._topic.docnos.tolist()
         return docnos
 
-    def compare(self, other: Explanation) -> Comparison:
+    def compare(self, other: Explained) -> Comparison:
         """Compare with the explanation of another run for the same topic.
 
         Parameters
@@ -179,26 +177,17 @@ class Explanation(Rendered):
         >>> b = measure.explain({"b": {"q1": {"d1": 2.0, "d2": 1.0}}}, qrels, "q1")
         >>> print(a.compare(b))
         TOMA(aspects={'relevance': 1, 'credibility': 1})
-        topic q1
-        a: 1.0000
-        b: 0.8597
-        a - b = 0.1403
+        ------------------------------------------------
+        topic q1: a 1.0000, b 0.8597, difference 0.1403
         <BLANKLINE>
-        docno rank a rank b contrib. a contrib. b difference
-        d2         1      2     0.7602     0.4796     0.2806
-        d1         2      1     0.2398     0.3801    -0.1403
+        docno  rank in a  rank in b  contribution in a  contribution in b  difference
+        d2             1          2             0.7602             0.4796      0.2806
+        d1             2          1             0.2398             0.3801     -0.1403
         """
         return Comparison(self, other)
 
-    def _text(self) -> str:
-        from .text import draw_explanation
-
-        return draw_explanation(self)
-
-    def _fragment(self) -> str:
-        from .html import draw_explanation
-
-        return draw_explanation(self)
+    def _blocks(self) -> list[Block]:
+        return blocks(self)
 
     def _title(self) -> str:
         return f"{self.label}, topic {self.qid}"

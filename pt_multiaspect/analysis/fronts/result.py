@@ -1,4 +1,4 @@
-"""A frontier, and the comparison of systems with it."""
+"""A front, and the comparison of systems with it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .points import Points, mean_points
 from .reading import systems_of
 from .supported import chain_of_means, refined
 
-__all__ = ["RESERVED", "Frontier", "Line"]
+__all__ = ["RESERVED", "AttainableFront", "Line"]
 
-#: Maximum excess of systems over the frontier that is a rounding error.
+#: Maximum excess of systems over the front that is a rounding error.
 _ROUNDING = 1e-9
 
 #: Columns that are no measures.
@@ -31,20 +31,20 @@ RESERVED = ("name", "qid", "supported", "gap", "dpfr", "nearest", "hypervolume",
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The frontier of a topic or of the mean, with higher values better in each column."""
+    """The front of a topic or of the mean, with higher values better in each column."""
 
     shape: Hull | Points
     gap: float
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier:
-    """Result of `frontier`: the values that rankings attain on two or three measures.
+class AttainableFront:
+    """Result of `attainable_front`: the values that rankings attain on two or three measures.
 
     Attributes
     ----------
     kind : {'supported', 'all'}
-        The frontier of mixtures of rankings, or of rankings.
+        The front of mixtures of rankings, or of rankings.
     measures : dict of str to Measure
         The measures by label, as `pt_multiaspect.evaluate` takes them.
     judgments : Judgments
@@ -57,9 +57,9 @@ class Frontier:
     ...     "q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}},
     ...     "q2": {"d1": {"relevance": 1, "credibility": 1}, "d2": {"relevance": 0, "credibility": 1}},
     ... }
-    >>> front = ma.analysis.frontier(qrels, "nDCG", aspects={"relevance": 1, "credibility": 1})
+    >>> front = ma.analysis.attainable_front(qrels, "nDCG", aspects={"relevance": 1, "credibility": 1})
     >>> front
-    <Frontier (supported) of relevance, credibility: 3 points of 2 topics>
+    <AttainableFront (supported) of relevance, credibility: 3 points of 2 topics>
     >>> front.mean.round(3)
        relevance  credibility  gap
     0      1.000        0.815  0.0
@@ -79,7 +79,7 @@ class Frontier:
     def __repr__(self) -> str:
         n_points = sum(len(line.shape.points) for line in self._topics)
         return (
-            f"<Frontier ({self.kind}) of {choices(self.measures)}: {number_of(n_points, 'point')} of "
+            f"<AttainableFront ({self.kind}) of {choices(self.measures)}: {number_of(n_points, 'point')} of "
             f"{number_of(len(self._topics), 'topic')}>"
         )
 
@@ -129,7 +129,7 @@ class Frontier:
         return table
 
     def reference(self, alpha: float = 0.5, *, perquery: bool = False) -> pd.DataFrame:
-        """Return the point at a fraction of the length of the frontier, the reference of `systems`.
+        """Return the point at a fraction of the length of the front, the reference of `systems`.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Frontier:
     def _alpha(self, alpha: object) -> float:
         if len(self.measures) != 2:
             raise MultiAspectError(
-                f"alpha: expected a frontier of two measures, got {len(self.measures)}: "
+                f"alpha: expected a front of two measures, got {len(self.measures)}: "
                 f"{choices(self.measures)}; use the column `nearest` of `systems`"
             )
         if isinstance(alpha, int | float | np.number) and not isinstance(alpha, bool) and 0 <= alpha <= 1:
@@ -174,7 +174,7 @@ class Frontier:
         alpha: float | None = None,
         worst: Mapping[str, float] | None = None,
     ) -> pd.DataFrame:
-        """Compare systems with the frontier and with each other.
+        """Compare systems with the front and with each other.
 
         Parameters
         ----------
@@ -183,9 +183,9 @@ class Frontier:
             ``name qid measure value``. Topics that are missing from a run count as empty rankings; topics without
             judgments are ignored.
         perquery : bool, default False
-            Whether to compare on each topic. By default, means over topics are compared with the frontier of means.
+            Whether to compare on each topic. By default, means over topics are compared with the front of means.
         alpha : float in [0, 1], optional
-            The position of the reference point along the frontier, 0.5 by default; only for two measures.
+            The position of the reference point along the front, 0.5 by default; only for two measures.
         worst : mapping of str to float, optional
             The corner of the hypervolume: for each measure, a value at most as good as those of all points and
             systems. By default, the end of the measure's range.
@@ -197,11 +197,11 @@ class Frontier:
 
             - one per measure: the values of the system,
             - ``dpfr``: the Euclidean distance to the `reference` point (two measures only),
-            - ``nearest``: the Euclidean distance to the nearest point of the frontier,
+            - ``nearest``: the Euclidean distance to the nearest point of the front,
             - ``<measure> room``: the maximum improvement on this measure by rankings that are at least as good on
               the others; never negative, also where lower is better,
             - ``hypervolume``: the product of the differences to the worst values, and ``attainable``: the volume
-              that the frontier dominates,
+              that the front dominates,
             - ``dominated_by``: the names of the systems that are at least as good on all measures and better on
               one.
 
@@ -214,7 +214,7 @@ class Frontier:
         Warns
         -----
         MultiAspectWarning
-            If a system exceeds the frontier because a measure rewards unjudged documents, or missing documents;
+            If a system exceeds the front because a measure rewards unjudged documents, or missing documents;
             or if Euclidean distances mix measures without a common range.
         """
         names, values = systems_of(runs, self.measures, self.judgments)
@@ -277,12 +277,12 @@ class Frontier:
         if not np.isfinite(list(widths.values())).all():
             endless = [label for label, width in widths.items() if not np.isfinite(width)]
             warn_once(
-                f"{choices(endless)} has no upper limit, so Euclidean distances to the frontier depend on its unit "
+                f"{choices(endless)} has no upper limit, so Euclidean distances to the front depend on its unit "
                 "more than on the other measures; use a normalised measure, such as nDCG rather than DCG"
             )
 
     def _check_attainable(self, line: Line, points: Floats, names: Sequence[object], qid: object) -> None:
-        """Raise an error if systems exceed the frontier, or warn if that is possible."""
+        """Raise an error if systems exceed the front, or warn if that is possible."""
         excess = line.shape.excess(points) - line.gap
         beyond = np.flatnonzero(excess > _ROUNDING)
         if not len(beyond):
@@ -298,12 +298,12 @@ class Frontier:
         if not open_ones:
             raise MultiAspectError(
                 f"{unattained}: expected values of the measures {choices(self.measures)} on the same qrels; "
-                "evaluate the runs with the attribute `measures` of the frontier, or give the runs"
+                "evaluate the runs with the attribute `measures` of the front, or give the runs"
             )
         warn_once(
             f"{unattained}: {choices(open_ones)} can be better if unjudged documents are retrieved, or judged ones "
-            "are not. The frontier is that of rankings of all judged documents; distances are to that",
-            key=f"beyond the frontier: {choices(open_ones)}",
+            "are not. The front is that of rankings of all judged documents; distances are to that",
+            key=f"beyond the front: {choices(open_ones)}",
         )
 
 

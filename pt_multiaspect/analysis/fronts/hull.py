@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._typing import Floats, Ints
-from ...kernels.pareto import TOLERANCE, frontier
+from ...kernels.pareto import TOLERANCE, front_of
 
 __all__ = ["Hull", "corners"]
 
@@ -105,7 +105,7 @@ class Hull:
 
 def corners(points: Floats) -> Floats:
     """Return the corners of the hull of points, sorted by the first column, highest first."""
-    points = points[frontier(points)]
+    points = points[front_of(points)]
     varying = _varying(points)
     if len(varying) == 0:
         return points[:1]

@@ -12,7 +12,7 @@ from ..._typing import Floats, Ints
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError, silenced
 from ...kernels.hits import positions
-from ...kernels.pareto import frontier
+from ...kernels.pareto import front_of
 from ...measures import Measure
 from ..upper_bounds.rankings import rankings_at
 from .ranked_search import RankedSearch
@@ -65,7 +65,7 @@ def all_points(measures: Sequence[Measure], signs: Floats, judgments: Judgments,
         else:
             of_document, sequences = search.sequences(query, limit)
         values = _evaluated(measures, judgments, query, of_document, sequences) * signs
-        points.append(values[frontier(values)])
+        points.append(values[front_of(values)])
     return points
 
 

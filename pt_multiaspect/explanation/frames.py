@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..._typing import Bools, Floats
-from ...collection.views import AspectView
-from ...kernels.breakdown import MARGINAL, STATED
+from .._typing import Bools, Floats
+from ..collection.views import AspectView
+from ..kernels.breakdown import MARGINAL, STATED
 from .parts import Part
 from .topic import Topic
 

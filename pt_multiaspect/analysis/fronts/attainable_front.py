@@ -1,4 +1,4 @@
-"""The Pareto frontier of the values that rankings of the judged documents attain."""
+"""The Pareto front of the values that rankings of the judged documents attain."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .hull import Hull
 from .linear import linear_topics
 from .points import Points
 from .reading import measures_of
-from .result import RESERVED, Frontier, Line
+from .result import RESERVED, AttainableFront, Line
 from .supported import supported_points
 
-__all__ = ["frontier"]
+__all__ = ["attainable_front"]
 
 #: Default of `limit` by kind.
 _LIMITS = {"supported": 300, "all": 50_000}
 
 
-def frontier(
+def attainable_front(
     qrels: object,
     measures: (
         ir_measures.Measure | str | Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str]
@@ -33,7 +33,7 @@ def frontier(
     aspects: object = None,
     kind: str = "supported",
     limit: int | None = None,
-) -> Frontier:
+) -> AttainableFront:
     """Compute the best combinations of values of two or three measures that rankings attain.
 
     Parameters
@@ -56,7 +56,7 @@ def frontier(
 
     Returns
     -------
-    Frontier
+    AttainableFront
         With the data frames `points`, per topic, and `mean`, and the methods `systems` and `reference`.
 
     Raises
@@ -69,7 +69,7 @@ def frontier(
     -----
     The attainable values are those of the rankings of all judged documents of a topic. For measures that never
     decrease if documents are appended (nDCG, AP, TOMA, MM), no run exceeds them. For measures that unjudged or
-    missing documents can improve, such as AWRF or ESL, runs can; `Frontier.systems` warns of it.
+    missing documents can improve, such as AWRF or ESL, runs can; `AttainableFront.systems` warns of it.
 
     ``'supported'`` requires weighted sums of bases that are sums over ranks: nDCG, DCG, RBP, P, R, CRP, and On,
     CAM, TOMA and others over these. With two measures of equal discounts, the order of documents by weighted gains
@@ -83,7 +83,7 @@ def frontier(
     ``'all'`` finds every point: by dynamic programming with bounds for measures that are computed rank by rank
     (those of `upper_bound`), else by evaluating every ranking of distinct documents. `gap` is 0 for topics.
 
-    The *frontier of means* is the best that means over topics can be if each topic has a ranking of its own: the
+    The *front of means* is the best that means over topics can be if each topic has a ranking of its own: the
     attainable means are the Minkowski average of the topics' attainable values. Its supported points are the
     means of the topics' supported points at the same weights. For ``'all'``, every point of each topic is
     combined with every point of the others; from 10 000 non-dominated means on (2000 of three measures), one of
@@ -94,14 +94,14 @@ def frontier(
     ----------
     Rampisela, Ruotsalo, Maistro, Lioma: Joint Evaluation of Fairness and Relevance in Recommender Systems with
     Pareto Frontier. WWW 2025. The distance there is ``dpfr`` of the mean, with ``kind='all'``. The published
-    program cannot return the first point of the frontier as reference; this one does.
+    program cannot return the first point of the front as reference; this one does.
 
     Examples
     --------
     >>> import pt_multiaspect as ma
     >>> labels = {"d1": (2, 0), "d2": (0, 2), "d3": (1, 1), "d4": (2, 1), "d5": (0, 0)}
     >>> qrels = {"q1": {d: {"relevance": r, "credibility": c} for d, (r, c) in labels.items()}}
-    >>> front = ma.analysis.frontier(qrels, "nDCG", aspects={"relevance": 2, "credibility": 2})
+    >>> front = ma.analysis.attainable_front(qrels, "nDCG", aspects={"relevance": 2, "credibility": 2})
     >>> front.points.round(3)
       qid  relevance  credibility  gap
     0  q1      1.000        0.754  0.0
@@ -112,7 +112,8 @@ def frontier(
     >>> systems[["name", "relevance", "credibility", "dpfr", "nearest", "relevance room"]].round(3)
        name  relevance  credibility   dpfr  nearest  relevance room
     0  mine      0.852        0.581  0.318    0.228           0.148
-    >>> ma.analysis.frontier(qrels, "nDCG", aspects="relevance,credibility", kind="all").points.head(3).round(3)
+    >>> every = ma.analysis.attainable_front(qrels, "nDCG", aspects="relevance,credibility", kind="all")
+    >>> every.points.head(3).round(3)
       qid  relevance  credibility  supported  gap
     0  q1      1.000        0.754       True  0.0
     1  q1      0.982        0.776      False  0.0
@@ -125,7 +126,7 @@ def frontier(
         raise MultiAspectError("expected qrels with at least one query, got none")
     for measure in labelled.values():
         for term in measure.terms(judgments):
-            term.check_gains(f"the frontier of {measure}")
+            term.check_gains(f"the front of {measure}")
     refuse_taken(labelled, {*RESERVED, *(f"{label} room" for label in labelled)}, "a column of the result")
     lines = []
     if kind == "supported":
@@ -136,4 +137,4 @@ def frontier(
         signs = np.array([-1.0 if measure.lower_is_better else 1.0 for measure in labelled.values()])
         topics = all_points(list(labelled.values()), signs, judgments, most)
         lines = [Line(Points(points), 0.0) for points in topics]
-    return Frontier(kind, labelled, judgments, lines, most)
+    return AttainableFront(kind, labelled, judgments, lines, most)

@@ -15,7 +15,7 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
-from pt_multiaspect.analysis import pareto
+from pt_multiaspect.analysis import system_front
 
 
 def frame(values: Any, measures: tuple[str, ...] = ("AP", "RR", "P@5")) -> pd.DataFrame:
@@ -37,7 +37,7 @@ def test_the_front_of_means(n_measures: int) -> None:
     rng = np.random.default_rng(n_measures)
     for _ in range(10):
         values = rng.integers(0, 4, (7, 3, n_measures)) / 4
-        table = pareto(frame(values), n_resamples=1)
+        table = system_front(frame(values), n_resamples=1)
         means = values.mean(axis=1)
         assert table["on_front"].tolist() == is_best(means)
         np.testing.assert_allclose(table.iloc[:, 1 : 1 + n_measures], means)
@@ -55,38 +55,38 @@ def test_probabilities_are_those_of_all_samples_of_topics() -> None:
     values = np.random.default_rng(1).random((4, 4, 2)).round(1)
     samples = itertools.product(range(4), repeat=4)
     exact = np.mean([is_best(values[:, list(drawn)].mean(axis=1)) for drawn in samples], axis=0)
-    table = pareto(frame(values), n_resamples=20_000)
+    table = system_front(frame(values), n_resamples=20_000)
     assert 0 < exact.min() < 1
     np.testing.assert_allclose(table["probability"], exact, atol=0.02)
 
 
 def test_seeds_and_the_order_of_rows() -> None:
     perquery = frame(np.random.default_rng(2).random((5, 8, 2)))
-    table = pareto(perquery)
-    pd.testing.assert_frame_equal(table, pareto(perquery))
-    assert (table["probability"] != pareto(perquery, seed=1)["probability"]).any()
-    shuffled = pareto(perquery.sample(frac=1, random_state=0)).sort_values("name", ignore_index=True)
+    table = system_front(perquery)
+    pd.testing.assert_frame_equal(table, system_front(perquery))
+    assert (table["probability"] != system_front(perquery, seed=1)["probability"]).any()
+    shuffled = system_front(perquery.sample(frac=1, random_state=0)).sort_values("name", ignore_index=True)
     pd.testing.assert_frame_equal(table, shuffled)
-    backwards = pareto(perquery[::-1])
+    backwards = system_front(perquery[::-1])
     assert backwards["name"].tolist() == table["name"].tolist()[::-1]
 
 
 def test_samples_in_several_parts_are_all_counted(monkeypatch) -> None:
-    module = importlib.import_module("pt_multiaspect.analysis.pareto")
+    module = importlib.import_module("pt_multiaspect.analysis.system_front")
     perquery = frame(np.random.default_rng(3).random((4, 6, 2)))
-    once = pareto(perquery, n_resamples=100)["probability"]
+    once = system_front(perquery, n_resamples=100)["probability"]
     monkeypatch.setattr(module, "_MOST_MEANS", 8 * 7)
-    pd.testing.assert_series_equal(once, pareto(perquery, n_resamples=100)["probability"])
+    pd.testing.assert_series_equal(once, system_front(perquery, n_resamples=100)["probability"])
 
 
 def test_lower_is_better() -> None:
     values = np.array([[[1, 0.5]] * 3, [[3, 0.6]] * 3, [[2, 0.4]] * 3])
-    table = pareto(frame(values, ("ESL", "AP")))
+    table = system_front(frame(values, ("ESL", "AP")))
     assert table["on_front"].tolist() == [True, True, False]
     assert table["dominated_by"].tolist() == [(), (), ("s0",)]
     assert table["ESL"].tolist() == [1, 3, 2]
     with pytest.raises(MultiAspectError, match="expected non-negative values for ESL"):
-        pareto(frame(values * [-1, 1], ("ESL", "AP")))
+        system_front(frame(values * [-1, 1], ("ESL", "AP")))
 
 
 def test_labels_of_ones_own_whose_record_is_lost() -> None:
@@ -97,33 +97,34 @@ def test_labels_of_ones_own_whose_record_is_lost() -> None:
     runs = {name: dict.fromkeys(qrels, order) for name, order in orders.items()}
     measures = {"effort": ma.ESL(wanted=1), "b": ma.On(aspect="b", aspects=scales), "RR": "RR"}
     perquery = ma.evaluate(runs, qrels, measures, progress=False)
-    expected = pareto(perquery)
+    expected = system_front(perquery)
     assert expected["on_front"].tolist() == [True, False]
     lost = pd.read_csv(io.StringIO(perquery.to_csv(index=False)), dtype={"qid": str})
-    pd.testing.assert_frame_equal(pareto(lost, measures), expected)
-    assert pareto(lost, {"RR": "RR", "effort": "ESL(wanted=1)"}).columns.tolist()[1:3] == ["RR", "effort"]
+    pd.testing.assert_frame_equal(system_front(lost, measures), expected)
+    assert system_front(lost, {"RR": "RR", "effort": "ESL(wanted=1)"}).columns.tolist()[1:3] == ["RR", "effort"]
     with pytest.warns(MultiAspectWarning, match=r"effort, b name no known measure.* pass measures=\{label"):
-        assert pareto(lost)["on_front"].tolist() == [True, True]
-    pareto(lost)  # warns once
-    pareto(lost.replace({"effort": "ESL"}), ["ESL", "RR"])
+        assert system_front(lost)["on_front"].tolist() == [True, True]
+    system_front(lost)  # warns once
+    system_front(lost.replace({"effort": "ESL"}), ["ESL", "RR"])
     defined = ir_measures.define_byquery(lambda qrels, run: 0.0, name="b")  # objects say what they are
-    pareto(lost.replace({"effort": "ESL"}), ["ESL", defined])
+    system_front(lost.replace({"effort": "ESL"}), ["ESL", defined])
     words = {"effort": "lower", "b": "higher", "RR": "RR"}
-    pd.testing.assert_frame_equal(pareto(lost, words), expected)
+    pd.testing.assert_frame_equal(system_front(lost, words), expected)
     pd.testing.assert_frame_equal(
-        pareto(lost, dict.fromkeys(words, "lower")), pareto(lost, {**words, "b": "lower", "RR": "lower"})
+        system_front(lost, dict.fromkeys(words, "lower")),
+        system_front(lost, {**words, "b": "lower", "RR": "lower"}),
     )
     negated = lost.assign(value=lost["value"].where(lost["measure"] != "effort", -lost["value"]))
-    assert pareto(negated, {**words, "effort": "higher"})["on_front"].tolist() == [True, False]
+    assert system_front(negated, {**words, "effort": "higher"})["on_front"].tolist() == [True, False]
     with pytest.raises(MultiAspectError, match="expected non-negative values for effort"):
-        pareto(lost.assign(value=-lost["value"]), measures)
+        system_front(lost.assign(value=-lost["value"]), measures)
     with pytest.raises(MultiAspectError, match=r"expected measures of the frame .* got AP"):
-        pareto(lost, {"effort": ma.ESL(wanted=1), "AP": "AP"})
+        system_front(lost, {"effort": ma.ESL(wanted=1), "AP": "AP"})
 
 
 def test_equal_systems_are_on_the_front_together() -> None:
     values = np.array([[[0.1, 0.2], [0.2, 0.1]], [[0.2, 0.1], [0.1, 0.2]], [[0.1, 0.1], [0.1, 0.1]]])
-    table = pareto(frame(values))  # means of .15 that are added in another order
+    table = system_front(frame(values))  # means of .15 that are added in another order
     assert table["on_front"].tolist() == [True, True, False]
     assert table["dominated_by"].tolist() == [(), (), ("s0", "s1")]
     assert table["probability"].iloc[2] == 0
@@ -132,9 +133,9 @@ def test_equal_systems_are_on_the_front_together() -> None:
 def test_some_measures() -> None:
     values = np.random.default_rng(4).random((4, 3, 3))
     perquery = frame(values)
-    two = pareto(perquery, ["P@5", "AP"])
+    two = system_front(perquery, ["P@5", "AP"])
     assert two.columns.tolist() == ["name", "P@5", "AP", "on_front", "probability", "dominated_by"]
-    pd.testing.assert_frame_equal(two, pareto(frame(values[:, :, [2, 0]], ("P@5", "AP"))))
+    pd.testing.assert_frame_equal(two, system_front(frame(values[:, :, [2, 0]], ("P@5", "AP"))))
 
 
 def test_the_result_of_evaluate() -> None:
@@ -143,7 +144,7 @@ def test_the_result_of_evaluate() -> None:
     one = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
     runs = {"one": one, "two": {"q1": {"d2": 1.0}}, "none": {"q1": {"d9": 1.0, "d1": 0.0}}}
     measures = [ma.On(aspect=name, aspects={"relevance": 1, "b": 1}) for name in ("relevance", "b")]
-    table = pareto(ma.evaluate(runs, qrels, measures, progress=False), measures)
+    table = system_front(ma.evaluate(runs, qrels, measures, progress=False), measures)
     assert table["name"].tolist() == ["one", "two", "none"]
     assert table["on_front"].tolist() == [True, False, False]
 
@@ -171,4 +172,4 @@ def test_the_result_of_evaluate() -> None:
 def test_errors(arguments, message) -> None:
     perquery = frame(np.random.default_rng(5).random((3, 3, 3)))
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        pareto(**{"perquery": perquery, **arguments})
+        system_front(**{"perquery": perquery, **arguments})

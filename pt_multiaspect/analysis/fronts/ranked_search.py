@@ -12,7 +12,7 @@ from ..._typing import Bools, Floats, Ints
 from ...bases import Term
 from ...collection.judgments import Judgments
 from ...errors import MultiAspectError
-from ...kernels.pareto import TOLERANCE, frontier, staircases
+from ...kernels.pareto import TOLERANCE, front_of, staircases
 from ...kernels.progress import Counts, Progress, Progression
 from ...measures import Measure
 from ...measures.best_rank import sorted_by
@@ -94,13 +94,13 @@ class RankedSearch:
         of_document = of_document.ravel()
         state = _States(self.parts, -types, totals.astype(np.int32), query)
         known = self.known[:, :, query]
-        best = frontier(known)
+        best = front_of(known)
         ranked = [of_document[np.argsort(self.known_ranks[index][rows])] for index in best.tolist()]
         sequences = state.search(known[best], limit)
         if sequences is None:
             raise MultiAspectError(
                 f"kind='all': topic {self.judgments.qids[query]} has more than {limit} partial rankings of its "
-                f"{len(rows)} judged documents that may be on the frontier. Use measures with a small cutoff, such "
+                f"{len(rows)} judged documents that may be on the front. Use measures with a small cutoff, such "
                 "as @5; a larger limit=; or, for nDCG, DCG, RBP, P, R and weighted sums of these, kind='supported'"
             )
         return of_document, np.vstack([sequences, *ranked]).astype(np.int16)

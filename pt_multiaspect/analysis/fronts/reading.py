@@ -1,4 +1,4 @@
-"""Input of `frontier`: measures, and the values of systems."""
+"""Input of `attainable_front`: measures, and the values of systems."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def measures_of(measures: Any, aspects: Any) -> dict[str, Measure]:
     MultiAspectError
         If there are fewer than two or more than three.
     """
-    check_all_topics(measures, "a frontier has a point of all measures for each topic")
+    check_all_topics(measures, "a front has a point of all measures for each topic")
     labelled = parsing.parse_all(measures)
     if aspects is not None:
         spec = parse_aspects(aspects)
@@ -118,7 +118,7 @@ def _of_frame(
     if set(row_of) != set(judgments.qids.tolist()):
         unshared = sorted(set(row_of) ^ set(judgments.qids.tolist()))
         raise MultiAspectError(
-            f"expected the topics of the frontier ({judgments.n_queries}), got {len(row_of)}; only one of them has "
+            f"expected the topics of the front ({judgments.n_queries}), got {len(row_of)}; only one of them has "
             f"{choices(unshared[:5])}. Evaluate on the same qrels"
         )
     topics = [row_of[qid] for qid in judgments.qids.tolist()]
@@ -126,17 +126,17 @@ def _of_frame(
 
 
 def _check_recorded(perquery: pd.DataFrame, measures: Mapping[str, Measure]) -> None:
-    """Check that the labels of a frame refer to the measures of the frontier, where the frame has a record."""
+    """Check that the labels of a frame refer to the measures of the front, where the frame has a record."""
     for label, measure in recorded(perquery).items():
         if measure is None or not is_recorded(perquery, label):
             continue
         try:
             same = parsing.as_measure(measure) == measures[label]
-        except MultiAspectError:  # no measure of a frontier
+        except MultiAspectError:  # no measure of a front
             same = False
         if not same:
             raise MultiAspectError(
-                f"expected values of {label} = {measures[label]}, as in the frontier, got {label} = {measure}. "
-                "Evaluate with the measures of the frontier, as in pt_multiaspect.evaluate(runs, qrels, "
+                f"expected values of {label} = {measures[label]}, as in the front, got {label} = {measure}. "
+                "Evaluate with the measures of the front, as in pt_multiaspect.evaluate(runs, qrels, "
                 "front.measures)"
             )

@@ -16,7 +16,7 @@ from ..errors import MultiAspectError, choices, refuse_taken
 from ..kernels.pareto import TOLERANCE, dominates, on_front
 from ._frames import directions, matrix, selected
 
-__all__ = ["pareto"]
+__all__ = ["system_front"]
 
 #: Columns of the result that are no measures.
 _COLUMNS = ("name", "on_front", "probability", "dominated_by")
@@ -25,7 +25,7 @@ _COLUMNS = ("name", "on_front", "probability", "dominated_by")
 _MOST_MEANS = 1_000_000
 
 
-def pareto(
+def system_front(
     perquery: Any,
     measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
     *,
@@ -92,7 +92,7 @@ def pareto(
     ...     for topic, values in enumerate(topics)
     ...     for measure, value in zip(("AP", "nDCG"), values)
     ... ]
-    >>> ma.analysis.pareto(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), seed=1)
+    >>> ma.analysis.system_front(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), seed=1)
       name    AP  nDCG  on_front  probability dominated_by
     0    a  0.80  0.20      True        1.000           ()
     1    b  0.50  0.70      True        1.000           ()
@@ -105,7 +105,7 @@ def pareto(
     if len(labels) < 2:
         raise MultiAspectError(f"expected at least two measures, got only {choices(labels)}")
     refuse_taken(map(str, labels), _COLUMNS, "a column of the result")
-    signs = directions(rows, values, labels, by_label, "pareto")
+    signs = directions(rows, values, labels, by_label, "system_front")
     means = values.mean(axis=1)
     table = pd.DataFrame({"name": names})
     for column, label in enumerate(labels):

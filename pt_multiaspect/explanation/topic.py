@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..._typing import Floats, Ints
-from ...collection.judgments import Judgments, numbered
-from ...collection.rankings import Rankings
-from ...errors import MultiAspectError
-from ...kernels.best_ranking import is_by_sorting
-from ...kernels.hits import positions
-from ..best_rank import best_rank, forms_of, sorted_by
+from .._typing import Floats, Ints
+from ..collection.judgments import Judgments, numbered
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError
+from ..kernels.best_ranking import is_by_sorting
+from ..kernels.hits import positions
+from ..measures.best_rank import best_rank, forms_of, sorted_by
 
 if TYPE_CHECKING:
-    from ..measure import Measure
+    from ..measures.measure import Measure
 
 __all__ = ["Topic"]
 

@@ -10,17 +10,18 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, ERR, RBP, P, nDCG
 from shared_data import shared_path
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning, On
-from pt_multiaspect.analysis import frontier
-from pt_multiaspect.analysis.frontiers import hull, points
-from pt_multiaspect.analysis.frontiers.hull import Hull
-from pt_multiaspect.kernels.pareto import frontier as best_of
+from pt_multiaspect.analysis import attainable_front
+from pt_multiaspect.analysis.fronts import hull, points
+from pt_multiaspect.analysis.fronts.hull import Hull
+from pt_multiaspect.kernels.pareto import front_of as best_of
 from pt_multiaspect.kernels.pareto import on_front, staircases
 
 NAMES = ("a", "b", "c")
@@ -57,7 +58,7 @@ def undominated(values: np.ndarray) -> set[tuple[float, ...]]:
     return {one for one in rounded if not any(all(np.array(o) >= one) and o != one for o in rounded)}
 
 
-def found(front: ma.analysis.Frontier, qid: str | None = None) -> np.ndarray:
+def found(front: ma.analysis.AttainableFront, qid: str | None = None) -> np.ndarray:
     table = front.mean if qid is None else front.points[front.points["qid"] == qid]
     return table[list(front.measures)].to_numpy()
 
@@ -78,8 +79,8 @@ def golden() -> list[dict[str, Any]]:
     return json.loads(shared_path("golden", "pareto.json").read_text(encoding="utf-8"))["cases"]
 
 
-def golden_front(case: dict[str, Any], kind: str) -> ma.analysis.Frontier:
-    return frontier({case["topic"]: case["labels"]}, nDCG, aspects="relevance,aspect_2", kind=kind)
+def golden_front(case: dict[str, Any], kind: str) -> ma.analysis.AttainableFront:
+    return attainable_front({case["topic"]: case["labels"]}, nDCG, aspects="relevance,aspect_2", kind=kind)
 
 
 def golden_run(case: dict[str, Any]) -> dict[str, Any]:
@@ -137,9 +138,9 @@ def test_golden_references_but_for_the_slip(golden) -> None:
     assert compared >= 15
 
 
-def test_the_ends_of_the_frontier_are_its_references() -> None:
+def test_the_ends_of_the_front_are_its_references() -> None:
     for kind in ("all", "supported"):
-        front = frontier(wide([(2, 0), (0, 2), (1, 1)]), "nDCG", aspects="a,b", kind=kind)
+        front = attainable_front(wide([(2, 0), (0, 2), (1, 1)]), "nDCG", aspects="a,b", kind=kind)
         assert front.reference(0).to_numpy()[0].tolist() == found(front)[0].tolist()
         assert front.reference(1).to_numpy()[0] == pytest.approx(found(front)[-1])
 
@@ -153,13 +154,13 @@ def topics(n_aspects: int, most: int) -> st.SearchStrategy[list[tuple[int, ...]]
     return st.lists(st.tuples(*[label] * n_aspects), min_size=1, max_size=most)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.lists(topics(2, 5), min_size=1, max_size=2), st.sampled_from([nDCG, nDCG @ 2, AP, P @ 2, RBP(p=0.5), ERR])
 )
 def test_all_points_are_those_of_brute_force(drawn, base) -> None:
     qrels, measures = wide(*drawn), {name: On(aspect=name, base=base, aspects=SPEC) for name in "ab"}
-    front = frontier(qrels, measures, kind="all")
+    front = attainable_front(qrels, measures, kind="all")
     for qid, values in zip(qrels, attained(qrels, list(measures.values())), strict=True):
         assert set(map(tuple, np.round(found(front, qid), 9).tolist())) == undominated(values)
         assert len(found(front, qid)) == len(undominated(values))
@@ -174,18 +175,18 @@ def test_topics_that_share_documents(kind: str) -> None:
         for qid in ("q1", "q2", "q3"):
             docnos = rng.choice([f"d{n}" for n in range(8)], 4, replace=False).tolist()
             qrels[qid] = {docno: {"a": int(rng.integers(3)), "b": int(rng.integers(3))} for docno in docnos}
-        front = frontier(qrels, nDCG, aspects=SPEC, kind=kind)
+        front = attainable_front(qrels, nDCG, aspects=SPEC, kind=kind)
         for qid, values in zip(qrels, attained(qrels, list(front.measures.values())), strict=True):
             points = set(map(tuple, np.round(found(front, qid), 9).tolist()))
             assert points == undominated(values) if kind == "all" else points <= undominated(values)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.lists(topics(2, 5), min_size=1, max_size=3), st.sampled_from([nDCG, nDCG @ 2, P @ 2, RBP(p=0.5)]))
 def test_supported_points_are_the_corners_of_all(drawn, base) -> None:
     qrels = wide(*drawn)
-    front = frontier(qrels, base, aspects=SPEC)
-    every = frontier(qrels, base, aspects=SPEC, kind="all")
+    front = attainable_front(qrels, base, aspects=SPEC)
+    every = attainable_front(qrels, base, aspects=SPEC, kind="all")
     for qid in qrels:
         corners = every.points[every.points["qid"] == qid]
         corners = corners[corners["supported"]][["a", "b"]].to_numpy()
@@ -193,16 +194,16 @@ def test_supported_points_are_the_corners_of_all(drawn, base) -> None:
     assert (front.points["gap"] == 0).all()
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(topics(3, 5))
 def test_three_measures(drawn) -> None:
     qrels = wide(drawn)
     aspects = {**SPEC, "c": 2}
     measures = [On(aspect=name, aspects=aspects) for name in NAMES]
     (values,) = attained(qrels, measures)
-    every = frontier(qrels, nDCG, aspects=aspects, kind="all")
+    every = attainable_front(qrels, nDCG, aspects=aspects, kind="all")
     assert set(map(tuple, np.round(found(every), 9).tolist())) == undominated(values)
-    front = frontier(qrels, nDCG, aspects=aspects)
+    front = attainable_front(qrels, nDCG, aspects=aspects)
     corners = found(front)
     assert front.points["gap"].max() < 1e-9
     weights = np.random.default_rng(0).dirichlet([0.5] * 3, 200)
@@ -215,7 +216,7 @@ def test_different_discounts_are_refined_by_assignment() -> None:
     for _ in range(5):
         qrels = wide([tuple(row) for row in rng.integers(0, 3, (5, 2)).tolist()])
         measures = {"top": On(aspect="a", base=nDCG @ 2), "deep": On(aspect="b", base=RBP(p=0.8))}
-        front = frontier(qrels, measures)
+        front = attainable_front(qrels, measures)
         (values,) = attained(qrels, list(measures.values()))
         weights = np.random.default_rng(0).dirichlet([1, 1], 200)
         np.testing.assert_allclose(
@@ -239,7 +240,7 @@ def test_different_discounts_are_refined_by_assignment() -> None:
 def test_other_measures(measures) -> None:
     rng = np.random.default_rng(2)
     qrels = wide(*([tuple(row) for row in rng.integers(0, 3, (5, 2)).tolist()] for _ in range(2)))
-    front = frontier(qrels, measures, kind="all")
+    front = attainable_front(qrels, measures, kind="all")
     signs = np.array([-1 if measure.lower_is_better else 1 for measure in measures])
     for qid, values in zip(qrels, attained(qrels, measures), strict=True):
         expected = {tuple((np.array(each) * signs).tolist()) for each in undominated(values * signs)}
@@ -255,7 +256,7 @@ def test_weighted_sums_are_supported_exactly() -> None:
         [ma.CAM(aspects=spec, weights={"a": 3, "b": 1}), ma.CAM(aspects=spec, weights={"a": 1, "b": 3})],
         [On(aspect="a", base=ma.CRP, aspects=spec), On(aspect="b", aspects=spec)],  # not the best if sorted
     ):
-        front, weights = frontier(qrels, measures), np.random.default_rng(0).dirichlet([1, 1], 100)
+        front, weights = attainable_front(qrels, measures), np.random.default_rng(0).dirichlet([1, 1], 100)
         for qid, values in zip(qrels, attained(qrels, measures), strict=True):
             best = (values @ weights.T).max(axis=0)
             np.testing.assert_allclose((found(front, qid) @ weights.T).max(axis=0), best, atol=1e-9)
@@ -265,7 +266,7 @@ def test_a_perfect_ranking_is_exactly_1() -> None:
     rng = np.random.default_rng(3)
     qrels = wide(*([tuple(row) for row in rng.integers(0, 4, (30, 2)).tolist()] for _ in range(20)))
     for base in (nDCG, nDCG @ 5, nDCG(dcg="exp-log2")):
-        table = frontier(qrels, base, aspects="a,b").points
+        table = attainable_front(qrels, base, aspects="a,b").points
         assert (table.groupby("qid")[["a", "b"]].max() == 1.0).all().all()
 
 
@@ -273,8 +274,8 @@ def test_fractional_gains() -> None:
     """Differences of decimal gains are not exact: points on an edge must not be reported as corners."""
     aspects = {name: ma.Aspect([0, 1, 2, 3], gains=[0, 0.1, 0.2, 0.3]) for name in "ab"}
     qrels = wide([(3, 0), (2, 1), (1, 2), (0, 3), (1, 1), (0, 0)])
-    tenths = found(frontier(qrels, nDCG, aspects=aspects))
-    np.testing.assert_allclose(tenths, found(frontier(qrels, nDCG, aspects="a,b")), atol=1e-12)
+    tenths = found(attainable_front(qrels, nDCG, aspects=aspects))
+    np.testing.assert_allclose(tenths, found(attainable_front(qrels, nDCG, aspects="a,b")), atol=1e-12)
 
 
 def test_results_do_not_depend_on_the_order_of_rows() -> None:
@@ -284,7 +285,7 @@ def test_results_do_not_depend_on_the_order_of_rows() -> None:
     )._frame
     shuffled = qrels.sample(frac=1, random_state=0)
     for kind in ("supported", "all"):
-        one, other = (frontier(each, nDCG, aspects="a,b", kind=kind) for each in (qrels, shuffled))
+        one, other = (attainable_front(each, nDCG, aspects="a,b", kind=kind) for each in (qrels, shuffled))
         pd.testing.assert_frame_equal(one.points, other.points)
         pd.testing.assert_frame_equal(one.mean, other.mean)
 
@@ -296,11 +297,11 @@ def sums_of(values: list[np.ndarray]) -> np.ndarray:
     return np.array([np.mean(each, axis=0) for each in itertools.product(*values)])
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(st.lists(topics(2, 4), min_size=2, max_size=3))
 def test_the_mean_is_the_best_of_all_means(drawn) -> None:
     qrels = wide(*drawn)
-    every, corners = (frontier(qrels, nDCG, aspects="a,b", kind=kind) for kind in ("all", "supported"))
+    every, corners = (attainable_front(qrels, nDCG, aspects="a,b", kind=kind) for kind in ("all", "supported"))
     means = sums_of([found(every, qid) for qid in qrels])
     assert set(map(tuple, np.round(found(every), 9).tolist())) == undominated(means)
     assert (every.mean["gap"] == 0).all()
@@ -312,7 +313,7 @@ def test_the_mean_is_the_best_of_all_means(drawn) -> None:
 def test_the_mean_of_three_measures() -> None:
     rng = np.random.default_rng(5)
     qrels = wide(*([tuple(row) for row in rng.integers(0, 3, (4, 3)).tolist()] for _ in range(3)))
-    front, every = (frontier(qrels, nDCG, aspects="a,b,c", kind=kind) for kind in ("supported", "all"))
+    front, every = (attainable_front(qrels, nDCG, aspects="a,b,c", kind=kind) for kind in ("supported", "all"))
     means, weights = sums_of([found(every, qid) for qid in qrels]), rng.dirichlet([1] * 3, 100)
     best = (means @ weights.T).max(axis=0)
     short = best - (found(front) @ weights.T).max(axis=0)
@@ -324,7 +325,7 @@ def test_the_mean_of_three_measures() -> None:
 def test_gaps_are_stated_and_true(monkeypatch) -> None:
     rng = np.random.default_rng(6)
     qrels = wide(*([tuple(row) for row in rng.integers(0, 4, (12, 3)).tolist()] for _ in range(2)))
-    coarse, fine = (frontier(qrels, nDCG, aspects="a,b,c", limit=limit) for limit in (10, 10**6))
+    coarse, fine = (attainable_front(qrels, nDCG, aspects="a,b,c", limit=limit) for limit in (10, 10**6))
     weights = rng.dirichlet([1] * 3, 500)
     for qid in qrels:
         gap = coarse.points[coarse.points["qid"] == qid]["gap"].iloc[0]
@@ -332,9 +333,9 @@ def test_gaps_are_stated_and_true(monkeypatch) -> None:
         assert 0 < short.max() <= gap < 0.05
     assert fine.points["gap"].max() < 1e-11
     small = wide(*([tuple(row) for row in rng.integers(0, 4, (6, 2)).tolist()] for _ in range(4)))
-    exact = found(frontier(small, nDCG, aspects="a,b", kind="all"))
+    exact = found(attainable_front(small, nDCG, aspects="a,b", kind="all"))
     monkeypatch.setattr(points, "MOST_MEANS", {2: 60})
-    thinned = frontier(small, nDCG, aspects="a,b", kind="all")
+    thinned = attainable_front(small, nDCG, aspects="a,b", kind="all")
     gap = thinned.mean["gap"].iloc[0]
     assert len(exact) > 60 >= len(found(thinned))
     lost = (exact[:, None] - found(thinned)).max(axis=2).min(axis=1)
@@ -347,7 +348,7 @@ def test_gaps_are_stated_and_true(monkeypatch) -> None:
 def test_topics_without_relevant_documents_count_as_the_means_count_them() -> None:
     qrels = wide([(1, 0), (0, 1)], [(0, 0), (0, 0)], [(0, 1), (0, 2)])
     for kind in ("supported", "all"):
-        front = frontier(qrels, nDCG, aspects=SPEC, kind=kind)
+        front = attainable_front(qrels, nDCG, aspects=SPEC, kind=kind)
         assert found(front, "q2").tolist() == [[0, 0]]
         assert found(front, "q3").tolist() == [[0, 1]]
         run = {qid: ranked(topic, range(len(topic)))  for qid, topic in qrels.items()}  # fmt: skip
@@ -359,7 +360,7 @@ def test_topics_without_relevant_documents_count_as_the_means_count_them() -> No
 
 def test_unjudged_topics_and_documents_of_runs() -> None:
     qrels = wide([(1, 0), (0, 1)], [(1, 1), (0, 0)])
-    front = frontier(qrels, nDCG, aspects={"a": 1, "b": 1})
+    front = attainable_front(qrels, nDCG, aspects={"a": 1, "b": 1})
     run = {"q1": {"new": 9.0, "d0": 2.0, "d1": 1.0}, "q9": {"d0": 1.0}}
     table = front.systems({"mine": run}, perquery=True)
     assert table["qid"].tolist() == ["q1", "q2"]
@@ -372,15 +373,15 @@ def test_inferred_scales_are_those_of_all_topics() -> None:
     """Single topics are evaluated alone: their scales must not be inferred from their own labels."""
     qrels = wide([(1, 0), (0, 1), (1, 1)], [(4, 4), (0, 0), (2, 1)])
     with pytest.warns(MultiAspectWarning, match="scales"):
-        front = frontier(qrels, on_each(ERR, "a", "b"), kind="all")
-    declared = frontier(qrels, ERR, aspects={"a": [0, 1, 2, 4], "b": [0, 1, 4]}, kind="all")
+        front = attainable_front(qrels, on_each(ERR, "a", "b"), kind="all")
+    declared = attainable_front(qrels, ERR, aspects={"a": [0, 1, 2, 4], "b": [0, 1, 4]}, kind="all")
     np.testing.assert_allclose(found(front, "q1"), found(declared, "q1"))
 
 
 def test_a_topic_alone_gives_no_warnings_about_its_labels() -> None:
     """Rankings are evaluated as many topics, where all documents can be positive, as they are not in all topics."""
     qrels = wide([(1, 1)] * 4 + [(2, 2)] * 3, *[[(0, 0)] * 20 + [(1, 0), (0, 1)]] * 3)
-    front = frontier(qrels, "P@2", aspects="a,b", kind="all")  # warnings are errors
+    front = attainable_front(qrels, "P@2", aspects="a,b", kind="all")  # warnings are errors
     assert found(front, "q1").tolist() == [[1, 1]]
 
 
@@ -392,25 +393,25 @@ GENDER = {"d0": "f", "d1": "f", "d2": "m", "d3": "m"}
 def test_fairness_against_relevance() -> None:
     qrels = {qid: {f"d{n}": {"a": 1.0 - (n > 1)} for n in range(4)} for qid in ("q1", "q2")}
     target = {"gender": {"f": 0.5, "m": 0.5}}
-    groups = ma.Groups({"gender": GENDER}, target=target, name="frontier-test")
+    groups = ma.Groups({"gender": GENDER}, target=target, name="front-test")
     measures = [On(aspect="a", aspects={"a": 1}), ma.AWRF(groups=groups)]
-    front = frontier(qrels, measures, kind="all")
+    front = attainable_front(qrels, measures, kind="all")
     expected = undominated(attained(qrels, measures)[0])
     assert {tuple(each) for each in np.round(found(front, "q1"), 9).tolist()} == expected
     assert len(expected) > 1
     with pytest.raises(
         MultiAspectError, match=r"requires measures that are weighted sums .* got AWRF.* kind='all'"
     ):
-        frontier(qrels, measures)
+        attainable_front(qrels, measures)
 
 
 def test_targets_per_topic_belong_to_their_topic() -> None:
     """Rankings of a topic are evaluated as many topics of other names."""
     targets = {"q1": {"gender": {"f": 0.9, "m": 0.1}}, "q2": {"gender": {"f": 0.1, "m": 0.9}}}
-    groups = ma.Groups({"gender": GENDER}, target=targets, name="frontier-targets")
+    groups = ma.Groups({"gender": GENDER}, target=targets, name="front-targets")
     qrels = {qid: {f"d{n}": {"a": n % 2} for n in range(4)} for qid in ("q1", "q2")}
     measures = [On(aspect="a", aspects={"a": 1}), ma.AWRF(groups=groups)]
-    front = frontier(qrels, measures, kind="all")
+    front = attainable_front(qrels, measures, kind="all")
     for qid in qrels:
         values = [
             ma.evaluate({"r": {qid: ranked(qrels[qid], order)}}, qrels, measures, progress=False)
@@ -422,8 +423,10 @@ def test_targets_per_topic_belong_to_their_topic() -> None:
 
 def test_fairer_runs_than_any_ranking_of_the_judged_documents() -> None:
     qrels = {"q1": {"d0": {"a": 1}, "d1": {"a": 1}}}
-    groups = ma.Groups({"gender": GENDER}, target={"gender": {"f": 0.5, "m": 0.5}}, name="frontier-beyond")
-    front = frontier(qrels, {"nDCG": On(aspect="a", aspects={"a": 1}), "fair": ma.AWRF(groups=groups)}, kind="all")
+    groups = ma.Groups({"gender": GENDER}, target={"gender": {"f": 0.5, "m": 0.5}}, name="front-beyond")
+    front = attainable_front(
+        qrels, {"nDCG": On(aspect="a", aspects={"a": 1}), "fair": ma.AWRF(groups=groups)}, kind="all"
+    )
     with pytest.warns(MultiAspectWarning, match="fair can be better if unjudged documents are retrieved"):
         table = front.systems({"mine": {"q1": {"d0": 3.0, "d2": 2.0, "d1": 1.0}}})
     assert table["fair room"].iloc[0] == 0
@@ -432,13 +435,13 @@ def test_fairer_runs_than_any_ranking_of_the_judged_documents() -> None:
 # -- systems --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(topics(2, 5), st.randoms(use_true_random=False))
 def test_room_and_distance_by_brute_force(drawn, random) -> None:
     qrels = wide(drawn)
     order = list(range(len(drawn)))
     random.shuffle(order)
-    every, front = (frontier(qrels, nDCG, aspects=SPEC, kind=kind) for kind in ("all", "supported"))
+    every, front = (attainable_front(qrels, nDCG, aspects=SPEC, kind=kind) for kind in ("all", "supported"))
     run = {"mine": {"q1": ranked(qrels["q1"], order)}}
     (row,), (mixed,) = (each.systems(run).to_dict("records") for each in (every, front))
     (values,) = attained(qrels, list(every.measures.values()))
@@ -457,9 +460,9 @@ def test_room_and_distance_by_brute_force(drawn, random) -> None:
     assert mixed["nearest"] <= row["nearest"] + 1e-9 or len(found(front)) < len(best)
 
 
-def test_points_between_corners_are_on_the_frontier_of_mixtures() -> None:
+def test_points_between_corners_are_on_the_front_of_mixtures() -> None:
     """A distance to the nearest corner would be above 0 for a ranking that no mixture beats."""
-    front, every = (frontier(CONFLICT, nDCG, aspects=SPEC, kind=kind) for kind in ("supported", "all"))
+    front, every = (attainable_front(CONFLICT, nDCG, aspects=SPEC, kind=kind) for kind in ("supported", "all"))
     (path,) = [found(front)[:2]]
     between = found(every)[1]
     assert np.linalg.norm(found(front) - between, axis=1).min() > 0.02
@@ -480,10 +483,10 @@ def attained_one(qrels: Table, order: Any, measures: dict[str, ma.Measure]) -> n
 
 
 def test_the_reference_of_mixtures_is_on_the_path() -> None:
-    front = frontier(wide([(1, 0), (0, 1)]), nDCG, aspects={"a": 1, "b": 1})
+    front = attainable_front(wide([(1, 0), (0, 1)]), nDCG, aspects={"a": 1, "b": 1})
     middle = front.reference(0.5).to_numpy()[0]
     assert middle.tolist() == pytest.approx([(1 + 1 / np.log2(3)) / 2] * 2)
-    listed = frontier(wide([(1, 0), (0, 1)]), nDCG, aspects={"a": 1, "b": 1}, kind="all").reference(0.5)
+    listed = attainable_front(wide([(1, 0), (0, 1)]), nDCG, aspects={"a": 1, "b": 1}, kind="all").reference(0.5)
     assert listed.to_numpy()[0].tolist() == [1.0, pytest.approx(1 / np.log2(3))]  # the first of two as near
     per_topic = front.reference(0, perquery=True)
     assert per_topic.columns.tolist() == ["qid", "a", "b"]
@@ -494,13 +497,13 @@ def test_hypervolume() -> None:
     low = 1 / np.log2(3)
     runs = {"one": {"q1": {"d0": 2.0, "d1": 1.0}}, "bad": {"q1": {"d0": 1.0}}}
     for kind, volume in (("all", 2 * low - low * low), ("supported", low + (1 + low) / 2 * (1 - low))):
-        table = frontier(qrels, nDCG, aspects={"a": 1, "b": 1}, kind=kind).systems(runs)
+        table = attainable_front(qrels, nDCG, aspects={"a": 1, "b": 1}, kind=kind).systems(runs)
         assert table["hypervolume"].tolist() == pytest.approx([low, 0])
         assert table["attainable"].tolist() == pytest.approx([volume] * 2)
         assert table["dominated_by"].tolist() == [(), ("one",)]
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.lists(st.tuples(*[st.integers(1, 6)] * 3), min_size=1, max_size=6))
 def test_volumes_in_three_columns(drawn) -> None:
     values = np.array(drawn, dtype=float)
@@ -512,7 +515,7 @@ def test_volumes_in_three_columns(drawn) -> None:
     assert Hull.of(corners).volume(np.zeros(3)) >= cells - 1e-9
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=7), st.integers(0, 99))
 def test_hulls_in_three_columns(drawn, seed) -> None:
     """Facets, distances and room, against many mixtures of the points."""
@@ -544,7 +547,7 @@ def test_systems_of_a_long_frame_are_those_of_the_runs() -> None:
     qrels = wide([(2, 0), (0, 2), (1, 1)], [(0, 1), (1, 0), (2, 2)])
     runs = {str(n): {qid: ranked(qrels[qid], order) for qid in qrels}
             for n, order in enumerate(itertools.permutations(range(3)))}  # fmt: skip
-    front = frontier(qrels, nDCG, aspects=SPEC)
+    front = attainable_front(qrels, nDCG, aspects=SPEC)
     perquery = ma.evaluate(runs, qrels, dict(reversed(front.measures.items())), progress=False)
     for each in (True, False):
         pd.testing.assert_frame_equal(
@@ -557,7 +560,7 @@ def test_lower_is_better() -> None:
     qrels = wide([(1, 0), (0, 1), (0, 0)])
     spec = {"a": 1, "b": 1}
     measures = {"effort": On(aspect="a", base=ma.ESL(wanted=1), aspects=spec), "b": On(aspect="b", aspects=spec)}
-    front = frontier(qrels, measures, kind="all")
+    front = attainable_front(qrels, measures, kind="all")
     assert found(front)[0, 0] == 0  # no document before the relevant one
     assert found(front)[-1, 1] == 1
     bad = {"mine": {"q1": ranked(qrels["q1"], (2, 1, 0))}}
@@ -579,18 +582,18 @@ def test_lower_is_better() -> None:
 
 
 def test_values_of_other_qrels_are_refused() -> None:
-    front = frontier(CONFLICT, nDCG, aspects=SPEC)
+    front = attainable_front(CONFLICT, nDCG, aspects=SPEC)
     perquery = pd.DataFrame(
         [("x", "q1", "a", 1.0), ("x", "q1", "b", 1.0)], columns=["name", "qid", "measure", "value"]
     )
     with pytest.raises(MultiAspectError, match=r"x has a = 1.0000, b = 1.0000 in the mean, which no ranking"):
         front.systems(perquery)
     with pytest.raises(MultiAspectError, match=r"which no ranking of all judged documents attains: expected"):
-        frontier(CONFLICT, nDCG, aspects=SPEC, kind="all").systems(perquery, perquery=True)
+        attainable_front(CONFLICT, nDCG, aspects=SPEC, kind="all").systems(perquery, perquery=True)
     with pytest.raises(MultiAspectError, match=r"expected measures of the frame \(a\), got b"):
         front.systems(perquery[:1])
     with pytest.raises(
-        MultiAspectError, match=r"expected the topics of the frontier \(1\), got 1; only one .* q1, q2"
+        MultiAspectError, match=r"expected the topics of the front \(1\), got 1; only one .* q1, q2"
     ):
         front.systems(perquery.assign(qid="q2", value=0.1))
     runs, other = {"x": {"q1": {"d0": 1.0}}}, {name: On(aspect=name, base="P@5", aspects=SPEC) for name in "ab"}
@@ -600,7 +603,7 @@ def test_values_of_other_qrels_are_refused() -> None:
     ):
         front.systems(ma.evaluate(runs, CONFLICT, other, progress=False))
     qrels = ma.Judgments(CONFLICT)._frame.rename(columns={"a": "relevance"})
-    front = frontier(qrels, ["nDCG", "P@2"], kind="all")  # recorded as measures of ir-measures
+    front = attainable_front(qrels, ["nDCG", "P@2"], kind="all")  # recorded as measures of ir-measures
     given = ma.evaluate(runs, qrels, ["nDCG", "P@2"], progress=False)
     pd.testing.assert_frame_equal(front.systems(given), front.systems(runs))
 
@@ -632,44 +635,44 @@ def test_values_of_other_qrels_are_refused() -> None:
 )
 def test_errors(arguments, message) -> None:
     with pytest.raises(MultiAspectError, match=message):
-        frontier(CONFLICT, **arguments)
+        attainable_front(CONFLICT, **arguments)
 
 
 def test_topics_with_too_many_rankings() -> None:
     rng = np.random.default_rng(7)
     qrels = wide([tuple(row) for row in rng.integers(0, 9, (14, 2)).tolist()])
     with pytest.raises(MultiAspectError, match=r"topic q1 has more than 50 partial rankings of its 14 judged"):
-        frontier(qrels, nDCG, aspects="a,b", kind="all", limit=50)
+        attainable_front(qrels, nDCG, aspects="a,b", kind="all", limit=50)
     effort = {name: On(aspect=name, base=ma.ESL(wanted=1, rel=1)) for name in "ab"}
     with pytest.raises(MultiAspectError, match=r"topic q1 has more than 1000 different rankings of its 14 judged"):
-        frontier(qrels, effort, kind="all", limit=1000)
+        attainable_front(qrels, effort, kind="all", limit=1000)
 
 
 def test_three_measures_have_no_path() -> None:
-    front = frontier(wide([(1, 0, 0), (0, 1, 0), (0, 0, 1)]), nDCG, aspects="a,b,c")
+    front = attainable_front(wide([(1, 0, 0), (0, 1, 0), (0, 0, 1)]), nDCG, aspects="a,b,c")
     run = {"mine": {"q1": {"d0": 1.0}}}
     assert "dpfr" not in front.systems(run)
     for ask in (lambda: front.reference(0.5), lambda: front.systems(run, alpha=0.5)):
         with pytest.raises(MultiAspectError, match=r"alpha: expected .* two measures, got 3"):
             ask()
     with pytest.raises(MultiAspectError, match="alpha: expected a number from 0 to 1, got 2"):
-        frontier(CONFLICT, nDCG, aspects=SPEC).reference(2)
+        attainable_front(CONFLICT, nDCG, aspects=SPEC).reference(2)
 
 
 def test_aspects_of_several_measures() -> None:
-    spec = ma.Aspects({name: ma.Aspect([0, 1, 2], gains=[0, 1, 5]) for name in "ab"}, name="frontier-scales")
-    both = frontier(CONFLICT, [On(aspect="a"), On(aspect="b")], aspects=spec)
+    spec = ma.Aspects({name: ma.Aspect([0, 1, 2], gains=[0, 1, 5]) for name in "ab"}, name="front-scales")
+    both = attainable_front(CONFLICT, [On(aspect="a"), On(aspect="b")], aspects=spec)
     assert [str(measure) for measure in both.measures.values()] == [
-        "On(aspect='a',aspects='frontier-scales')",
-        "On(aspect='b',aspects='frontier-scales')",
+        "On(aspect='a',aspects='front-scales')",
+        "On(aspect='b',aspects='front-scales')",
     ]
-    np.testing.assert_allclose(found(both), found(frontier(CONFLICT, "nDCG", aspects="frontier-scales")))
-    assert not np.allclose(found(both)[0], found(frontier(CONFLICT, "nDCG", aspects="a,b"))[0])
+    np.testing.assert_allclose(found(both), found(attainable_front(CONFLICT, "nDCG", aspects="front-scales")))
+    assert not np.allclose(found(both)[0], found(attainable_front(CONFLICT, "nDCG", aspects="a,b"))[0])
 
 
 def test_measures_of_ir_measures_evaluate_relevance() -> None:
     qrels = ma.Judgments(CONFLICT)._frame.rename(columns={"a": "relevance"})
-    front = frontier(qrels, ["nDCG", On(aspect="b")])
+    front = attainable_front(qrels, ["nDCG", On(aspect="b")])
     run = {"q1": ranked(CONFLICT["q1"], (0, 3, 2, 1, 4))}
     value = ir_measures.calc_aggregate([nDCG], qrels, run)
     assert front.systems({"mine": run})["nDCG"].iloc[0] == pytest.approx(value[nDCG])
@@ -721,10 +724,10 @@ def test_plot(plt) -> None:
         f"r{n}": {"q1": ranked(CONFLICT["q1"], order)} for n, order in enumerate([(0, 1, 2, 3, 4), (4, 1, 0, 2, 3)])
     }
     for kind in ("supported", "all"):
-        front = frontier(CONFLICT, nDCG, aspects=SPEC, kind=kind)
+        front = attainable_front(CONFLICT, nDCG, aspects=SPEC, kind=kind)
         for qid in (None, "q1"):
             systems = front.systems(runs, perquery=qid is not None)
-            ax = ma.plots.attainable_frontier(front, systems, qid=qid, label=["r1"])
+            ax = ma.plots.attainable_front(front, systems, qid=qid, label=["r1"])
             assert [text.get_text() for text in ax.texts] == ["r1"]
             line = ax.lines[1].get_xydata()
             assert (line[0], line[-1]) == (pytest.approx(found(front)[0]), pytest.approx(found(front)[-1]))
@@ -737,30 +740,36 @@ def test_plot(plt) -> None:
             labels = ax.get_legend_handles_labels()[1]
             assert "system, dominated by another" in labels
             assert ax.get_xlabel() == ("a\nmean over topics" if qid is None else "a\ntopic q1")
-    assert len(ma.plots.attainable_frontier(front, alpha=None).collections) < len(ax.collections)
+    assert len(ma.plots.attainable_front(front, alpha=None).collections) < len(ax.collections)
 
 
 def test_plot_inverts_lower_is_better(plt) -> None:
     spec = {"a": 1, "b": 1}
     measures = {"effort": On(aspect="a", base=ma.ESL(wanted=1), aspects=spec), "b": On(aspect="b", aspects=spec)}
-    ax = ma.plots.attainable_frontier(frontier(wide([(1, 0), (0, 1)]), measures, kind="all"))
+    ax = ma.plots.attainable_front(attainable_front(wide([(1, 0), (0, 1)]), measures, kind="all"))
     assert ax.xaxis_inverted()
     assert not ax.yaxis_inverted()
     assert ax.get_xlabel().endswith("lower is better")
 
 
 def test_plot_errors(plt) -> None:
-    front = frontier(CONFLICT, nDCG, aspects=SPEC)
+    front = attainable_front(CONFLICT, nDCG, aspects=SPEC)
     systems = front.systems({"r": {"q1": {"d0": 1.0}}})
     for arguments, message in (
-        ({"frontier": systems}, "expected the result of analysis.frontier for two measures, got DataFrame"),
-        ({"frontier": frontier(wide([(1, 0, 0)]), nDCG, aspects="a,b,c")}, "for two measures, got three: a, b, c"),
-        ({"systems": systems, "qid": "q1"}, "expected the result of Frontier.systems with perquery=True"),
+        (
+            {"front": systems},
+            "expected the result of analysis.attainable_front for two measures, got DataFrame",
+        ),
+        (
+            {"front": attainable_front(wide([(1, 0, 0)]), nDCG, aspects="a,b,c")},
+            "for two measures, got three: a, b, c",
+        ),
+        ({"systems": systems, "qid": "q1"}, "expected the result of AttainableFront.systems with perquery=True"),
         ({"qid": "q7"}, r"expected one of the topics q1, got 'q7'"),
         ({"systems": systems.drop(columns="a")}, "without a"),
         ({"systems": systems, "label": ["s"]}, "expected names of systems"),
         ({"systems": systems, "label": "r"}, "expected a number of systems"),
     ):
         with pytest.raises(MultiAspectError, match=message):
-            ma.plots.attainable_frontier(**{"frontier": front, **arguments})
+            ma.plots.attainable_front(**{"front": front, **arguments})
     assert not plt.get_fignums()

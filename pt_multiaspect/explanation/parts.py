@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from ..._typing import Floats
-from ...bases import Term
-from ...collection.judgments import Judgments
-from ...collection.rankings import Rankings
-from ...errors import MultiAspectError
-from ...kernels.breakdown import MARGINAL, STATED, Breakdown
+from .._typing import Floats
+from ..bases import Term
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError
+from ..kernels.breakdown import MARGINAL, STATED, Breakdown
 
 if TYPE_CHECKING:
-    from ..measure import Measure
+    from ..measures.measure import Measure
     from .topic import Topic
 
 __all__ = ["Part", "gradient", "parts_of", "tolerance", "wrong_sum"]

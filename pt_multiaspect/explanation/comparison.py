@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..._rendering import Rendered
-from ...errors import MultiAspectError
-
-if TYPE_CHECKING:
-    from .explanation import Explanation
+from ..errors import MultiAspectError, number_of
+from ..measures.explained import Explained
+from ..views import Block, Cells, Column, Heading, Sentence, Table, View, decimals
+from ..views.text import crop
+from .view import DOCNO, bars_of
 
 __all__ = ["Comparison"]
 
+#: Number of documents that are shown, and length of the names of runs in heads.
+_MOST_DOCUMENTS, _NAME = 20, 20
 
-class Comparison(Rendered):
+
+class Comparison(View):
     """The difference between the values of two runs on one topic, document by document.
 
     Returned by `Explanation.compare`. It prints as text of at most 80 columns and shows as HTML in a notebook.
@@ -54,7 +57,7 @@ class Comparison(Rendered):
     1    d1       2       1      -0.140
     """
 
-    def __init__(self, a: Explanation, b: Explanation) -> None:
+    def __init__(self, a: Explained, b: Explained) -> None:
         _check(a, b)
         self.a, self.b = a, b
         self.difference = a.value - b.value
@@ -70,21 +73,43 @@ class Comparison(Rendered):
     def __repr__(self) -> str:
         return f"<Comparison: {self.a.label} differs by {self.difference:.4f} for topic {self.a.qid}>"
 
-    def _text(self) -> str:
-        from .text import draw_comparison
-
-        return draw_comparison(self)
-
-    def _fragment(self) -> str:
-        from .html import draw_comparison
-
-        return draw_comparison(self)
+    def _blocks(self) -> list[Block]:
+        a, b, documents = self.a, self.b, self.documents
+        values = [f"{name} {decimals(side.value)}" for name, side in zip(self.names, (a, b), strict=True)]
+        retrieved = documents["docno"].notna()
+        differing = documents[retrieved & (documents["difference"] != 0)]
+        shown = pd.concat([differing.head(_MOST_DOCUMENTS), documents[~retrieved]])
+        hidden = differing["difference"].iloc[_MOST_DOCUMENTS:]
+        numbers = shown[["contribution_a", "contribution_b", "difference"]].to_numpy(dtype=np.float64).tolist()
+        names = [
+            note if pd.isna(docno) else docno for docno, note in zip(shown["docno"], shown["note"], strict=True)
+        ]
+        ranks = [["-" if pd.isna(rank) else str(rank) for rank in shown[f"rank_{side}"]] for side in "ab"]
+        drawn = bars_of([amounts[-1] for amounts in numbers])
+        rows: list[Cells] = [
+            [name, *of_runs, *map(decimals, amounts), bar]
+            for name, *of_runs, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
+        ]
+        heads = [f"{what} {crop(name, _NAME)}" for what in ("rank in", "contribution in") for name in self.names]
+        columns = [DOCNO, *map(Column, heads), Column("difference"), Column("", left=True, redundant=True)]
+        same = int((retrieved & (documents["difference"] == 0)).sum())
+        notes = []
+        if len(hidden):
+            total = decimals(float(hidden.sum()))
+            notes.append(Sentence(f"... {number_of(len(hidden), 'more document')}: {total}"))
+        if same:
+            notes.append(Sentence(f"{number_of(same, 'document')} without a difference"))
+        return [
+            Heading(a.label),
+            Sentence(f"topic {a.qid}: {', '.join(values)}, difference {decimals(self.difference)}"),
+            Table(columns, rows, notes=notes),
+        ]
 
     def _title(self) -> str:
         return f"{self.a.label}, topic {self.a.qid}"
 
 
-def _check(a: Explanation, b: Explanation) -> None:
+def _check(a: Explained, b: Explained) -> None:
     if a.measure != b.measure or a.qid != b.qid:
         raise MultiAspectError(
             f"compare: expected two explanations of one measure and one topic, got {a.label} for topic {a.qid} and "
@@ -101,7 +126,7 @@ def _check(a: Explanation, b: Explanation) -> None:
             )
 
 
-def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
+def _documents(a: Explained, b: Explained) -> pd.DataFrame:
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
     positions = [{docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)]
     of_rank = [run.ranks["contribution"].to_numpy()[: _n_single(run)] for run in (a, b)]
@@ -127,7 +152,7 @@ def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     return rest if documents.empty else pd.concat([documents.iloc[order], rest], ignore_index=True)
 
 
-def _labels(a: Explanation, b: Explanation, docnos: list[str]) -> dict[str, Any]:
+def _labels(a: Explained, b: Explained, docnos: list[str]) -> dict[str, Any]:
     known = pd.concat(
         [explanation.ranks[explanation.ranks["docno"].notna()] for explanation in (a, b)]
     ).drop_duplicates("docno")
@@ -139,11 +164,11 @@ def _sides(a: Any, b: Any) -> dict[str, Any]:
     return {"contribution_a": a, "contribution_b": b, "difference": a - b}
 
 
-def _n_single(explanation: Explanation) -> int:
+def _n_single(explanation: Explained) -> int:
     return int(explanation.ranks["rank"].notna().sum())
 
 
-def _rest(a: Explanation, b: Explanation) -> pd.DataFrame:
+def _rest(a: Explained, b: Explained) -> pd.DataFrame:
     """Return amounts that belong to no document, and the offsets if they differ."""
     amounts: dict[str, list[float]] = {}
     for side, explanation in enumerate((a, b)):
@@ -156,7 +181,7 @@ def _rest(a: Explanation, b: Explanation) -> pd.DataFrame:
     return pd.DataFrame({**sides, "note": pd.Series(list(amounts), dtype=object)})
 
 
-def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
+def _ranks(a: Explained, b: Explained) -> pd.DataFrame:
     singles = [explanation.ranks.iloc[: _n_single(explanation)] for explanation in (a, b)]
     n = max(map(len, singles))
     columns: dict[str, Any] = {"rank": pd.array(range(1, n + 1), dtype="Int64")}

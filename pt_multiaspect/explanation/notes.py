@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...errors import number_of
-from ...kernels.breakdown import MARGINAL
+from ..errors import number_of
+from ..kernels.breakdown import MARGINAL
 from .parts import Part
 from .topic import Topic
 
 if TYPE_CHECKING:
-    from ..measure import Measure
+    from ..measures.measure import Measure
 
 __all__ = ["notes"]
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..._typing import Bools, Floats, Ints
-from ...kernels.pareto import frontier
+from ...kernels.pareto import front_of
 from .hull import corners
 
 __all__ = ["Points", "mean_points"]
@@ -41,7 +41,7 @@ class Points:
         return np.array([tuple(point) in supported for point in self.points.tolist()], dtype=np.bool_)
 
     def excess(self, points: Floats) -> Floats:
-        """Return the excess of each point, in some column, over the point of the frontier that it exceeds least."""
+        """Return the excess of each point, in some column, over the point of the front that it exceeds least."""
         parts = [(point[None] - self.points).max(axis=1).min() for point in points]
         return np.array(parts, dtype=np.float64)
 
@@ -80,7 +80,7 @@ def _volume(points: Floats) -> float:
     if points.shape[1] == 1:
         return float(points.max(initial=0.0))
     if points.shape[1] == 2:
-        highest = points[frontier(points)]
+        highest = points[front_of(points)]
         return float((highest[:, 0] * np.diff(highest[:, 1], prepend=0.0)).sum())
     order = np.argsort(-points[:, -1], kind="stable")
     heights = points[order, -1] - np.append(points[order[1:], -1], 0.0)
@@ -114,7 +114,7 @@ def mean_points(topics: Sequence[Floats]) -> tuple[Floats, float]:
     sums, lost = np.zeros((1, topics[0].shape[1])), 0.0
     for points in topics:
         sums = (sums[:, None] + points).reshape(-1, points.shape[1])
-        sums = sums[frontier(sums)]
+        sums = sums[front_of(sums)]
         if len(sums) > MOST_MEANS[sums.shape[1]]:
             kept, loss = _thinned(sums)
             sums, lost = sums[kept], lost + loss

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..analysis import Frontier
+from ..analysis import AttainableFront
 from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..errors import MultiAspectError, choices
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def attainable_frontier(
-    frontier: Frontier,
+def attainable_front(
+    front: AttainableFront,
     systems: pd.DataFrame | None = None,
     *,
     qid: object = None,
@@ -33,30 +33,30 @@ def attainable_frontier(
 
     Parameters
     ----------
-    frontier : Frontier
-        The result of `analysis.frontier` for two measures.
+    front : AttainableFront
+        The result of `analysis.attainable_front` for two measures.
     systems : DataFrame, optional
         The result of its method `systems`, with ``perquery=True`` if `qid` is given.
     qid : str, optional
         The topic. By default, means over topics are plotted.
     alpha : float in [0, 1] or None, default 0.5
-        The position of the reference point along the frontier; None to omit it.
+        The position of the reference point along the front; None to omit it.
     label : int or sequence of names, default 5
-        The systems to label: their names, or the number of those that are nearest to the frontier.
+        The systems to label: their names, or the number of those that are nearest to the front.
     ax : Axes, optional
         Axes to draw on. By default, a new figure.
 
     Returns
     -------
     Axes
-        The frontier of ``kind='supported'`` is a line, as mixtures of rankings attain the values between its
+        The front of ``kind='supported'`` is a line, as mixtures of rankings attain the values between its
         points; that of ``kind='all'`` has steps. The axis of a lower-is-better measure is inverted, so that better
         values are always at the top right. Systems that no other system dominates are filled.
 
     Raises
     ------
     MultiAspectError
-        If the frontier has three measures, the topic is unknown, or `systems` does not belong to the frontier.
+        If the front has three measures, the topic is unknown, or `systems` does not belong to the front.
     ImportError
         If matplotlib is not installed.
 
@@ -67,39 +67,35 @@ def attainable_frontier(
     >>> from pt_multiaspect import plots
     >>> matplotlib.use("Agg")
     >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
-    >>> front = ma.analysis.frontier(qrels, "nDCG", aspects={"relevance": 1, "credibility": 1})
-    >>> ax = plots.attainable_frontier(front, front.systems({"mine": {"q1": {"d1": 1.0}}}))
+    >>> front = ma.analysis.attainable_front(qrels, "nDCG", aspects={"relevance": 1, "credibility": 1})
+    >>> ax = plots.attainable_front(front, front.systems({"mine": {"q1": {"d1": 1.0}}}))
     >>> [text.get_text() for text in ax.texts]
     ['mine']
     """
-    if not isinstance(frontier, Frontier) or len(frontier.measures) != 2:
+    if not isinstance(front, AttainableFront) or len(front.measures) != 2:
         raise MultiAspectError(
-            "frontier: expected the result of analysis.frontier for two measures, got "
-            + (
-                f"three: {choices(frontier.measures)}"
-                if isinstance(frontier, Frontier)
-                else type(frontier).__name__
-            )
+            "front: expected the result of analysis.attainable_front for two measures, got "
+            + (f"three: {choices(front.measures)}" if isinstance(front, AttainableFront) else type(front).__name__)
         )
-    measures = list(frontier.measures)
-    points = _points(frontier, qid)
+    measures = list(front.measures)
+    points = _points(front, qid)
     shown = None if systems is None else _systems(systems, measures, qid)
     named = [] if shown is None else _to_label(shown, label)
-    signs = [-1.0 if measure.lower_is_better else 1.0 for measure in frontier.measures.values()]
+    signs = [-1.0 if measure.lower_is_better else 1.0 for measure in front.measures.values()]
     ax = axes_or_new(ax, 6.4, 5.2)
     ax.set_axisbelow(True)
     ax.grid(color="0.93")
-    line = points if frontier.kind == "supported" else _steps(points)
+    line = points if front.kind == "supported" else _steps(points)
     drawn = line if shown is None else np.vstack([line, shown[measures].to_numpy(dtype=np.float64)])
     low = _worst(drawn, signs)
     outline = np.vstack([[line[0, 0], low[1]], line, [low[0], line[-1, 1]]])
-    ax.fill(*np.vstack([outline, low]).T, color=BLUE, alpha=0.08, linewidth=0, label="dominated by the frontier")
+    ax.fill(*np.vstack([outline, low]).T, color=BLUE, alpha=0.08, linewidth=0, label="dominated by the front")
     ax.plot(*outline.T, color=BLUE, lw=0.8, ls=":")
-    ax.plot(*line.T, color=BLUE, lw=1.2, label=f"frontier ({frontier.kind})")
+    ax.plot(*line.T, color=BLUE, lw=1.2, label=f"front ({front.kind})")
     if len(points) <= 60:
         ax.scatter(points[:, 0], points[:, 1], s=14, marker="o", color=BLUE, zorder=3)
     if alpha is not None:
-        reference = frontier.reference(alpha, perquery=qid is not None)
+        reference = front.reference(alpha, perquery=qid is not None)
         if qid is not None:
             reference = reference[(reference["qid"] == str(qid)).to_numpy()]
         coordinates = reference[measures].to_numpy(dtype=np.float64)[0]
@@ -123,24 +119,26 @@ def attainable_frontier(
     return ax
 
 
-def _points(frontier: Frontier, qid: object) -> Floats:
+def _points(front: AttainableFront, qid: object) -> Floats:
     """Return the points of a topic, or of the means."""
-    table = frontier.mean if qid is None else frontier.points
+    table = front.mean if qid is None else front.points
     if qid is not None:
         table = table[(table["qid"] == str(qid)).to_numpy()]
         if table.empty:
             raise MultiAspectError(
-                f"qid: expected one of the topics {some(frontier.judgments.qids.tolist())}, got {qid!r}"
+                f"qid: expected one of the topics {some(front.judgments.qids.tolist())}, got {qid!r}"
             )
-    return table[list(frontier.measures)].to_numpy(dtype=np.float64)
+    return table[list(front.measures)].to_numpy(dtype=np.float64)
 
 
 def _systems(frame: object, measures: list[str], qid: object) -> pd.DataFrame:
     """Return the rows of the systems to plot."""
-    systems = with_columns(frame, ["name", *measures, "nearest", "dominated_by"], "systems", "Frontier.systems")
+    systems = with_columns(
+        frame, ["name", *measures, "nearest", "dominated_by"], "systems", "AttainableFront.systems"
+    )
     if (qid is None) is ("qid" in systems.columns):
         raise MultiAspectError(
-            "systems: expected the result of Frontier.systems "
+            "systems: expected the result of AttainableFront.systems "
             + ("with means; give qid= to plot one topic" if qid is None else "with perquery=True, as qid= is given")
         )
     if qid is None:

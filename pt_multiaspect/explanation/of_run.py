@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._typing import Bools, Floats
-from ...collection.rankings import Rankings
-from ...kernels.breakdown import MARGINAL, Breakdown
+from .._typing import Bools, Floats
+from ..collection.rankings import Rankings
+from ..kernels.breakdown import MARGINAL, Breakdown
 from .parts import gradient, tolerance, wrong_sum
 
 if TYPE_CHECKING:
-    from ..measure import Measure
+    from ..measures.measure import Measure
 
 __all__ = ["Contributions", "Prefixes", "contributions"]
 
