@@ -158,6 +158,7 @@ _TOOLS = (
     "ir_measures",
     "pyterrier",
     "joblib",
+    "functools",  # cached properties
     "tqdm",
     "sklearn",
     "lightgbm",

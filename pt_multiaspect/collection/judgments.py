@@ -16,7 +16,7 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
-from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, warn_once
+from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, shown, warn_once
 from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
 from ..strings.pairs import PairTable
@@ -244,6 +244,24 @@ class Judgments(Memo):
     def queries_of(self, qids: NDArray[np.object_]) -> Ints:
         """Return the position of each of `qids` among the judged queries, -1 for others."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
+
+    def query_of(self, qid: object) -> int:
+        """Return the position of a judged query; its name may be a number.
+
+        Raises
+        ------
+        MultiAspectError
+            If the query is not judged.
+        """
+        named = np.isscalar(qid)
+        (text,) = identifiers(pd.Series([qid], name="qid"), "qid") if named else [shown(qid)]
+        query = int(self.queries_of(np.array([text], dtype=object))[0]) if named else -1
+        if query < 0:
+            raise MultiAspectError(
+                f"qid: expected a topic of the qrels, such as {choices(self.qids[:3])}, got {text}"
+                + did_you_mean([text], self.qids)
+            )
+        return query
 
     @property
     def pairs(self) -> PairTable:
