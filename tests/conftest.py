@@ -33,7 +33,7 @@ def pytest_testnodedown(node):
 
 def pytest_terminal_summary(terminalreporter):
     if _left_out["slow"]:
-        terminalreporter.write_line(f"{_left_out['slow']} slow tests are left to .ci/run, or to: pytest -m ''")
+        terminalreporter.write_line(f"slow tests left to .ci/run, or to pytest -m '': {_left_out['slow']}")
 
 
 @pytest.fixture(autouse=True)

@@ -618,8 +618,14 @@ def test_values_of_other_qrels_are_refused() -> None:
         ({"measures": ["nDCG", On(aspect="b")], "aspects": SPEC}, "nDCG has no parameter aspects; declare them"),
         ({"measures": "nDCG", "aspects": "a,b", "kind": "some"}, "kind: expected one of 'supported', 'all'"),
         ({"measures": "nDCG", "aspects": "a,b", "limit": 0}, "limit: expected a whole number of at least 1"),
-        ({"measures": {"gap": On(aspect="a"), "b": On(aspect="b")}}, "the label 'gap' is the name of a column"),
-        ({"measures": {"a": On(aspect="a"), "a room": On(aspect="b")}}, "the label 'a room' is the name of a"),
+        (
+            {"measures": {"gap": On(aspect="a"), "b": On(aspect="b")}},
+            "the label 'gap' of a measure is the name of a column",
+        ),
+        (
+            {"measures": {"a": On(aspect="a"), "a room": On(aspect="b")}},
+            "the label 'a room' of a measure",
+        ),
         (
             {"measures": "AP", "aspects": "a,b"},
             "requires measures that are weighted sums .*, got a; use kind='all'",
@@ -759,7 +765,7 @@ def test_plot_errors(plt) -> None:
             "for two measures, got three: a, b, c",
         ),
         ({"systems": systems, "qid": "q1"}, "expected the result of AttainableFront.systems with perquery=True"),
-        ({"qid": "q7"}, "expected a topic of the qrels, such as q1, got q7"),
+        ({"qid": "q7"}, r"expected a topic of the qrels \(q1\), got q7"),
         ({"systems": systems.drop(columns="a")}, "without a"),
         ({"systems": systems, "label": ["s"]}, "expected names of systems"),
         ({"systems": systems, "label": "r"}, "expected a number of systems"),

@@ -386,6 +386,7 @@ def test_faulty_measures():
     assert [rule for rule, verdict in nothing.table.iloc[0].items() if verdict == "holds"] == kept
 
 
+@pytest.mark.slow
 def test_measures_without_parameters():
     found = check(_OfNames())
     assert found.table.loc["OfNames", ["D1", "swap", "D6", "D8"]].tolist() == ["holds", "holds", "n/a", "fails"]
@@ -420,6 +421,7 @@ def test_same_seed_same_result():
     assert "CAM(base='AP'), 1 attainable: fails" in outputs.pop()
 
 
+@pytest.mark.slow
 def test_seed_and_choice_of_properties():
     many = {"relevance": 6, "credibility": 6}
     whole = check(NGRE, many, trials=500, seed=1)
@@ -438,6 +440,7 @@ def test_seed_and_choice_of_properties():
     assert (whole.results["trials"] <= 500 + len(PROPERTIES)).all()
 
 
+@pytest.mark.slow
 def test_scale_of_labels_and_names_make_no_difference():
     """Only the order of grades matters to what is searched."""
     plain = check([TOMA, CAM, NLRE], {"relevance": 2, "credibility": 1}, trials=400)
@@ -454,11 +457,12 @@ def test_scale_of_labels_and_names_make_no_difference():
 
 def test_forms_of_aspects():
     named = Aspects(TWO, name="axioms-test")
-    tables = [check(CAM, aspects, trials=50).table for aspects in (TWO, Aspects(TWO), named, "axioms-test")]
+    given = (TWO, Aspects(TWO), named, "axioms-test")
+    tables = [check(CAM, aspects, trials=50, properties=["D7", "swap"]).table for aspects in given]
     assert all(table.equals(tables[0]) for table in tables)
     own = check(CAM(aspects={"x": 1, "y": 1, "z": 1}), trials=50, properties="swap")
     assert own.aspects == Aspects(TWO)
-    some = check(WHAM(aspects="credibility,relevance"), {**TWO, "mood": 1}, trials=50)
+    some = check(WHAM(aspects="credibility,relevance"), {**TWO, "mood": 1}, trials=50, properties="D7")
     assert some.example(WHAM(aspects="credibility,relevance"), "D7").aspects == ("credibility", "relevance")
 
 
@@ -480,6 +484,7 @@ def test_scaling():
     assert check(uRBPgr, probabilities, trials=100).table.loc["uRBPgr", "D6"] == "fails"
 
 
+@pytest.mark.slow
 def test_three_aspects_and_six_documents():
     found = check([TOMA, NLRE, CAM], {**TWO, "mood": 1}, documents=6, trials=300)
     assert found.table.loc["TOMA", ["Eq. 1", "Eq. 4", "1 attainable", "swap"]].tolist() == ["holds"] * 4
@@ -531,7 +536,7 @@ BAD = [
     ({"measures": "TOMAA"}, "unknown measure .*nearest names are TOMA"),
     ({"measures": []}, "expected at least one measure, got none"),
     ({"measures": CAM(base="P")}, "requires cutoff"),
-    ({"properties": "D9"}, "properties: expected names from D1; D2.*, got D9"),
+    ({"properties": "D9"}, "properties: expected names .D1, D2.*, got D9"),
     ({"properties": ["D1", 3]}, "properties: expected names .*, got 3"),
     ({"properties": []}, "properties: expected names .*, got none"),
     ({"properties": 7}, "properties: expected names .*, got 7"),
@@ -559,5 +564,5 @@ def test_bad_names_of_examples():
     found = check(CAM, properties="swap", trials=10)
     with pytest.raises(MultiAspectError, match=r"measure: expected one that was checked \(CAM\), got MM"):
         found.example(MM, "swap")
-    with pytest.raises(MultiAspectError, match=r"property: expected one that was checked \(swap\), got 'D1'"):
+    with pytest.raises(MultiAspectError, match=r"property: expected one that was checked \(swap\), got D1"):
         found.example(CAM, "D1")

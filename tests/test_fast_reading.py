@@ -239,6 +239,7 @@ def test_large_ids_and_lines_of_one_query() -> None:
     check_run("\n".join(lines).encode())
 
 
+@pytest.mark.slow
 def test_reading_in_the_parent_and_in_forked_processes(tmp_path: Path) -> None:
     """Threads that a reader starts are missing in forked processes, which then wait for them for ever."""
     lines = "".join(f"q{q} Q0 doc{rank:05} {rank} {1000 - rank} tag\n" for q in range(10) for rank in range(1000))

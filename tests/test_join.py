@@ -226,6 +226,7 @@ def test_regular_ids_have_different_hashes() -> None:
     assert len(np.unique(hashed)) == len(names)
 
 
+@pytest.mark.slow
 def test_one_long_id_costs_nothing_for_the_others() -> None:
     """The words of the longest string are read only where they may decide."""
     values = [f"q{n // 9}" for n in range(40_000)]

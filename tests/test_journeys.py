@@ -75,6 +75,7 @@ def executed(page: str) -> dict[str, Any]:
 
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:Experiment Pipeline Validation Report"),
     pytest.mark.filterwarnings("ignore:Failed to import numba"),
 ]
@@ -83,7 +84,6 @@ pytestmark = [
 # -- scikit-learn -----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_searches(run: Any) -> None:
     page = run("model_selection")
     grid, plain, halving = page["search"], page["plain"], page["halving"]
@@ -176,7 +176,6 @@ def test_catboost(run: Any) -> None:
 # -- several objectives --------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_the_front_of_a_search(run: Any) -> None:
     page = run("objectives")
     front = ma.pareto_front(page["search"])

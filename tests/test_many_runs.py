@@ -78,6 +78,7 @@ def test_no_run_is_kept(qrels):
     assert most == 0
 
 
+@pytest.mark.slow
 def test_workers_are_fed_a_bounded_number_of_runs(qrels):
     """The generator is asked for more only as results arrive."""
     started = 0
@@ -222,6 +223,7 @@ def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list
     return frame, [str(each.message) for each in caught]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", backends())
 def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, of_all_kinds, expected, backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
@@ -259,6 +261,7 @@ def test_invalid_n_jobs(qrels, n_jobs):
         evaluate([run_of(qrels, 1)], qrels, "AP", n_jobs=n_jobs, progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
 def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
     """Also where a thread of joblib asks for the runs."""
@@ -272,6 +275,7 @@ def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
         evaluate(runs(), qrels, "AP", progress=False)
 
 
+@pytest.mark.slow
 def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
     from pt_multiaspect.evaluation import processes
 

@@ -167,6 +167,7 @@ def test_missing_matplotlib(name, monkeypatch):
     assert "." not in str(caught.value)  # names no host
 
 
+@pytest.mark.slow
 def test_import_needs_no_matplotlib():
     code = "import sys, pt_multiaspect.plots; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -320,6 +321,7 @@ def test_upper_bounds_in_other_orders():
     assert len(ax.collections) == 1
 
 
+@pytest.mark.slow
 def test_fifty_topics():
     topics = [f"15{n}001" for n in range(50)]
     ax = plots.upper_bounds(ideal_frame(topics))
@@ -369,6 +371,7 @@ def test_judge_correlations():
     ]
 
 
+@pytest.mark.slow
 def test_many_measures_with_long_names():
     measures = [LONG.replace("'nDCG'", f"'RBP(p=0.{n:02})'") for n in range(1, 16)]
     values = np.random.default_rng(2).random((4, 5, 15))
@@ -589,7 +592,7 @@ BAD = [
     ),
     (lambda: plots.crp_over_ranks({}, "q1"), ["expected at least one curve, got none"]),
     (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a topic of the qrels, such as q1, q2, got q9"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a topic of the qrels (q1, q2), got q9"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["expected a query of the run (q1, q3), got q2"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),

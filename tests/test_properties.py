@@ -212,6 +212,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_ranges_on_hostile_scales(name: str) -> None:
     aspects = Aspects(HOSTILE[name])
@@ -248,6 +249,7 @@ def refuses(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool:
     return False
 
 
+@pytest.mark.slow
 @inferred
 @pytest.mark.parametrize("labels", [[None, None], [0, 0], [-1, -2], [3, None]])
 def test_one_query_with_hardly_a_label(labels: list[float | None]) -> None:

@@ -110,7 +110,9 @@ KINDS: dict[str, Measure] = {
     "sum": ir_measures.NumRet(rel=1),
 }
 MEASURES = list(dict.fromkeys([*KINDS.values(), *SUITE, nDCG @ 10, AP]))
-AS_GIVEN = pytest.mark.parametrize("as_given", [lambda measure: measure, str], ids=["objects", "names"])
+AS_GIVEN = pytest.mark.parametrize(
+    "as_given", [lambda measure: measure, pytest.param(str, marks=pytest.mark.slow)], ids=["objects", "names"]
+)
 
 
 def ours(caught: Any) -> list[str]:
@@ -229,6 +231,7 @@ def test_a_dict_of_results(as_given: Any) -> None:
         assert found[name] == pytest.approx(expected, abs=1e-9, rel=1e-9)
 
 
+@pytest.mark.slow
 @AS_GIVEN
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_saved_tables_and_runs(tmp_path: Path, perquery: Any, as_given: Any) -> None:
@@ -326,6 +329,7 @@ def values_of(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -641,6 +645,7 @@ def test_means_are_told_apart_from_aggregates(tmp_path: Path, as_given: Any) -> 
 windows = pytest.mark.skipif(sys.platform == "win32", reason="PyTerrier runs no jobs in parallel on Windows")
 
 
+@pytest.mark.slow
 @windows
 @AS_GIVEN
 def test_grids_in_other_processes(as_given: Any) -> None:
@@ -715,6 +720,7 @@ STRINGS_ONLY = """
 """
 
 
+@pytest.mark.slow
 def test_strings_alone_bring_the_package() -> None:
     imported, values, said = in_python(STRINGS_ONLY)
     assert imported == [False, False, True]
@@ -723,6 +729,7 @@ def test_strings_alone_bring_the_package() -> None:
     assert message.startswith("HMAP, ESL: lower is better")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -790,6 +797,7 @@ def test_an_error_in_the_patches_is_a_warning(monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(module, ModuleType)
 
 
+@pytest.mark.slow
 def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> None:
     import pytrec_eval
 
@@ -871,6 +879,7 @@ def test_pyterrier_alone_is_enough() -> None:
     assert found == ["pt_multiaspect", "TOMA@10", True, ["CAM@10"], True]
 
 
+@pytest.mark.slow
 def test_import_order_does_not_matter() -> None:
     found = in_python(
         """

@@ -386,6 +386,7 @@ found = digest_of(measures, qrels, {"a", "b", "c"}, frozenset({"d", "e"}))
 """
 
 
+@pytest.mark.slow
 def test_digests_are_the_same_in_every_process():
     here: dict[str, Any] = {}
     exec(MANY, here)
@@ -519,6 +520,25 @@ def test_damage_is_told_once_with_any_number_of_processes(qrels, runs, tmp_path,
     assert len(given) == 1
 
 
+def test_damage_is_told_in_every_call(qrels, runs, tmp_path):
+    """A file that was damaged again was replaced without a warning."""
+    run = {"mine": runs["bm25.run"]}
+    evaluate(run, qrels, "map", progress=False, out=tmp_path)
+    for _ in range(2):
+        files(tmp_path)[0].write_bytes(b"")
+        with pytest.warns(MultiAspectWarning, match="is damaged"):
+            evaluate(run, qrels, "map", progress=False, out=tmp_path)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_values_that_are_used_again_have_the_warnings_of_their_run(qrels, runs, tmp_path, n_jobs):
+    run = {"mine": pd.concat([runs["bm25.run"], runs["bm25.run"][:1]])}
+    for _ in range(2):
+        with pytest.warns(MultiAspectWarning, match="run mine: repeated documents"):
+            found = evaluate(run, qrels, "map", progress=False, out=tmp_path, collect=False, n_jobs=n_jobs)
+    assert found["reused"].all()
+
+
 def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
     out = tmp_path / "out"
     paths = [tmp_path / f"{seed}.run" for seed in range(3)]
@@ -581,6 +601,7 @@ def test_directories_with_other_files_are_refused(qrels, runs, tmp_path):
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "mine.npz")
 
 
+@pytest.mark.slow
 def test_no_extra_is_required(qrels, runs, tmp_path):
     script = (
         "import sys; sys.modules.update(polars=None, pyarrow=None)\n"

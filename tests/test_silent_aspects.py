@@ -41,6 +41,17 @@ def warned(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
 
 BOTH = collection(label=LABELS, trust=TRUST)
 
+
+def test_a_label_of_relevance_far_above_the_others_warns() -> None:
+    """A code such as 99 made a scale of 100 grades; other aspects were said to be doubtful."""
+    coded = collection(label=[*LABELS[:-1], 99])
+    _, messages = warned(TOMA(base=nDCG), coded)
+    assert any("the label 99 of relevance is far above" in message for message in messages)
+    assert "Aspect(unjudged=[99])" in "".join(messages)
+    assert warned(TOMA(base=nDCG, aspects={"relevance": 99}), coded)[1] == []
+    assert warned(TOMA(base=nDCG, aspects={"relevance": Aspect([0, 1, 2, 3], unjudged=[99])}), coded)[1] == []
+
+
 # --- an explicit rel that no grade reaches -------------------------------------------------------
 
 

@@ -161,7 +161,10 @@ def test_the_result_of_evaluate() -> None:
         ({"perquery": frame(np.ones((2, 1, 2)))}, "expected at least two topics"),
         ({"perquery": frame([[[0, 1], [0, 1]], [[0, 1], [0, np.nan]]])}, "expected finite values"),
         ({"perquery": frame(np.ones((2, 2, 2)))[1:]}, "systems have different sets of topics"),
-        ({"perquery": frame(np.ones((2, 2, 2)), ("probability", "AP"))}, "the label 'probability' is the name"),
+        (
+            {"perquery": frame(np.ones((2, 2, 2)), ("probability", "AP"))},
+            "the label 'probability' of a measure is the name",
+        ),
         ({"perquery": None}, "expected a long frame with the columns"),
         ({"measures": []}, "measures: expected at least one measure"),
     ],

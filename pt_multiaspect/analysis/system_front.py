@@ -12,7 +12,7 @@ import pandas as pd
 from .._typing import Floats
 from .._validation import count, random_seed
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_taken
 from ..kernels.pareto import TOLERANCE, dominates, on_front
 from ._frames import directions, matrix, selected
 
@@ -104,11 +104,7 @@ def system_front(
     values, names, _, labels = matrix(rows)
     if len(labels) < 2:
         raise MultiAspectError(f"expected at least two measures, got only {choices(labels)}")
-    reserved = [label for label in map(str, labels) if label in _COLUMNS]
-    if reserved:
-        raise MultiAspectError(
-            f"the label {reserved[0]!r} is the name of a column of the result; use another label"
-        )
+    refuse_taken(map(str, labels), _COLUMNS, "a column of the result")
     signs = directions(rows, values, labels, by_label, "system_front")
     means = values.mean(axis=1)
     table = pd.DataFrame({"name": names})

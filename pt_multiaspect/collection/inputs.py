@@ -59,20 +59,22 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
     ids: list[tuple[Any, Any]] = []
     labels: list[Any] = []
     for qid, documents in qrels.items():
-        if is_frame(documents):
-            raise MultiAspectError(
-                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got a data frame for {qid!r}, as in a dict of "
-                f"runs. {SWAPPED}"
-            )
         if not isinstance(documents, Mapping):
             raise MultiAspectError(
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {shown(documents)} for query {qid!r}"
+                + (f". {SWAPPED}" if is_frame(documents) else "")
             )
         for docno, label in documents.items():
             ids.append((qid, docno))
             labels.append(label)
     frame = pd.DataFrame(ids, columns=["query_id", "doc_id"])
     first = labels[0] if labels else 0
+    kinds = {
+        "dicts" if isinstance(label, Mapping) else "tuples" if isinstance(label, tuple | list) else "single numbers"
+        for label in labels
+    }
+    if len(kinds) > 1:
+        raise MultiAspectError(f"qrels: expected labels of one kind, got {' and '.join(sorted(kinds))}")
     if isinstance(first, Mapping):
         if len(first) > _MOST_ASPECTS:
             qid, docno = ids[0]
@@ -80,11 +82,9 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
                 f"qrels: expected a dict {{qid: {{docno: labels}}}}, got labels of {len(first)} aspects for "
                 f"document {docno}, query {qid}, as in a dict of runs. {SWAPPED}"
             )
-        if not all(isinstance(label, Mapping) for label in labels):
-            raise MultiAspectError("qrels: expected labels of one kind, got dicts and others")
         return frame.join(pd.DataFrame(labels)), False
     if isinstance(first, tuple | list):
-        lengths = {len(label) if isinstance(label, tuple | list) else 1 for label in labels}
+        lengths = set(map(len, labels))
         if lengths != {len(first)}:
             raise MultiAspectError(
                 f"qrels: expected label tuples of one length, got the lengths {choices(sorted(lengths))}"
@@ -92,8 +92,6 @@ def _frame_of_mapping(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
         fields = getattr(first, "_fields", None)
         names = fields or ["relevance", *(f"aspect_{index}" for index in range(2, len(first) + 1))]
         return frame.join(pd.DataFrame([tuple(label) for label in labels], columns=list(names))), fields is None
-    if any(isinstance(label, Mapping | tuple | list) for label in labels):
-        raise MultiAspectError("qrels: expected labels of one kind, got single numbers and others")
     try:
         return frame.assign(relevance=labels), False
     except OverflowError:  # integers beyond float64 in pandas 2.0; reading the labels reports them

@@ -16,7 +16,16 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
-from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, shown, warn_once
+from ..errors import (
+    SWAPPED,
+    MultiAspectError,
+    choices,
+    counted,
+    did_you_mean,
+    number_of,
+    refuse_unknown,
+    warn_once,
+)
 from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
 from ..strings.pairs import PairTable
@@ -246,22 +255,26 @@ class Judgments(Memo):
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
     def query_of(self, qid: object) -> int:
-        """Return the position of a judged query; its name may be a number.
+        """Return the position of a judged query.
+
+        Parameters
+        ----------
+        qid : str or int
+            The query.
+
+        Returns
+        -------
+        int
+            The position among `qids`.
 
         Raises
         ------
         MultiAspectError
             If the query is not judged.
         """
-        named = np.isscalar(qid)
-        (text,) = identifiers(pd.Series([qid], name="qid"), "qid") if named else [shown(qid)]
-        query = int(self.queries_of(np.array([text], dtype=object))[0]) if named else -1
-        if query < 0:
-            raise MultiAspectError(
-                f"qid: expected a topic of the qrels, such as {choices(self.qids[:3])}, got {text}"
-                + did_you_mean([text], self.qids)
-            )
-        return query
+        (name,) = identifiers(pd.Series([qid], name="qid"), "qid") if np.isscalar(qid) else [qid]
+        refuse_unknown([name], self.qids, "a topic of the qrels", "qid")
+        return int(self.queries_of(np.array([name], dtype=object))[0])
 
     @property
     def pairs(self) -> PairTable:
@@ -296,8 +309,6 @@ class Judgments(Memo):
                 f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
             )
         column = self._frame[column_name]
-        if getattr(column.dtype, "kind", "O") in "mMc":
-            raise MultiAspectError(f"column {column_name}: expected numeric labels, got {column.dtype}")
         values = read_labels(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
@@ -427,10 +438,7 @@ class Judgments(Memo):
         name = aspect_name(name)
         if spec is None:
             return self.views((name,))[0]
-        if name not in spec:
-            raise MultiAspectError(
-                f"expected one of the aspects {choices(spec)}, got {name}" + did_you_mean([name], spec)
-            )
+        refuse_unknown([name], spec, "one of the aspects")
         return next(view for view in self.views(spec) if view.name == name)
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:

@@ -13,6 +13,7 @@ from .._typing import Bools, Floats, Ints
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
 from ..kernels.memo import Memo
+from ..strings.order import Scores, begins, heads, positions
 from ..strings.pairs import repeated_pairs
 from ..strings.texts import Texts, Words
 from .judgments import Judgments
@@ -47,9 +48,6 @@ class Ranking(Hits):
 
 
 ScoreType = type[np.float32] | type[np.float64]
-
-
-Scores = NDArray[np.float32] | NDArray[np.float64]
 
 
 class Rankings(Memo):
@@ -87,15 +85,15 @@ class Rankings(Memo):
             kept = query >= 0
             query, scores, docnos = query[kept], scores[kept], docnos.take(kept)
         row, keys = judgments.pairs.lookup(query, docnos)
-        heads = _heads(query)
+        first = heads(query)
         # Rows of a query are mostly together.
-        last = _last_occurrences(query, docnos, keys, heads if len(heads) == self.n_common else None)
+        last = _last_occurrences(query, docnos, keys, first if len(first) == self.n_common else None)
         if last is not None:
             query, scores, docnos, row = query[last], scores[last], docnos.take(last), row[last]
-            heads = _heads(query)
+            first = heads(query)
         n_ret = np.bincount(query, minlength=judgments.n_queries)
         #: The position of each row in the order by query and rank.
-        self._position: Ints = _positions(query, scores, docnos, n_ret, heads)
+        self._position: Ints = positions(query, scores, docnos, n_ret, first)
         self._rows: tuple[Ints, Scores, Texts] = query, scores, docnos
         hits = np.flatnonzero(row >= 0)
         hit_position = self._position[hits]
@@ -106,7 +104,7 @@ class Rankings(Memo):
             n_queries=judgments.n_queries,
             pool_query=judgments.pool_query,
             query=query[hits],
-            rank=self._position[hits] - _begins(n_ret)[query[hits]] + 1,
+            rank=self._position[hits] - begins(n_ret)[query[hits]] + 1,
             row=row[hits],
             n_ret=n_ret,
         )
@@ -151,7 +149,7 @@ class Rankings(Memo):
         """Return the queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
         order = self._order
         query = self._rows[0][order]
-        rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query]
+        rank = np.arange(1, len(order) + 1) - begins(self.hits.n_ret)[query]
         if cutoff is not None:
             kept = rank <= cutoff
             order, query, rank = order[kept], query[kept], rank[kept]
@@ -161,7 +159,7 @@ class Rankings(Memo):
         """Return the rankings cut at rank `cutoff`, with documents below it not retrieved."""
         order = self._order
         query, scores, docnos = self._rows
-        rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query[order]]
+        rank = np.arange(1, len(order) + 1) - begins(self.hits.n_ret)[query[order]]
         kept = order[rank <= cutoff]
         queries, codes = np.unique(query[kept], return_inverse=True)
         run = Run(self.judgments.qids[queries], codes, docnos.take(kept), scores[kept].astype(np.float64))
@@ -236,11 +234,6 @@ def _warn_of_lost_precision(
         )
 
 
-def _heads(query: Ints) -> Ints:
-    """Return the first row of each block of adjacent rows of the same query."""
-    return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
-
-
 def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | None) -> Bools | None:
     """Return which rows are the last of their query and document; None if all are."""
     repeated = repeated_pairs(query, docnos, keys, begins)
@@ -255,46 +248,3 @@ def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | No
         group="repeated documents",
     )
     return ~repeated
-
-
-def _begins(n_ret: Ints) -> Ints:
-    """Return the position of the first document of each query."""
-    return np.cumsum(n_ret) - n_ret
-
-
-def _downwards(scores: Scores) -> NDArray[np.uint32]:
-    """Return numbers that increase as scores decrease, equal for equal scores."""
-    if scores.dtype != np.float32:
-        return np.unique(-scores, return_inverse=True)[1].astype(np.uint32)
-    # The bits of the floats, in reverse order.
-    bits = scores.view(np.uint32)
-    return np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
-
-
-def _positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, heads: Ints) -> Ints:
-    """Return the position of each row in the order by query, score descending, docno descending."""
-    downwards = _downwards(scores)
-    ranked = downwards[1:] >= downwards[:-1]
-    ranked[heads[1:] - 1] = True
-    if len(heads) == np.count_nonzero(n_ret) and ranked.all():
-        # The rows of each query are together and ranked, as in most run files.
-        shift = _begins(n_ret)[query[heads]] - heads
-        position = np.arange(len(query)) + np.repeat(shift, np.diff(heads, append=len(query)))
-        same = np.append(downwards[1:] == downwards[:-1], False)
-        same[heads[1:] - 1] = False
-        tied = np.flatnonzero(same | np.append(False, same[:-1]))
-        level = np.cumsum(~np.append(False, same[:-1]))[tied]
-    else:
-        keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
-        order = np.argsort(keys)
-        position = np.empty(len(order), dtype=np.intp)
-        position[order] = np.arange(len(order))
-        keys = keys[order]
-        same = np.append(keys[1:] == keys[:-1], False)
-        adjacent = np.flatnonzero(same | np.append(False, same[:-1]))
-        tied, level = order[adjacent], keys[adjacent]
-    if len(tied):
-        # Tied documents exchange positions among themselves.
-        order = docnos.take(tied).descending(level)
-        position[tied[order]] = position[tied]
-    return position

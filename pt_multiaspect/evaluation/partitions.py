@@ -15,7 +15,7 @@ from ..collection.columns import check_distinct_columns
 from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, counted
+from ..errors import MultiAspectError, choices, counted, refuse_unknown
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.records import record
@@ -77,8 +77,7 @@ def evaluator(
     2    b  q1      AP    0.0
     3    b  q2      AP    1.0
     """
-    if by not in ("run", "query"):
-        raise MultiAspectError(f"by: expected 'run' or 'query', got {by!r}")
+    refuse_unknown([by], ("run", "query"), "one of", "by")
     if _are_measures(qrels) and not _are_measures(measures):
         raise MultiAspectError(
             "expected the qrels first, evaluator(qrels, measures), got the measures first, as in "
@@ -239,7 +238,7 @@ class Evaluator:
         check_one_value(rows)
         run_names = rows["name"].unique()
         order = sorted(run_names) if names is None else [str(name) for name in names]
-        self._check_known("run", run_names, order)
+        refuse_unknown(run_names, order, "values of the runs")
         lost = [name for name in order if name not in set(run_names)]
         if not order:
             raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
@@ -249,8 +248,8 @@ class Evaluator:
                 "query of these is judged, or a part was lost"
             )
         labels, judgments = self._plan.labels, self._plan.judgments
-        self._check_known("measure", rows["measure"].unique(), labels)
-        self._check_known("query", rows["qid"].unique(), judgments.qids)
+        refuse_unknown(rows["measure"].unique(), labels, "values of the measures")
+        refuse_unknown(rows["qid"].unique(), judgments.qids, "values of the queries")
         values = np.full((len(order), len(labels), judgments.n_queries), np.nan)
         positions = [
             pd.Index(known, dtype=object).get_indexer(pd.Index(rows[column], dtype=object))
@@ -282,14 +281,6 @@ class Evaluator:
         result = self._plan.frame(order, list(values))
         record(result, dict(zip(labels, self._plan.measures, strict=True)))
         return result
-
-    def _check_known(self, what: str, names: Iterable[object], known: Iterable[object]) -> None:
-        expected = set(known)
-        others = [name for name in names if name not in expected]
-        if others:
-            raise MultiAspectError(
-                f"expected values of a {what} among {choices(known)}, got those of {choices(others[:3])}"
-            )
 
 
 def _restore(key: str, content: bytes, by: str) -> Evaluator:

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats
 from .._writing import write_file
 from ..collection.run import about_run
-from ..errors import MultiAspectError, choices, collected, number_of, warn, warn_once
+from ..errors import Cause, MultiAspectError, choices, collected, number_of, warn
 from ..integration.records import record
 from ..io.file_contents import load
 from ..io.runs import titled
@@ -162,13 +161,14 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 files.clear(but=file)
                 values = np.zeros(plan.counted.shape)
                 values[plan.counted] = part["value"]
-                return Outcome(name, values, reused=True)
+                earlier = [Cause(*cause) for cause in json.loads(part["about"].tobytes())["causes"]]
+                return Outcome(name, values, earlier, reused=True)
         # From here on, no reader finds values of another content under this name.
         files.clear()
     outcome = plan.evaluate(name, run, skip=skip)
     if outcome.values is not None:
         with _writing():
-            write_file(files.directory / file, _content(file, name, plan, outcome.values[plan.counted]))
+            write_file(files.directory / file, _content(file, plan, outcome))
     return replace(outcome, causes=[*causes, *outcome.causes])
 
 
@@ -232,19 +232,23 @@ def read_values(directory: str | os.PathLike[str]) -> pd.DataFrame:
     return result
 
 
-def _content(file: str, name: str, plan: Plan, values: Floats) -> bytes:
-    """Return the content of an .npz file with the values of a run and their measures and queries.
+def _content(file: str, plan: Plan, outcome: Outcome) -> bytes:
+    """Return the content of an .npz file with the values of a run, their measures and queries, and the warnings.
 
     At the end, in the comment of the archive, is a digest of all that comes before and the name of the file.
     """
     about = {
-        "name": name,
+        "name": outcome.name,
         "measures": dict(zip(plan.labels, map(str, plan.measures), strict=True)),
         "qids": plan.judgments.qids.tolist(),
         "counted": None if plan.counted.all() else plan.counted.astype(int).tolist(),
+        "causes": outcome.causes,
     }
     content = io.BytesIO()
-    np.savez(content, value=values, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8))
+    assert outcome.values is not None
+    np.savez(
+        content, value=outcome.values[plan.counted], about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    )
     with zipfile.ZipFile(content, "a") as archive:
         archive.comment = bytes(_CHECKSUM)
     body = content.getvalue()[:-_CHECKSUM]
@@ -268,7 +272,7 @@ def _read(path: Path) -> Any:
         if content[-_CHECKSUM:] == _checksum(path.name, body):
             return np.load(io.BytesIO(content))
         reason = "is damaged"
-    warn_once(f"out: {path} {reason}: its values are not used, and evaluate computes them again")
+    warn(f"out: {path} {reason}: its values are not used, and evaluate computes them again")
     return None
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, cut
 from ..strings.texts import Texts
 from .file_contents import Text
 
@@ -351,5 +351,4 @@ def _remedy(number: int, fields: list[bytes], value: bytes) -> str:
 
 def excerpt(piece: bytes, limit: int = 80) -> str:
     """Return the beginning of a line or field in quotes, for an error message."""
-    text = piece.decode("utf-8").strip()
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+    return repr(cut(piece.decode("utf-8").strip(), limit))

@@ -18,7 +18,7 @@ from ..collection.judgments import Judgments
 from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, did_you_mean, warn_once
+from ..errors import MultiAspectError, choices, refuse_unknown, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
 from .explained import Explained
@@ -108,12 +108,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 f"{self.NAME}: expected parameters by name, as in {self.NAME}({', '.join(named)}), got values "
                 "without names"
             )
-        unknown = [name for name in params if name not in self.SUPPORTED_PARAMS]
-        if unknown:
-            raise MultiAspectError(
-                f"{self.NAME} has no parameter {choices(unknown)}; expected {choices(self.SUPPORTED_PARAMS)}"
-                f"{did_you_mean(unknown, self.SUPPORTED_PARAMS)}"
-            )
+        refuse_unknown(params, self.SUPPORTED_PARAMS, "parameters", self.NAME)
         canonical = {}
         for name, param in self.SUPPORTED_PARAMS.items():
             if name in params:

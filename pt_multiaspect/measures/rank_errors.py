@@ -13,7 +13,7 @@ from .._validation import real
 from ..aspects.aspects import aspect_name
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels import rank_errors
 from ..kernels.breakdown import Breakdown
 from ..kernels.hits import Hits
@@ -62,12 +62,7 @@ class _RankErrors(DirectMeasure):
     def _constants(self, names: Sequence[str]) -> list[float]:
         mu = self["mu"]
         if isinstance(mu, dict):
-            unknown = sorted(set(mu) - set(names))
-            if unknown:
-                raise MultiAspectError(
-                    f"{self.NAME}: expected constants in mu for the evaluated aspects ({choices(names)}), got "
-                    f"{choices(unknown)}"
-                )
+            refuse_unknown(mu, names, "constants in mu for the evaluated aspects", self.NAME)
             constants = [mu.get(name, _DEFAULT) for name in names]
         else:
             constants = [mu, self["nu"], *[_DEFAULT] * len(names)][: len(names)]

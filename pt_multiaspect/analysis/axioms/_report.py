@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..._numbers import spell
 from ...aspects.aspects import Aspects
-from ...errors import MultiAspectError, choices
+from ...errors import refuse_unknown
 from ...measures import Measure
 from ...views import Block, Cell, Column, Heading, Items, Mark, Sentence, Table, View
 
@@ -174,14 +174,8 @@ class AxiomCheck(View):
             If the measure or the property is not in the table.
         """
         name = str(measure)
-        if name not in self.table.index:
-            raise MultiAspectError(
-                f"measure: expected one that was checked ({choices(self.table.index)}), got {name}"
-            )
-        if property not in self.table.columns:
-            raise MultiAspectError(
-                f"property: expected one that was checked ({choices(self.table.columns)}), got {property!r}"
-            )
+        refuse_unknown([name], self.table.index, "one that was checked", "measure")
+        refuse_unknown([property], self.table.columns, "one that was checked", "property")
         return self._examples.get((name, property))
 
     def reasons(self) -> list[str]:

@@ -8,7 +8,7 @@ import ir_measures
 import numpy as np
 
 from ..._validation import choice, count
-from ...errors import MultiAspectError
+from ...errors import MultiAspectError, refuse_taken
 from ..upper_bounds.rankings import judgments_of
 from .enumeration import all_points
 from .hull import Hull
@@ -127,13 +127,7 @@ def attainable_front(
     for measure in labelled.values():
         for term in measure.terms(judgments):
             term.check_gains(f"the front of {measure}")
-    reserved = [
-        label for label in labelled if label in RESERVED or label.removesuffix(" room") in (set(labelled) - {label})
-    ]
-    if reserved:
-        raise MultiAspectError(
-            f"the label {reserved[0]!r} is the name of a column of the result; use another label"
-        )
+    refuse_taken(labelled, {*RESERVED, *(f"{label} room" for label in labelled)}, "a column of the result")
     lines = []
     if kind == "supported":
         for topic in linear_topics(labelled, judgments):
