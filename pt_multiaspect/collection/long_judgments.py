@@ -26,6 +26,7 @@ from .columns import (
     QUERY_COLUMNS,
     check_distinct_columns,
     id_column,
+    read_labels,
 )
 from .inputs import qrels_frame
 
