@@ -66,6 +66,7 @@ MISTAKES = [
     ("evaluate -m AP", "missing RUN: give run files, directories, or patterns in quotes"),
     ("compare -m AP runs", "expected two runs, got 1; give two files"),
     ("explain -m AP --query q0 runs", "got 4: alpha.run, beta.run, delta.run, gamma.run"),
+    ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     ("explain -m AP --query q0 runs/beta.run runs/alpha.run", "unexpected argument runs/alpha.run"),
     (
         "evaluate -m AP --baseline beta.run runs/beta.run",
