@@ -28,7 +28,6 @@ HEAVY = (
     "lightgbm",
     "xgboost",
     "click",
-    "rich",
     "vl_convert",
     "pt_multiaspect.analysis",
     "pt_multiaspect.description",

@@ -14,7 +14,7 @@ from ir_measures import AP, NumRet
 
 import pt_multiaspect as ma
 from pt_multiaspect.aspects.wording import in_words
-from pt_multiaspect.tables.latex import escape
+from pt_multiaspect.views.latex import escape
 
 NASTY = r"""a_b%c#d$e&f{g}h~i^j\k<l>m|n"o'p`q[r]s*t--u-v @=+()/;:,.!?αβΣ±−†é"""
 
@@ -222,7 +222,7 @@ def test_labels_are_kept_and_can_be_given() -> None:
     assert r"Mean AP: \texttt{AP}." in legend
     assert f"CAM: \\texttt{{{escape(mean @ 5)}}}." in legend
     frame.attrs.clear()  # as from a file: what is not recorded is not claimed
-    with pytest.warns(ma.MultiAspectWarning, match="to_latex: mine names no known measure"):
+    with pytest.warns(ma.MultiAspectWarning, match="systems_table: mine names no known measure"):
         assert "mine:" not in ma.to_latex(frame)
 
 
@@ -245,7 +245,7 @@ def test_a_record_that_cannot_be_read_is_averaged_as_by_aggregate() -> None:
 
 def test_measures_can_be_given_for_a_frame_without_record() -> None:
     frame = long({"length": THREE})
-    with pytest.warns(ma.MultiAspectWarning, match="to_latex: length names no known measure"):
+    with pytest.warns(ma.MultiAspectWarning, match="systems_table: length names no known measure"):
         assert cells(ma.to_latex(frame))["a"] == [r"\textbf{0.600}"]
     found = cells(ma.to_latex(frame, {"length": ma.ESL}))
     assert found[""] == [r"length $\downarrow$"]
@@ -284,7 +284,7 @@ def test_labels_without_a_direction_are_one_warning() -> None:
     frame = long({"one": THREE, "AP": THREE, "two": THREE})
     with pytest.warns(ma.MultiAspectWarning) as caught:
         ma.to_styler(frame)
-    assert [str(each.message).partition(",")[0] for each in caught] == ["to_styler: one"]
+    assert [str(each.message).partition(",")[0] for each in caught] == ["systems_table: one"]
     assert "one, two name no known measure" in str(caught[0].message)
 
 

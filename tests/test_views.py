@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,11 +127,10 @@ def test_long_tables_say_how_many_rows_are_left_out() -> None:
         assert "51" not in drawn
 
 
-@pytest.mark.parametrize("module", ["jinja2", "rich"])
-def test_the_package_is_imported_without(module: str) -> None:
-    code = "import sys, {}; print({!r} in sys.modules)"
+def test_the_package_is_imported_without_jinja2() -> None:
+    code = "import sys, {}; print('jinja2' in sys.modules)"
     found = [
-        subprocess.run([sys.executable, "-c", code.format(name, module)], capture_output=True, check=True).stdout
+        subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True, check=True).stdout
         for name in ("ir_measures, pandas, scipy", "pt_multiaspect")
     ]
     assert found[0] == found[1]

@@ -1,4 +1,4 @@
-"""Results as text, HTML and LaTeX: they say what they show in blocks, and three writers draw these."""
+"""Results for people: blocks say what they show, and writers draw these as text, HTML, LaTeX and Markdown."""
 
 from .blocks import (
     Bar,
@@ -18,7 +18,8 @@ from .blocks import (
 )
 from .html import fragment, html_of, page
 from .latex import latex_of
-from .text import WIDTH, text_of
+from .markdown import markdown_of
+from .text import WIDTH, printable, text_of
 from .view import View
 
 __all__ = [
@@ -41,6 +42,8 @@ __all__ = [
     "frame_table",
     "html_of",
     "latex_of",
+    "markdown_of",
     "page",
+    "printable",
     "text_of",
 ]
