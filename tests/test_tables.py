@@ -405,6 +405,23 @@ def test_a_styler_marks_what_latex_marks() -> None:
     assert all("font-weight" not in dict(context[place]) for place in [(0, 1), (1, 0), (2, 0)])
 
 
+def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
+    options = {"baseline": ["low", "near"], "ci": 0.9, "groups": {"<A>": ["low", "high"], "B": ["base", "near"]}}
+    table = ma.systems_table(many, **options)
+    assert table.to_latex("Results.", "tab:x") == ma.to_latex(many, caption="Results.", label="tab:x", **options)
+    assert table.to_styler().set_uuid("u").to_html() == ma.to_styler(many, **options).set_uuid("u").to_html()
+    page = table.to_html(tmp_path / "table.html")
+    assert page == (tmp_path / "table.html").read_text(encoding="utf-8")
+    assert page.count('class="best"') == page.count('class="second"') == 2
+    assert "&lt;A&gt;" in page
+    lines = str(table).splitlines()
+    assert [line.split()[0] for line in lines[:7]] == ["AP", "<A>", "lowᵃ", "high", "B", "base", "nearᵇ"]
+    assert "bold" not in str(table)  # which text does not have
+    for name, row in table.to_styler().data.droplevel(0).iterrows():
+        (line,) = (line for line in lines if line.split()[0] == name)
+        assert all(cell.split()[0] in line for cell in row)
+
+
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [

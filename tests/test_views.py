@@ -21,6 +21,7 @@ from pt_multiaspect.views import (
     bars,
     fragment,
     latex_of,
+    markdown_of,
     text_of,
 )  # fmt: skip
 
@@ -117,6 +118,29 @@ def test_latex_marks_and_escapes() -> None:
     assert r"\quad a\_b & \textbf{0.5}$^{\dagger}$ \\" in latex
     assert r"\quad c & \underline{0.4}$^{\phantom{\dagger}}$ \\" in latex
     assert r"100\%" in latex
+
+
+def test_signs_and_intervals_are_in_the_text_and_numbers_are_aligned() -> None:
+    rows = [["a", Cell("0.5", "best", signs="ab", after="± 0.1")], ["b", Cell("0.4", after="± 0.2")]]
+    assert text_of([Table([Column("", left=True), Column("AP")], rows)]).splitlines() == [
+        "            AP",
+        "a  0.5ᵃᵇ ± 0.1",
+        "b  0.4   ± 0.2",
+    ]
+
+
+def test_markdown_escapes_and_marks() -> None:
+    rows = [Row(["group"], span=2), ["a_b|c", Cell("0.5", "best", after="[0, 1]")], ["d\x1b", "0.4"]]
+    table = Table([Column("run", left=True), Column("AP")], rows, notes=[Sentence("Note.")])
+    assert markdown_of(table).splitlines() == [
+        "| run | AP |",
+        "| --- | ---: |",
+        "| group |",
+        "| a\\_b\\|c | **0.5 [0, 1]** |",
+        "| d  | 0.4 |",
+        "",
+        "Note.",
+    ]
 
 
 def test_long_tables_say_how_many_rows_are_left_out() -> None:
