@@ -601,6 +601,7 @@ def cross_validated(lgb: Any, split: Split, metric: Any, **how: Any) -> Any:
     return lgb.cv({**params, "label_gain": list(range(60))}, dataset, feval=metric, **given)
 
 
+@pytest.mark.slow
 def test_lightgbms_cross_validation_evaluates_each_fold(lgb: Any, split: Split) -> None:
     # A fold has other rows than the metric, which refused it.
     groups = np.repeat(np.arange(30), 10)
@@ -658,6 +659,7 @@ def xgboost_folds(xgb: Any, split: Split, metric: Any, **how: Any) -> Any:
     return xgb.cv({**XGB, "nthread": 1}, metric.number_rows(data), **given)
 
 
+@pytest.mark.slow
 def test_xgboosts_cross_validation_evaluates_each_fold(xgb: Any, split: Split) -> None:
     # Folds were refused, as they have other rows than the metric.
     metric = ma.xgboost_metric({"ndcg": nDCG @ 5, "toma": MEASURE}, split.Y, split.qid, aspects=ASPECTS)

@@ -790,6 +790,7 @@ def test_axes_of_which_one_is_twice_the_other(weight: float, severity: str | Non
 # --- remedies -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_remedies_are_code(tmp_path: Path) -> None:
     for spoiling in SPOILINGS:
         qrels, run = spoiling.spoil(sound(), run_of(sound()))
@@ -989,6 +990,7 @@ def test_few_labels_of_a_long_scale_are_drawn_one_by_one() -> None:
     assert len(re.findall(r"\n *3 +#", printed[printed.index("\ntrust\n") :])) == 1
 
 
+@pytest.mark.slow
 def test_long_tables_are_cut_short() -> None:
     qrels = sound(3)
     runs = {f"run{number}": run_of(qrels, number) for number in range(60)}
@@ -1039,6 +1041,7 @@ def test_findings_on_clef_2015() -> None:
     assert shares["axes='equal'", "understandability"] == pytest.approx(0.208, abs=0.001)
 
 
+@pytest.mark.slow
 def test_findings_on_clef_2018_and_on_scales_of_100() -> None:
     qrels, runs = clef2018(), runs_of("clef2018")
     expected = [
@@ -1068,6 +1071,7 @@ def test_findings_on_a66() -> None:
     assert starts["aspects"].tolist() == ["relevance", "credibility"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoiling", SPOILINGS, ids=lambda spoiling: spoiling.name)
 def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     qrels = clef2018()

@@ -83,6 +83,8 @@ def test_code_is_broken_within_brackets_and_can_be_pasted() -> None:
     text = text_of([Code(code)])
     assert max(map(len, text.splitlines())) <= 80
     assert eval(text.strip()) == eval(code)
+    two = text_of([Code("x = [1]\nfor y in x: x = [y]")])
+    assert two.splitlines() == ["  x = [1]", "  for y in x: x = [y]"]
     option = text_of([Code('{"a": [1, 2]}', before="--aspects '", after="'")])
     assert option == """  --aspects '{"a": [1, 2]}'"""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..errors import choices
-from ..explaining import explain as explained
+from ..explanation import explain as explained
 from .options import ASPECTS, MEASURES, QRELS, RUN, option, output
 from .tables import Sheet
 from .verb import Inputs, verb

@@ -17,7 +17,6 @@ from ..collection.frames import is_frame
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
-from ..io.swapped import asks_whether_swapped
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
 from ..views import Block, View
@@ -32,7 +31,6 @@ from .view import blocks
 __all__ = ["Description", "describe"]
 
 
-@asks_whether_swapped()
 def describe(
     qrels: object,
     aspects: object = None,
@@ -98,10 +96,10 @@ def describe(
 
 def _refuse_runs(aspects: object) -> None:
     """Raise if runs are given in place of aspects."""
-    given = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
+    values = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
     if isinstance(aspects, list | tuple):
-        given += aspects
-    if any(is_frame(each) or _is_ranking(each) for each in given):
+        values += aspects
+    if any(is_frame(value) or _is_ranking(value) for value in values):
         raise MultiAspectError(
             "aspects: expected names or scales of aspects, got runs; pass runs by keyword, as in "
             "ma.describe(qrels, runs=runs)"
@@ -109,7 +107,7 @@ def _refuse_runs(aspects: object) -> None:
 
 
 def _is_ranking(scores: object) -> bool:
-    """Whether something is ``{docno: score}`` or ``{qid: {docno: score}}``, rather than the keys of an aspect."""
+    """Return whether something is ``{docno: score}`` or ``{qid: {docno: score}}`` and not keys of an aspect."""
     if not isinstance(scores, Mapping) or not scores or set(scores) & set(_KEYS):
         return False
     return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
@@ -223,8 +221,7 @@ class Description(View):
         self.top_labels = figures.top_labels
         self.measures = figures.dependences
         self.refused = dict(figures.refused)
-        self.n_topics: int = figures.judged.judgments.n_queries
-        self.n_documents: int = len(figures.judged.judgments)
+        self.n_topics, self.n_documents = figures.n_topics, figures.n_documents
 
     @cached_property
     def aspects(self) -> Aspects:
@@ -278,14 +275,14 @@ class Description(View):
         return f"<Description: {choices(number_of(number, noun) for noun, number in counts.items())}>"
 
     def _blocks(self) -> list[Block]:
-        return blocks(self)
+        return blocks(self._figures, self.findings, self.proposed, self.distance_shares, self.in_shell)
 
     def _title(self) -> str:
         return "Judgments"
 
 
 def _shares(figures: Figures) -> pd.DataFrame:
-    """The part of each aspect in TOMA's distance: for both kinds of axes, and for each TOMA given."""
+    """Return the part of each aspect in TOMA's distance: for both kinds of axes, and for each TOMA given."""
     orders: dict[str, tuple[tuple[AspectView, ...], dict[str, Any]]] = {}
     judged: Judged = figures.judged
     if len(judged.views) > 1:

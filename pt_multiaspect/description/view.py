@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .._numbers import spell
+from ..aspects import Aspects
 from ..errors import choices, number_of
-from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table
-from .figures import declaration, percent
+from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table, percent
+from .figures import Figures, declaration
 from .scales import records
-
-if TYPE_CHECKING:
-    from ..aspects import Aspects
-    from .report import Description
 
 __all__ = ["blocks"]
 
@@ -26,36 +23,41 @@ _MOST_BARS = 12
 _NAME = 12
 
 
-def blocks(description: Description) -> list[Block]:
-    """Return the whole report, the findings first."""
-    documents, topics = description.n_documents, description.n_topics
-    aspects = number_of(len(description.per_aspect), "aspect")
+def blocks(
+    figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame, in_shell: bool
+) -> list[Block]:
+    """Return the whole report, the findings first; declarations are options of the command line if `in_shell`."""
+    counts = [
+        number_of(figures.n_documents, "judged document"),
+        number_of(figures.n_topics, "topic"),
+        number_of(len(figures.per_aspect), "aspect"),
+    ]
     return [
-        Sentence(f"{number_of(documents, 'judged document')}, {number_of(topics, 'topic')}, {aspects}"),
-        *_findings(description),
-        *(block for row in records(description.per_aspect) for block in _aspect(description, row)),
-        *_between(description.between),
-        *_shares(description.distance_shares),
-        *_runs(description),
-        *_measures(description.measures),
+        Sentence(choices(counts)),
+        *_findings(findings, proposed, in_shell),
+        *(block for row in records(figures.per_aspect) for block in _aspect(figures, row)),
+        *_between(figures.between),
+        *_shares(shares),
+        *_runs(figures.retrieved.runs, figures.retrieved.judged_at),
+        *_measures(figures.dependences),
     ]
 
 
-def _findings(description: Description) -> list[Block]:
-    if description.findings.empty:
+def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list[Block]:
+    if findings.empty:
         return [Heading("Findings"), Sentence("none")]
-    proposed = declaration(description.proposed)
+    declared = declaration(proposed)
     items: list[list[Sentence | Code]] = []
-    for row in records(description.findings):
+    for row in records(findings):
         about = f"{row.aspects}: " if row.aspects else ""
         # The findings that one declaration mends share it.
-        remedy = Sentence("declare the scales as below") if row.remedy == proposed else Code(row.remedy)
+        remedy = Sentence("declare the scales as below") if row.remedy == declared else Code(row.remedy)
         items.append([Sentence(f"{about}{row.finding}", tag=row.severity), remedy])
     declaring = [number for number, item in enumerate(items, 1) if isinstance(item[1], Sentence)]
     listed: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
     if declaring:
         title = f"Declaration for finding{'s' * (len(declaring) > 1)} {choices(declaring)}; check it before use:"
-        listed += [Sentence(title), _option(description.proposed) if description.in_shell else Code(proposed)]
+        listed += [Sentence(title), _option(proposed) if in_shell else Code(declared)]
     return listed
 
 
@@ -67,18 +69,18 @@ def _option(proposed: Aspects) -> Code:
     return Code(text, before="--aspects '", after="'")
 
 
-def _aspect(description: Description, row: Any) -> list[Block]:
+def _aspect(figures: Figures, row: Any) -> list[Block]:
     threshold = "" if np.isnan(row.threshold) else f", positive from {spell(row.threshold)}"
     facts = [
-        f"judged {row.judged} of {description.n_documents}",
-        f"topics {row.topics} of {description.n_topics}",
+        f"judged {row.judged} of {figures.n_documents}",
+        f"topics {row.topics} of {figures.n_topics}",
         f"positive {percent(row.positive)}",
         f"{number_of(row.topics_without_positive, 'topic')} without a positive document",
     ]
     for count, what in ((row.below_scale, "below the scale"), (row.out_of_scale, "out of scale")):
         if count:
             facts.append(f"{number_of(count, 'label')} {what}")
-    drawn = _ranges(description.labels[description.labels["aspect"] == row.aspect])
+    drawn = _ranges(figures.labels[figures.labels["aspect"] == row.aspect])
     most = max((share for _, _, share, _ in drawn), default=0.0) or 1.0
     labels: list[Cells] = [
         [
@@ -162,16 +164,12 @@ def _shares(shares: pd.DataFrame) -> list[Block]:
     ]
 
 
-def _runs(description: Description) -> list[Block]:
-    if description.runs.empty:
+def _runs(runs: pd.DataFrame, judged: pd.DataFrame) -> list[Block]:
+    if runs.empty:
         return []
     heads = ["topics", "missed", "unjudged topics", "documents", "repeated", "tied scores"]
     counts = ["topics", "missed", "unjudged_topics", "documents", "repeated"]
-    rows = [
-        [row.name, *(str(getattr(row, count)) for count in counts), percent(row.tied)]
-        for row in records(description.runs)
-    ]
-    judged = description.judged_at
+    rows = [[row.name, *(str(getattr(row, count)) for count in counts), percent(row.tied)] for row in records(runs)]
     cutoffs = [column for column in judged.columns if column.startswith("judged@")]
     judged_rows: list[list[str]] = []
     for name, of_run in judged.groupby("name", sort=False):

@@ -16,9 +16,10 @@ from .blocks import (
     bars,
     frame_table,
 )
-from .html import fragment, html_of, page
+from .html import fragment, html_of, page, template
 from .latex import latex_of
 from .markdown import markdown_of
+from .numbers import decimals, percent
 from .text import WIDTH, printable, text_of
 from .view import View
 
@@ -38,12 +39,15 @@ __all__ = [
     "Table",
     "View",
     "bars",
+    "decimals",
     "fragment",
     "frame_table",
     "html_of",
     "latex_of",
     "markdown_of",
     "page",
+    "percent",
     "printable",
+    "template",
     "text_of",
 ]

@@ -118,6 +118,8 @@ class Column:
     spare: int = 0
     #: Whether a line separates the column from the one before.
     separated: bool = False
+    #: Whether text leaves it out, as bars of numbers that another column shows.
+    redundant: bool = False
 
 
 @dataclass(frozen=True)

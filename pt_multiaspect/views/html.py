@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from .blocks import Block
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
-__all__ = ["fragment", "html_of", "page"]
+__all__ = ["fragment", "html_of", "page", "template"]
 
 
 def html_of(blocks: Iterable[Block]) -> str:
@@ -23,6 +23,11 @@ def html_of(blocks: Iterable[Block]) -> str:
 def fragment(blocks: Iterable[Block]) -> str:
     """Return blocks as one HTML element with its style, which notebooks show."""
     return f'<div class="ptma"><style>{_asset("style.css")}</style>{html_of(blocks)}</div>'
+
+
+def template(source: str) -> Template:
+    """Return a template that escapes what is put into it."""
+    return _environment().from_string(source)
 
 
 def page(title: str, content: str) -> str:

@@ -16,9 +16,12 @@ __all__ = ["WIDTH", "crop", "printable", "text_of"]
 
 WIDTH = 80
 _BAR = 24
-#: Heads are broken into lines of this width, or of that of the cells if they are wider; narrower ones, which may
-#: break words, where that is not enough.
-_HEAD, _NARROW = 16, 10
+#: What gives where a table is too wide, one after the other: the width that heads are broken to (or that of the
+#: cells, if they are wider), the gap between columns, and whether names are shortened.
+_WAYS = (
+    (None, 2, False), (16, 2, False), (12, 2, False),
+    (16, 2, True), (12, 2, True), (12, 1, True), (10, 1, True), (8, 1, True),
+)  # fmt: skip
 #: Names are not shortened below this.
 _NAME = 9
 
@@ -106,27 +109,35 @@ def _items(block: Items, width: int) -> list[str]:
 
 
 def _code(block: Code, width: int, indent: str) -> list[str]:
-    """Break code within brackets, after commas if possible, so that what is printed can be pasted."""
-    code = printable(block.text)
-    chunks, depth, end = [block.before], 0, 0
+    """Break statements within brackets, after commas if possible, so that what is printed can be pasted."""
+    *statements, last = block.text.split("\n")
+    lines: list[str] = []
+    for statement in statements:
+        lines += _statement(statement, width, indent, "  ")
+    further = " " * (len(block.before) or 2)
+    return [*lines, *_statement(last, width, f"{indent}{block.before}", further, block.after)]
+
+
+def _statement(code: str, width: int, start: str, further: str, after: str = "") -> list[str]:
+    """Return the lines of a statement: the first begins with `start`, the others are indented `further`."""
+    code = printable(code)
+    chunks, depth, end = [start], 0, 0
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        if token.type in (tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER):
-            continue
-        chunks[-1] += code[end : token.end[1]]
-        end = token.end[1]
+        chunks[-1] += code[end : token.end[1]] if token.string else ""
+        end = token.end[1] if token.string else end
         if token.type == tokenize.OP:
             depth += (token.string in "([{") - (token.string in ")]}")
             if depth and token.string in ",([{":
                 chunks.append("")
-    chunks[-1] += block.after
-    lines, line, further = [], indent, f"{indent}{' ' * (len(block.before) or 2)}"
-    for chunk in chunks:
-        if len(line) + len(chunk.rstrip()) > width and line.strip():
-            lines.append(line.rstrip())
-            line = f"{further}{chunk.lstrip()}"
+    chunks[-1] += after
+    indent = " " * (len(start) - len(start.lstrip())) + further
+    lines = [chunks[0]]
+    for chunk in chunks[1:]:
+        if len(lines[-1]) + len(chunk.rstrip()) > width:
+            lines.append(f"{indent}{chunk.lstrip()}")
         else:
-            line += chunk
-    return [*lines, line.rstrip()]
+            lines[-1] += chunk
+    return [line.rstrip() for line in lines]
 
 
 class _Fitted(NamedTuple):
@@ -184,25 +195,26 @@ def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
 
 def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
     """Return how a table fits: heads break first, then names shorten, columns drop, and at last go below."""
-    columns = list(range(len(table.columns)))
+    columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
     dropped: list[int] = []
-    narrowest: _Fitted | None = None
     while True:
         spare = max(table.columns[column].spare for column in columns)
-        natural = [_fit(table, rows, columns, head) for head in (None, _HEAD, _NARROW)]
-        for fitted in natural:
+        for head, gap, shorten in _WAYS:
+            fitted = _fit(table, rows, columns, head)._replace(gap=gap)
+            fitted = _shortened(table, fitted, width) if shorten else fitted
             if _total(fitted) <= width:
                 return [fitted], dropped
-        for gap in (2, 1):
-            narrowest = _shortened(table, natural[1 if gap == 2 else 2]._replace(gap=gap), width)
-            if _total(narrowest) <= width:
-                return [narrowest], dropped
         if not spare:
             break
         dropped += [column for column in columns if table.columns[column].spare == spare]
         columns = [column for column in columns if table.columns[column].spare < spare]
-    assert narrowest is not None
-    return _stacked(narrowest._replace(gap=2), width), dropped
+    fitted = _fit(table, rows, columns, 12)
+    # Names, which each part repeats, take a third of the width.
+    widths = [
+        wide if table.columns[column].shorten is None else min(wide, width // 3)
+        for column, wide in zip(columns, fitted.widths, strict=True)
+    ]
+    return _stacked(_narrowed(fitted, widths), width), dropped
 
 
 def _fit(table: Table, rows: Sequence[Row], columns: list[int], head: int | None) -> _Fitted:
@@ -242,6 +254,11 @@ def _shortened(table: Table, fitted: _Fitted, width: int) -> _Fitted:
         longest = max(long, key=widths.__getitem__)
         widths[longest] -= 1
         over -= 1
+    return _narrowed(fitted, widths)
+
+
+def _narrowed(fitted: _Fitted, widths: list[int]) -> _Fitted:
+    """Return columns of other widths, with their heads broken to these."""
     heads = [
         lines if max(map(len, lines)) <= new else _broken(" ".join(lines), new)
         for lines, new in zip(fitted.heads, widths, strict=True)
@@ -270,12 +287,13 @@ def _stacked(fitted: _Fitted, width: int) -> list[_Fitted]:
 
 
 def _broken(head: str, width: int) -> list[str]:
-    """Break a column head into lines, after punctuation and blanks where possible."""
+    """Break a column head into lines, after punctuation and blanks where possible; long words are abbreviated."""
     lines = [""]
     for part in re.findall(r"[^\s,(=:]*[\s,(=:]?", head):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
-        lines[-1] += part
+        word = part.rstrip()
+        lines[-1] += f"{word[: width - 1]}." if len(word) > width and word.isalpha() else part
         while len(lines[-1].rstrip()) > width:
             lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     return [line.rstrip() for line in lines]

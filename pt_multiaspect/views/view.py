@@ -16,7 +16,7 @@ __all__ = ["View"]
 class View:
     """A result that prints as text, shows as HTML in notebooks, and is written as a page that needs no other file.
 
-    Subclasses define `_blocks` and `_title`.
+    Subclasses define `_blocks` and `_title`; a page that shows more than these also `_page`.
     """
 
     def _blocks(self) -> Sequence[Block]:
@@ -26,6 +26,10 @@ class View:
     def _title(self) -> str:
         """Return the title of the page."""
         raise NotImplementedError
+
+    def _page(self) -> str:
+        """Return the result as an HTML page."""
+        return page(self._title(), self._repr_html_())
 
     def __str__(self) -> str:
         return text_of(self._blocks())
@@ -47,7 +51,7 @@ class View:
             The page, in light or dark colours as the reader's browser prefers.
         """
         # Names of files that are not UTF-8 contain surrogates, which cannot be written.
-        text = page(self._title(), self._repr_html_()).encode("utf-8", "replace").decode("utf-8")
+        text = self._page().encode("utf-8", "replace").decode("utf-8")
         if path is not None:
             write_file(path, text)
         return text
