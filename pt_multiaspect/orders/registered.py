@@ -191,5 +191,6 @@ def check_distance(distance: object) -> str | float:
             return int(exponent) if exponent.is_integer() else exponent
     raise MultiAspectError(
         f"unknown distance {shown(distance)}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number "
-        "p > 0 (Minkowski); register a function by register_distance(name), and pass an Order or its name as order="
+        "p > 0 (Minkowski); register a function by register_distance(name), or pass an Order, its name or "
+        "Order.from_distance(aspects, function) as order="
     )
