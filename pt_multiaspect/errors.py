@@ -172,6 +172,7 @@ _TOOLS = (
     "ir_measures",
     "pyterrier",
     "joblib",
+    "functools",  # cached properties
     "tqdm",
     "sklearn",
     "lightgbm",

@@ -66,6 +66,7 @@ MISTAKES = [
     ("evaluate -m AP", "missing RUN: give run files, directories, or patterns in quotes"),
     ("compare -m AP runs", "expected two runs, got 1; give two files"),
     ("explain -m AP --query q0 runs", "got 4: alpha.run, beta.run, delta.run, gamma.run"),
+    ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     ("explain -m AP --query q0 runs/beta.run runs/alpha.run", "unexpected argument runs/alpha.run"),
     (
         "evaluate -m AP --baseline beta.run runs/beta.run",
@@ -255,7 +256,7 @@ def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
     def killed(*_, **__):
         raise BrokenProcessPool("a task has failed to un-serialize")
 
-    monkeypatch.setattr("pt_multiaspect.cli.evaluate.evaluate", killed)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", killed)
     code, out, err = cli(*EVALUATE, "--jobs", "2", "runs")
     assert (code, out) == (1, "")
     assert err == (

@@ -58,7 +58,6 @@ SHORT_METHODS = {
     "Aspects.spelled",
     "Aspects.to_json",
     "DistanceOrder.to_list",
-    "Judgments.cached",
     "Judgments.in_order",
     "Judgments.labels",
     "Judgments.of",

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import click
 
-from .._rendering import printable
 from ..errors import choices, did_you_mean
+from ..views import printable
 
 __all__ = ["NAME", "in_options", "of_mixed_directory", "tell", "usage"]
 
@@ -59,6 +59,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test ttest",
         r"\b(topics|strategy)='(\w+)'": r"--\1 \2",
         r"^(documents|trials|seed|base): ": r"--\1: ",
+        r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
     }.items()
