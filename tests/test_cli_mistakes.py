@@ -255,7 +255,7 @@ def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
     def killed(*_, **__):
         raise BrokenProcessPool("a task has failed to un-serialize")
 
-    monkeypatch.setattr("pt_multiaspect.cli.evaluate.evaluate", killed)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", killed)
     code, out, err = cli(*EVALUATE, "--jobs", "2", "runs")
     assert (code, out) == (1, "")
     assert err == (

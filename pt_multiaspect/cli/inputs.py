@@ -25,7 +25,6 @@ from ..io.trec_files import read_qrels, read_run
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
 from .options import DIRECTORIES, STDIN, Requested
-from .wording import tell
 
 __all__ = [
     "judged_aspects",
@@ -34,7 +33,6 @@ __all__ = [
     "read_aspects",
     "read_measures",
     "read_runs",
-    "refusals",
 ]
 
 #: Columns of tables that are not measures.
@@ -269,7 +267,7 @@ def read_measures(
 
 
 def _suite(given: Requested, aspects: Aspects | None, groups: Groups | None) -> Suite:
-    """The suite that is asked for. Scales and groups that it does not take may be for other measures."""
+    """Return the suite that is asked for; scales and groups that it does not take may be for other measures."""
     name = str(given.suite)
     settings = {"aspects": aspects, "groups": groups}
     if given.texts:
@@ -291,28 +289,10 @@ def _read_groups(given: str) -> Groups:
 
 
 def _lacks_groups(measure: ir_measures.Measure) -> bool:
-    """Whether a measure evaluates groups, but declares none."""
+    """Return whether a measure evaluates groups, but declares none."""
     return supports(measure) and "groups" in measure.SUPPORTED_PARAMS and measure["groups"] is None
 
 
 def judged_aspects(qrels: pd.DataFrame) -> list[str]:
     """Return the aspects of the qrels that `read_all_qrels` returns."""
     return ["relevance" if column == "label" else column for column in qrels.columns[2:]]
-
-
-def refusals(refused: Mapping[str, str]) -> int:
-    """Show the errors of measures that cannot be computed, beside results of others, and return the exit code.
-
-    Parameters
-    ----------
-    refused : mapping of str to str
-        The error by measure.
-
-    Returns
-    -------
-    int
-        1 if there are any, else 0.
-    """
-    for measure, error in refused.items():
-        tell(f"error: {measure} cannot be computed: {error}")
-    return int(bool(refused))

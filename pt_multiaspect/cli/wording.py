@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import click
 
-from .._rendering import printable
 from ..errors import choices, did_you_mean
+from ..views import printable
 
 __all__ = ["NAME", "in_options", "of_mixed_directory", "tell", "usage"]
 

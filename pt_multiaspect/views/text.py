@@ -150,10 +150,7 @@ class _Fitted(NamedTuple):
 
 
 def _table(table: Table, width: int, emphasis: bool) -> list[str]:
-    rows = [
-        replace(row, cells=[cell if isinstance(cell, Bar) else _cell(cell) for cell in row.cells])
-        for row in table.all_rows()
-    ]
+    rows = _plain_rows(table)
     fits, dropped = _fitting(table, rows, width)
     lines: list[str] = []
     for fitted in fits:
@@ -169,8 +166,31 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
     return lines
 
 
-def _cell(cell: Cell | str) -> Cell:
-    return Cell(printable(cell)) if isinstance(cell, str) else Cell(printable(cell.text), cell.mark)
+def _plain_rows(table: Table) -> list[Row]:
+    """Return rows whose cells have no more than a text and a mark; numbers beside signs are aligned."""
+    rows = table.all_rows()
+    plain = [row for row in rows if row.span == 1]
+    signs = [
+        max(
+            (len(cell.signs) for row in plain for cell in row.cells[at : at + 1] if isinstance(cell, Cell)),
+            default=0,
+        )
+        for at in range(len(table.columns))
+    ]
+    return [
+        replace(row, cells=[_plain(cell, room) for cell, room in zip(row.cells, signs, strict=False)])
+        if row.span == 1
+        else replace(row, cells=[_plain(cell, 0) for cell in row.cells])
+        for row in rows
+    ]
+
+
+def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
+    if isinstance(cell, Bar):
+        return cell
+    if isinstance(cell, str):
+        cell = Cell(cell)
+    return Cell(printable(replace(cell, signs=cell.signs.ljust(room)).whole), cell.mark)
 
 
 def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
