@@ -66,7 +66,6 @@ MISTAKES = [
     ("evaluate -m AP", "missing RUN: give run files, directories, or patterns in quotes"),
     ("compare -m AP runs", "expected two runs, got 1; give two files"),
     ("explain -m AP --query q0 runs", "got 4: alpha.run, beta.run, delta.run, gamma.run"),
-    ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     ("explain -m AP --query q0 runs/beta.run runs/alpha.run", "unexpected argument runs/alpha.run"),
     (
         "evaluate -m AP --baseline beta.run runs/beta.run",
@@ -329,6 +328,7 @@ REWORDED = [
     ),
     ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
     ("axioms -m TOMA --documents 0", "--documents: expected a whole number of at least 1, got 0"),
+    ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     (
         "evaluate -m AP --qrels relevance,relevance=two.txt runs",
         "error: expected distinct aspects, got 'relevance'",
