@@ -55,6 +55,19 @@ def test_names_keep_beginning_and_end() -> None:
     assert all(".." in line and len(line) <= 80 and line.count("0.1234") == 7 for line in last)
 
 
+def test_names_that_look_alike_stay_different() -> None:
+    """Three runs of one system were the same line."""
+    names = [f"a-very-long-name-of-a-system-v{version}.run" for version in (1, 2, 3)]
+    for n_measures, width in ((7, 76), (4, 48), (20, 80)):
+        table = Table(
+            [Column("system", left=True, shorten=12), *[Column("nDCG@10")] * n_measures],
+            [[name, *["0.1234"] * n_measures] for name in names],
+        )
+        text = text_of([table], width)
+        assert max(map(len, text.splitlines())) <= width
+        assert len({line.split()[0] for line in text.splitlines() if "v" in line}) == 3
+
+
 def test_spare_columns_are_left_out_and_named() -> None:
     text = text_of([systems(12, spare=1)])
     assert text.count("0.1234") == 6

@@ -126,10 +126,10 @@ def verb(
 
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
-            given = {key: values.pop(key) for key in shared}
-            output = given.get("output")
-            format = chosen_format(given.get("format"), output, formats)
-            inputs = Inputs(given, format)
+            options = {key: values.pop(key) for key in shared}
+            output = options.get("output")
+            format = chosen_format(options.get("format"), output, formats)
+            inputs = Inputs(options, format)
             if MEASURES[0] in params and not inputs.requested:
                 raise click.UsageError("missing measures: give -m MEASURE or --suite NAME")
             if not inputs.requested and inputs.requested.groups is not None:

@@ -108,10 +108,10 @@ def of_mixed_directory(message: str, directories: Mapping[str, str]) -> str:
     str
         The message with its remedy.
     """
-    found = next((directory for file, directory in directories.items() if f": {file}:" in message), None)
-    if found is None:
+    mixed = next((directory for file, directory in directories.items() if f": {file}:" in message), None)
+    if mixed is None:
         return message
-    return f"{message}. If {found} also contains other files, give a pattern in quotes, such as '{found}/*.run'"
+    return f"{message}. If {mixed} also contains other files, give a pattern in quotes, such as '{mixed}/*.run'"
 
 
 def usage(error: click.UsageError) -> str:

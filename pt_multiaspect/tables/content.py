@@ -75,7 +75,7 @@ def places(gains: Floats) -> list[int]:
     if best.all():
         return [0] * len(gains)
     second = ~best & (gains >= gains[~best].max() - near)
-    return [int(place) for place in best + 2 * second]
+    return (best + 2 * second).astype(int).tolist()
 
 
 def test_name(test: str, correction: str | None) -> str:
