@@ -727,7 +727,7 @@ def test_plot(plt) -> None:
         front = attainable_front(CONFLICT, nDCG, aspects=SPEC, kind=kind)
         for qid in (None, "q1"):
             systems = front.systems(runs, perquery=qid is not None)
-            ax = ma.plots.attainable_front(front, systems, qid=qid, label=["r1"])
+            ax = ma.plots.ranking_front(front, systems, qid=qid, label=["r1"])
             assert [text.get_text() for text in ax.texts] == ["r1"]
             line = ax.lines[1].get_xydata()
             assert (line[0], line[-1]) == (pytest.approx(found(front)[0]), pytest.approx(found(front)[-1]))
@@ -740,13 +740,13 @@ def test_plot(plt) -> None:
             labels = ax.get_legend_handles_labels()[1]
             assert "system, dominated by another" in labels
             assert ax.get_xlabel() == ("a\nmean over topics" if qid is None else "a\ntopic q1")
-    assert len(ma.plots.attainable_front(front, alpha=None).collections) < len(ax.collections)
+    assert len(ma.plots.ranking_front(front, alpha=None).collections) < len(ax.collections)
 
 
 def test_plot_inverts_lower_is_better(plt) -> None:
     spec = {"a": 1, "b": 1}
     measures = {"effort": On(aspect="a", base=ma.ESL(wanted=1), aspects=spec), "b": On(aspect="b", aspects=spec)}
-    ax = ma.plots.attainable_front(attainable_front(wide([(1, 0), (0, 1)]), measures, kind="all"))
+    ax = ma.plots.ranking_front(attainable_front(wide([(1, 0), (0, 1)]), measures, kind="all"))
     assert ax.xaxis_inverted()
     assert not ax.yaxis_inverted()
     assert ax.get_xlabel().endswith("lower is better")
@@ -771,5 +771,5 @@ def test_plot_errors(plt) -> None:
         ({"systems": systems, "label": "r"}, "expected a number of systems"),
     ):
         with pytest.raises(MultiAspectError, match=message):
-            ma.plots.attainable_front(**{"front": front, **arguments})
+            ma.plots.ranking_front(**{"front": front, **arguments})
     assert not plt.get_fignums()

@@ -354,7 +354,7 @@ QRELS = {"q": {"a": 1}}
         (lambda: HelpfulCompat(p=1), ["HelpfulCompat", "p", "below 1"]),
         (lambda: HarmfulCompat(p=-0.1), ["HarmfulCompat", "p", "at least 0", "-0.1"]),
         (lambda: Satisfaction(rel=-1), ["Satisfaction", "rel", "-1"]),
-        (lambda: ESL(aspects="relevance"), ["ESL", "no parameter aspects", "wanted"]),
+        (lambda: ESL(aspects="relevance"), ["ESL", "expected parameters", "wanted", "got aspects"]),
     ],
 )
 def test_bad_input(make, parts):

@@ -243,7 +243,11 @@ def test_a_file_whose_name_is_no_name_of_groups(files: Path) -> None:
         ("g.csv", "docno,group\nd1,\n", "expected a group in every row, got none in row 1"),
         ("g.csv", "docno,group,share\nd1,f,half\n", "expected numbers as shares, got 'half'"),
         ("g.csv", "docno,group,share\nd1,f,2\n", "expected shares from 0 to 1, got 2 for document d1"),
-        ("g.csv", "docno,group\nd1,f\nd1,f\n", "expected each group once for document d1, got f twice"),
+        (
+            "g.csv",
+            "docno,group\nd1,f\nd1,f\n",
+            "group: expected distinct documents in each group, got several ('d1', 'f')",
+        ),
         ("g.csv", "docno,group\nd1,f,more\n", "as many fields in each row"),
         ("g.csv", 'docno,group\nd1,f\n"d2,f\nd3",m\nd4,f\n', "got one that goes on after line 3; write quotes"),
         ("g.tsv", 'docno\tgroup\n"d1\tf\nd2\tm\nd3"\tm\n', "got one that goes on after line 2; write quotes"),

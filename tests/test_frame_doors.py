@@ -158,7 +158,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "plots.search_front": lambda as_: _figure(
         plots.search_front(as_(ma.pareto_front(X, ["f1", "f2"])), "f1", "f2")
     ),
-    "plots.attainable_front": lambda as_: _figure(_attainable(as_)),
+    "plots.ranking_front": lambda as_: _figure(_attainable(as_)),
 }  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def _front(as_: As) -> Any:
 
 def _attainable(as_: As) -> Any:
     found = analysis.attainable_front(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
-    return plots.attainable_front(found, as_(found.systems(RUNS)))
+    return plots.ranking_front(found, as_(found.systems(RUNS)))
 
 
 def _plain(value: Any) -> Any:

@@ -111,7 +111,7 @@ DRAW = {
     "explanation": lambda ax=None: plots.explanation(EXPLAINED, ax=ax),
     "judge_correlations": lambda ax=None: plots.judge_correlations(SENSITIVITY, ax=ax),
     "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
-    "attainable_front": lambda ax=None: plots.attainable_front(ATTAINABLE, ATTAINABLE.systems(RUN), ax=ax),
+    "ranking_front": lambda ax=None: plots.ranking_front(ATTAINABLE, ATTAINABLE.systems(RUN), ax=ax),
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
 }
 

@@ -12,13 +12,13 @@ Categories differ in marker or line style as well as in colour, and the cells of
 
 from __future__ import annotations
 
-from .attainable_front import attainable_front
 from .correlation import correlation_heatmap
 from .displacement import crp_over_ranks
 from .explanation import explanation
 from .judges import judge_correlations
 from .level_sets import level_sets
 from .ranking import ranking_grades
+from .ranking_front import ranking_front
 from .search import search_front
 from .significance import asl_curves
 from .systems import systems
@@ -26,12 +26,12 @@ from .upper_bounds import upper_bounds
 
 __all__ = [
     "asl_curves",
-    "attainable_front",
     "correlation_heatmap",
     "crp_over_ranks",
     "explanation",
     "judge_correlations",
     "level_sets",
+    "ranking_front",
     "ranking_grades",
     "search_front",
     "systems",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def attainable_front(
+def ranking_front(
     front: AttainableFront,
     systems: pd.DataFrame | None = None,
     *,
@@ -68,7 +68,7 @@ def attainable_front(
     >>> matplotlib.use("Agg")
     >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
     >>> front = ma.analysis.attainable_front(qrels, "nDCG", aspects={"relevance": 1, "credibility": 1})
-    >>> ax = plots.attainable_front(front, front.systems({"mine": {"q1": {"d1": 1.0}}}))
+    >>> ax = plots.ranking_front(front, front.systems({"mine": {"q1": {"d1": 1.0}}}))
     >>> [text.get_text() for text in ax.texts]
     ['mine']
     """
