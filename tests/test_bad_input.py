@@ -796,7 +796,6 @@ _TAKE_LONG = {
     "method": lambda given: ma.analysis.correlation(_PERQUERY, given),
     "suite": lambda given: ma.suite(given),
     "baseline": lambda given: ma.report(_ONE_RUN, _ONE_TOPIC, baseline=given, progress=False),
-    "title": lambda given: ma.report(_ONE_RUN, _ONE_TOPIC, title=given, progress=False),
 }
 
 
