@@ -69,7 +69,8 @@ def test_describe_prints_the_report(cli, trec_files):
     assert max(map(len, out.splitlines())) <= 80
     code, out, _ = cli("describe", "--aspects", "scales.json", "--contingency", "relevance", "credibility")
     assert code == 0
-    counts = [int(count) for line in out.splitlines()[1:] for count in line.split()[1:]]
+    assert [line.split() for line in out.splitlines()[:2]] == [["credibility"], ["relevance", *"0123"]]
+    counts = [int(count) for line in out.splitlines()[2:] for count in line.split()[1:]]
     assert sum(counts) == 48
 
 

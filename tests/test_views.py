@@ -173,3 +173,9 @@ def test_the_package_is_imported_without_jinja2() -> None:
         for name in ("ir_measures, pandas, scipy", "pt_multiaspect")
     ]
     assert found[0] == found[1]
+
+
+def test_long_names_may_be_broken_in_html_with_signs_too() -> None:
+    columns = [Column("", left=True, shorten=12), Column("AP")]
+    html = fragment([Table(columns, [["x" * 40, "0.1"], [Cell("y" * 40, signs="a"), "0.2"], [Cell("z"), "0.3"]])])
+    assert [html.count(f'<td class="{name}">') for name in ("l", "n")] == [2, 1]

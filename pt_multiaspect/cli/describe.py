@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from .._numbers import spell
 from ..description import describe as described
 from ..errors import choices
 from ..views import frame_table, text_of
@@ -60,6 +63,7 @@ def describe(inputs: Inputs, contingency: tuple[str, str] | None, write_aspects:
         tell(f"wrote the scales to {write_aspects}{without}; check them before use")
     shown: object = description
     if contingency:
-        counts = description.contingency(*contingency)
-        shown = text_of([frame_table(counts.rename_axis(columns=None).reset_index())])
+        counts = description.contingency(*contingency).rename(index=spell, columns=spell)
+        groups = [("", 1), (contingency[1], len(counts.columns))]
+        shown = text_of([replace(frame_table(counts.reset_index()), groups=groups)])
     return Incomplete.if_refused(shown, description.refused)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from textwrap import dedent
 from typing import Any
 
 import click
@@ -149,7 +150,7 @@ def verb(
             params=list(params),
             help=inspect.getdoc(function),
             short_help=summary,
-            epilog="\b\n" + inspect.cleandoc(examples).replace("\n\n", "\n\n\b\n"),
+            epilog="\b\n" + dedent(examples).strip().replace("\n\n", "\n\n\b\n"),
         )
 
     return decorate

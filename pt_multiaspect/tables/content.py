@@ -75,7 +75,8 @@ def places(gains: Floats) -> list[int]:
     if best.all():
         return [0] * len(gains)
     second = ~best & (gains >= gains[~best].max() - near)
-    return (best + 2 * second).astype(int).tolist()
+    ranks: list[int] = (best + 2 * second).astype(int).tolist()
+    return ranks
 
 
 def test_name(test: str, correction: str | None) -> str:
