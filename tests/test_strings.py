@@ -273,7 +273,7 @@ def test_scorers_know_that_higher_hmap_is_better() -> None:
     scorer = ma.ranking_scorer("HMAP")
     assert scorer(First(), good, y, qid=qid) == 1.0
     assert scorer(First(), bad, y, qid=qid) == 0.5
-    metric = ma.lightgbm_metric("HMAP", y, qid)
+    metric = ma.metric_for("lightgbm", "HMAP", y, qid)
     assert metric(y["relevance"].to_numpy(), good[:, 0], None, [2, 2])[1:] == (1.0, True)
 
 

@@ -13,8 +13,7 @@ from .._typing import Ints
 from .._validation import boolean, count, proportion
 from ..collection.frames import in_memory
 from ..errors import MultiAspectError
-from ..strings.identifiers import identifiers
-from .labels import as_numbers, find_qid
+from .rows import as_numbers, find_queries, query_codes
 
 __all__ = ["RepeatedQueryKFold", "paired_interval"]
 
@@ -101,7 +100,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
             Indices of the rows.
         """
         X, y = in_memory(X), in_memory(y)
-        queries = find_qid(groups, X, y)
+        queries = find_queries(y, X, groups)
         if queries is None:
             raise MultiAspectError(
                 "RepeatedQueryKFold needs the query of every row: pass groups=qid, or add an index level or a "
@@ -110,7 +109,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if len(queries) != n_rows:
             raise MultiAspectError(f"groups: expected one query for each of {n_rows} rows, got {len(queries)}")
-        codes = pd.factorize(identifiers(pd.Series(queries), "groups"))[0]
+        codes = pd.factorize(query_codes(queries)[0])[0]
         n_queries = int(codes.max(initial=-1)) + 1
         if n_queries < self.n_splits:
             raise MultiAspectError(
