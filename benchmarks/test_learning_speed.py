@@ -92,8 +92,6 @@ def test_four_measures_take_less_than_twice_one() -> None:
     four = {"CAM": cam, "TOMA": ma.TOMA(aspects=ASPECTS) @ 10}
     four |= {name: ma.On(aspect=name, aspects=ASPECTS) @ 10 for name in labels}
     one, all_four = (ma.ranking_scorer(measures) for measures in (cam, four))
-    single, together = seconds(
-        lambda: one(First(), features, labels), lambda: all_four(First(), features, labels)
-    )
+    single, together = seconds(lambda: one(First(), features, labels), lambda: all_four(First(), features, labels))
     print(f"\none measure {1000 * single:.0f} ms, four {1000 * together:.0f} ms, ratio {together / single:.2f}")
     assert together < 2 * single

@@ -249,10 +249,11 @@ def test_pt_ltr_hands_over_one_label() -> None:
         MultiAspectError, match=r"y has 1 columns, but there are 2 aspects.*pt.ltr passes .* label alone"
     ):
         ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y["relevance"].to_numpy(), qid=QID)
-    with pytest.warns(MultiAspectWarning, match="TOMA combines several aspects, but .* only this aspect"):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "TOMA depends")
-            ma.AspectRanker(Ridge(), target=TOMA).fit(X, Y["relevance"].to_numpy(), qid=QID)
+    with (
+        pytest.warns(MultiAspectWarning, match="TOMA combines several aspects, but .* only this aspect"),
+        pytest.warns(MultiAspectWarning, match="TOMA depends"),
+    ):
+        ma.AspectRanker(Ridge(), target=TOMA).fit(X, Y["relevance"].to_numpy(), qid=QID)
 
 
 def test_an_array_of_queries_that_contradicts_the_index() -> None:

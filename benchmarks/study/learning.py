@@ -89,8 +89,8 @@ class StoppedByLabel(BaseEstimator):  # type: ignore[misc]
         (train, label, sizes), (valid, valid_label, valid_sizes) = parts
         self.ranker_ = LGBMRanker(**{**PARAMS, "n_estimators": LONGEST}, **params)
         self.ranker_.fit(
-            train, label, group=sizes, eval_X=(valid,), eval_y=(valid_label,), eval_group=[valid_sizes], eval_at=[10],
-            callbacks=[lightgbm.early_stopping(50, verbose=False)],
+            train, label, group=sizes, eval_X=(valid,), eval_y=(valid_label,), eval_group=[valid_sizes],
+            eval_at=[10], callbacks=[lightgbm.early_stopping(50, verbose=False)],
         )  # fmt: skip
         return self
 

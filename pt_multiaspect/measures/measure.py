@@ -203,6 +203,14 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.params)
 
+    # For skops, which does not call functions; hashes differ between processes.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"params": self.params}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, **state["params"])
+
     @property
     def in_words(self) -> str | None:
         """Return the computation in words if the printed form omits it as the default, else None."""

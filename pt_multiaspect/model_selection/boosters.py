@@ -16,7 +16,7 @@ from .._validation import choice
 from ..collection.frames import in_memory
 from ..errors import MultiAspectError, warn
 from .labels import MOST_LEVELS, levels
-from .rows import LabelledRows, RowRankings, find_queries, warn_if_constant
+from .rows import EvaluatedMeasure, LabelledRows, RowRankings, find_queries, warn_if_constant
 
 __all__ = ["Evaluation", "metric_for"]
 
@@ -71,7 +71,7 @@ def weight_per_query(weights: NDArray[Any], codes: Ints) -> NDArray[Any]:
 
 
 def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
-    """Return gains as the labels that the objective of a learner takes, after setting its parameters accordingly."""
+    """Return gains as the labels that the objective of a learner takes, after setting its parameters."""
     library = library_of(estimator)
     if library not in ("lightgbm", "xgboost") or query_parameter(estimator) is None:
         return list(gains)
@@ -79,8 +79,8 @@ def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
     if library == "xgboost":
         if params.get("ndcg_exp_gain"):
             raise MultiAspectError(
-                "ndcg_exp_gain=True would learn the gains 2^gain - 1; leave it unset, or choose a target with these "
-                "gains, as in TOMA(weighting='exponential')"
+                "ndcg_exp_gain=True would learn the gains 2^gain - 1; leave it unset, or choose a target with "
+                "these gains, as in TOMA(weighting='exponential')"
             )
         estimator.set_params(ndcg_exp_gain=False)
         return list(gains)
@@ -251,16 +251,14 @@ def metric_for(
     >>> round(value, 4), greater_is_better
     (0.8155, True)
     """
-    from .scorer import EvaluatedMeasure
-
     choice("library", *_LIBRARIES)(library)
     evaluated = EvaluatedMeasure(measure, aspects)
     y, qid = in_memory(y), in_memory(qid)
     queries = find_queries(y, None, qid)
     if queries is None:
         raise MultiAspectError(
-            "expected qid, the query of every row of the validation set, got None; pass it, or add an index level or "
-            "a column qid to y"
+            "expected qid, the query of every row of the validation set, got None; pass it, or add an index level "
+            "or a column qid to y"
         )
     rows = evaluated.rows(y, queries)
     return Evaluation(evaluated.on(rows, choice("missing", "error", "lowest")(missing)), [rows])

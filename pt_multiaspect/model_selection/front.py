@@ -125,8 +125,8 @@ def pareto_front(
     Notes
     -----
     In a search, pass ``scoring=ranking_scorer({"relevance": ..., "credibility": ...})`` and
-    ``refit=functools.partial(ma.pareto_front, choose="knee")``. The scores of the chosen setting selected it, so they
-    are optimistic: evaluate it on other queries.
+    ``refit=functools.partial(ma.pareto_front, choose="knee")``. The scores of the chosen setting selected it,
+    so they are optimistic: evaluate it on other queries.
 
     Examples
     --------

@@ -83,8 +83,8 @@ def aggregate_labels(
 
     Notes
     -----
-    The levels of LightGBM and the unit depend on all given labels: aggregate those of training and validation topics
-    in a single call.
+    The levels of LightGBM and the unit depend on all given labels: aggregate those of training and validation
+    topics in a single call.
 
     References
     ----------
@@ -139,8 +139,8 @@ def _of_rows(y: object, qid: object, measure: Measure) -> Judgments:
     if queries is None:
         if measure.GAIN_PER_QUERY:
             raise MultiAspectError(
-                f"the label of {measure} is normalised per query: pass qid, the query of every row, or add an index "
-                "level or a column qid to y"
+                f"the label of {measure} is normalised per query: pass qid, the query of every row, or add an "
+                "index level or a column qid to y"
             )
         queries = np.zeros(len(frame), dtype=np.intp)
     return LabelledRows(frame, plain_column(queries)).judgments

@@ -32,8 +32,8 @@ from .boosters import (
     warn_of_columns,
     weight_per_query,
 )
-from .rows import LabelledRows, check_known, check_length, find_queries, label_frame, query_codes
-from .scorer import EvaluatedMeasure, RankingScorer
+from .rows import EvaluatedMeasure, LabelledRows, check_known, check_length, find_queries, label_frame, query_codes
+from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
 
 __all__ = ["AspectRanker"]
@@ -88,9 +88,9 @@ def _has(method: str) -> Any:
 class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Train an estimator on a single target aggregated from the labels of several aspects.
 
-    The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator receives the labels
-    in the form in which it learns them as the gains of the target, and the queries in the form it expects. With an
-    evaluation set, boosters stop early by `measure`.
+    The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator receives the
+    labels in the form in which it learns them as the gains of the target, and the queries in the form it expects.
+    With an evaluation set, boosters stop early by `measure`.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         A ranker or regressor of LightGBM, XGBoost, CatBoost or scikit-learn, or a `Pipeline` with one as its last
         step. It is cloned.
     target : measure, Order, DistanceOrder or str, default TOMA
-        What is learned, as in `aggregate_labels`: the weights of TOMA's classes, the values of one aspect (On or the
-        name of the aspect), the weights of an Order, the gains that uRBP, uRBPgr, unDCG, uERR and NWCS sum, the
+        What is learned, as in `aggregate_labels`: the weights of TOMA's classes, the values of one aspect (On or
+        the name of the aspect), the weights of an Order, the gains that uRBP, uRBPgr, unDCG, uERR and NWCS sum, the
         linear form of CAM, which is a surrogate for mixed bases, MM, GAM and WHAM, or ``'scaled sum'``. The
         parameters of a measure can be searched as ``target__distance``, ``target__weights``, … and those of the
         estimator as ``estimator__…``.
@@ -252,15 +252,17 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         unsupported = [name for name in fit_params if name in _INSTEAD]
         if unsupported:
             raise MultiAspectError(
-                f"expected {_INSTEAD[unsupported[0]]} instead of {choices(unsupported)}. (pt.ltr passes the labels of "
-                "one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
+                f"expected {_INSTEAD[unsupported[0]]} instead of {choices(unsupported)}. (pt.ltr passes the labels "
+                "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
             )
         choice("missing", "error", "lowest")(self.missing)
         evaluated = self._evaluated()
         measure = None if evaluated is None else evaluated.measure
         target = read_target(self.target, measure)
         named = target if isinstance(target.spec, Aspects) else measure
-        self.estimator_ = clone(self.estimator)
+        # scikit-learn's clone refuses lists among CatBoost's parameters, such as cat_features.
+        is_catboost = library_of(self.estimator) == "catboost"
+        self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
         y, sample_weight = in_memory(y), in_memory(sample_weight)
         train = self._part(X, y, qid, target, named, sample_weight=sample_weight)
@@ -333,8 +335,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if not target.GAIN_PER_QUERY:
                 return _Part(features, frame, None, np.empty(0, dtype=object))
         raise MultiAspectError(
-            f"{what}{needs}, so fit needs the query of every row: pass qid, or add an index level or a column qid to y "
-            "or X"
+            f"{what}{needs}, so fit needs the query of every row: pass qid, or add an index level or a column qid "
+            "to y or X"
         )
 
     def _evaluation_sets(self, given: Any, target: Measure, named: Any) -> list[_Part]:
@@ -346,8 +348,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for index, part in enumerate([given] if is_one else list(given)):
             if not isinstance(part, tuple | list) or len(part) not in (2, 3):
                 raise MultiAspectError(
-                    "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, got "
-                    f"{type(part).__name__}"
+                    "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, "
+                    f"got {type(part).__name__}"
                 )
             X, y, qid = (*part, None)[:3]
             sets.append(self._part(X, y, qid, target, named, f"eval_set[{index}]: "))
@@ -388,8 +390,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for view in views:
             if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
                 warn(
-                    f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means not judged, "
-                    f"declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade below 0"
+                    f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means not "
+                    f"judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade below 0"
                 )
         if len(views) == 1 and target.spec is None and "aspects" in target.SUPPORTED_PARAMS and len(columns) == 1:
             target._check_views(views)
@@ -504,6 +506,6 @@ def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
     ]
     if shared:
         warn(
-            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in an evaluation set: "
-            "early stopping will be too late. Split by query, or pass eval_fraction"
+            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in an evaluation "
+            "set: early stopping will be too late. Split by query, or pass eval_fraction"
         )

@@ -8,26 +8,28 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 from ..aspects.aspects import Aspects, aspect_name
-from ..aspects.parameter import parse_aspects
+from ..aspects.parameter import AspectSpec, parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, warn
+from ..integration import parsing
 from ..integration.aggregators import aggregated
 from ..kernels.forms import Linear
 from ..kernels.hits import Hits, positions
-from ..measures import Measure
+from ..measures import Measure, On
 from ..strings.identifiers import identifiers
 from ..strings.texts import Texts
 
-__all__ = ["LabelledRows", "RowRankings"]
+__all__ = ["EvaluatedMeasure", "LabelledRows", "RowRankings"]
 
 
 class RowJudgments(Judgments):
@@ -248,6 +250,56 @@ def check_known(measure: Measure, judgments: Judgments, where: str = "y", remedy
             )
 
 
+class EvaluatedMeasure:
+    """A measure with the scales of the labels that it is evaluated on."""
+
+    def __init__(self, measure: ir_measures.Measure | str, aspects: object = None) -> None:
+        parsed = parsing.parse(measure)
+        if len(parsed) != 1:
+            raise MultiAspectError(f"expected one measure, but {measure!r} expands to {len(parsed)}")
+        self.aspects: AspectSpec = parse_aspects(aspects)
+        self.measure = self._declare(parsed[0])
+        self._ordinary().validate_params()
+
+    def _declare(self, measure: ir_measures.Measure) -> ir_measures.Measure:
+        """Give the declared scales to a measure that has none for its aspects."""
+        if "aspects" not in measure.SUPPORTED_PARAMS:
+            return measure
+        spec, declared = measure["aspects"], self.aspects
+        if not isinstance(declared, Aspects):
+            return measure
+        if spec is None:
+            return measure(aspects=declared)
+        if isinstance(spec, tuple) and all(name in declared for name in spec):
+            return measure(aspects=Aspects({name: declared[name] for name in spec}))
+        return measure
+
+    def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> Measure:
+        """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
+        on = getattr(self.measure, "on", None)  # a measure of this package knows
+        measure: Measure = (
+            On(aspect=aspect, base=self.measure, aspects=declared) if on is None else on(aspect, declared)
+        )
+        return measure
+
+    def rows(self, y: Any, qid: Any) -> LabelledRows:
+        """Return the rows of y."""
+        return LabelledRows(y, qid, self.aspects, self.measure)
+
+    def on(self, rows: LabelledRows, missing: str) -> Measure:
+        """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
+        aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
+        measure = self._ordinary(aspect, self.aspects if isinstance(self.aspects, Aspects) else None)
+        if measure is not self.measure and aspect not in rows.names:
+            raise MultiAspectError(
+                f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "
+                f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
+            )
+        if missing == "error":
+            check_known(measure, rows.judgments)
+        return measure
+
+
 # -- arrays ------------------------------------------------------------------------------------------
 
 
@@ -458,6 +510,6 @@ def _check_same_queries(
     row = differing[0]
     raise MultiAspectError(
         f"expected {reference} and {name} to have the same qid in each row, got {names[codes[row]]} and "
-        f"{other_names[other_codes[row]]} in row {row} (counted from 0); rows are matched by position: sort the rows "
-        "of both in the same way"
+        f"{other_names[other_codes[row]]} in row {row} (counted from 0); rows are matched by position: sort the "
+        "rows of both in the same way"
     )

@@ -17,17 +17,13 @@ from sklearn.utils.validation import _num_samples
 
 from .._typing import Floats
 from .._validation import choice
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec, parse_aspects
 from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, choices, number_of, warn, warn_once
-from ..integration import parsing
-from ..measures import Measure, On
 from .boosters import takes_queries, trained_queries
 from .rows import (
+    EvaluatedMeasure,
     LabelledRows,
     as_numbers,
-    check_known,
     check_length,
     find_queries,
     query_codes,
@@ -87,7 +83,8 @@ def ranking_scorer(
     -----
     MultiAspectWarning
         If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide queries or the
-        default resource of successive halving (the training set as a whole may be scored), or the predictions are equal within every query.
+        default resource of successive halving (the training set as a whole may be scored), or the predictions are
+        equal within every query.
 
     Notes
     -----
@@ -118,56 +115,6 @@ def ranking_scorer(
     0.908
     """
     return RankingScorer(measure, aspects, response_method, missing)
-
-
-class EvaluatedMeasure:
-    """A measure with the scales of the labels that it is evaluated on."""
-
-    def __init__(self, measure: ir_measures.Measure | str, aspects: object = None) -> None:
-        parsed = parsing.parse(measure)
-        if len(parsed) != 1:
-            raise MultiAspectError(f"expected one measure, but {measure!r} expands to {len(parsed)}")
-        self.aspects: AspectSpec = parse_aspects(aspects)
-        self.measure = self._declare(parsed[0])
-        self._ordinary().validate_params()
-
-    def _declare(self, measure: ir_measures.Measure) -> ir_measures.Measure:
-        """Give the declared scales to a measure that has none for its aspects."""
-        if "aspects" not in measure.SUPPORTED_PARAMS:
-            return measure
-        spec, declared = measure["aspects"], self.aspects
-        if not isinstance(declared, Aspects):
-            return measure
-        if spec is None:
-            return measure(aspects=declared)
-        if isinstance(spec, tuple) and all(name in declared for name in spec):
-            return measure(aspects=Aspects({name: declared[name] for name in spec}))
-        return measure
-
-    def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> Measure:
-        """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
-        on = getattr(self.measure, "on", None)  # a measure of this package knows
-        measure: Measure = (
-            On(aspect=aspect, base=self.measure, aspects=declared) if on is None else on(aspect, declared)
-        )
-        return measure
-
-    def rows(self, y: Any, qid: Any) -> LabelledRows:
-        """Return the rows of y."""
-        return LabelledRows(y, qid, self.aspects, self.measure)
-
-    def on(self, rows: LabelledRows, missing: str) -> Measure:
-        """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
-        aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
-        measure = self._ordinary(aspect, self.aspects if isinstance(self.aspects, Aspects) else None)
-        if measure is not self.measure and aspect not in rows.names:
-            raise MultiAspectError(
-                f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "
-                f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
-            )
-        if missing == "error":
-            check_known(measure, rows.judgments)
-        return measure
 
 
 class RankingScorer:
@@ -276,8 +223,8 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
     if known:
         warn(
             f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, "
-            f"{'was' if len(known) == 1 else 'were'} among those that {type(estimator).__name__} was fitted on: the "
-            "values do not hold for other queries. Split by query, as with cv=GroupKFold() and groups=qid, or "
+            f"{'was' if len(known) == 1 else 'were'} among those that {type(estimator).__name__} was fitted on: "
+            "the values do not hold for other queries. Split by query, as with cv=GroupKFold() and groups=qid, or "
             "cv=RepeatedQueryKFold(); in successive halving, use another resource than rows"
         )
 

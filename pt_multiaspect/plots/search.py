@@ -28,8 +28,8 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Settings on the front are labelled with their row of `front`. The line connects the settings that none dominates on `x` and `y`; with further
-        metrics, others may be on the front. Failed settings are omitted.
+        Settings on the front are labelled with their row of `front`. The line connects the settings that none
+        dominates on `x` and `y`; with further metrics, others may be on the front. Failed settings are omitted.
 
     Raises
     ------
