@@ -21,7 +21,7 @@ import pytrec_eval
 import pt_multiaspect as ma
 from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.collection import Judgments, Rankings
-from pt_multiaspect.io.trec_files import read_run_table
+from pt_multiaspect.io.trec_files import load_run
 
 from .collection import collection, lines_of, ranked, runs_of_a_track
 from .measuring import printed_by, ratio, seconds
@@ -121,7 +121,7 @@ def _reading(small: bool, compress: Callable[[bytes], bytes]) -> float:
         frame = frame.with_columns(polars.int_range(polars.len()).over("query_id").alias("place"))
         return frame.join(of_pool, on=["query_id", "doc_id"], how="left")
 
-    return ratio(lambda: Rankings(read_run_table(io.BytesIO(given)), judgments), yardstick, rounds=5)
+    return ratio(lambda: Rankings(load_run(io.BytesIO(given)), judgments), yardstick, rounds=5)
 
 
 @case("reading a file of 10^6 lines to joined rankings", "Polars: scan, sort, rank, join", 1.0)
@@ -245,9 +245,9 @@ def memory_of_evaluation(small: bool) -> float:
 
 _READING = """
 import pt_multiaspect
-from pt_multiaspect.io.trec_files import read_run_table
+from pt_multiaspect.io.trec_files import load_run
 before = present()
-read_run_table(sys.argv[1])
+load_run(sys.argv[1])
 print(peak() - before)
 """
 

@@ -7,6 +7,7 @@ names.
 from typing import TYPE_CHECKING
 
 from . import datasets, integration, model_selection, orders
+from . import explanation as _explanation
 from ._lazy import lazy_attributes
 from .aspects import Aspect, Aspects
 from .collection import Judgments
@@ -73,9 +74,8 @@ if TYPE_CHECKING:
     from . import analysis, plots, testing
     from .collection.judges import from_long
     from .description import Description, describe
-    from .explaining import explain, largest_differences
+    from .explanation import Explanation, explain, largest_differences
     from .integration.accelerating import accelerate
-    from .measures.explanation import Explanation
     from .model_selection.boosters import metric_for
     from .model_selection.front import pareto_front
     from .model_selection.fusion import AspectFusion
@@ -194,16 +194,16 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "Description": "description",
-        "Explanation": "measures.explanation",
+        "Explanation": "explanation",
         "Report": "reporting",
         "accelerate": "integration.accelerating",
         "Suite": "suites",
         "analysis": "analysis",
         "cite": "tables",
         "describe": "description",
-        "explain": "explaining",
+        "explain": "explanation",
         "from_long": "collection.judges",
-        "largest_differences": "explaining",
+        "largest_differences": "explanation",
         "plots": "plots",
         "report": "reporting",
         "suite": "suites",
@@ -220,5 +220,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_explanation.register()
 _provider.register()
 _pyterrier.install()

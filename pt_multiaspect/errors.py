@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -18,8 +19,13 @@ __all__ = [
     "choices",
     "collected",
     "counted",
+    "cut",
     "did_you_mean",
     "number_of",
+    "refuse_repeated",
+    "refuse_taken",
+    "refuse_unknown",
+    "reissue",
     "shown",
     "silenced",
     "warn",
@@ -54,7 +60,7 @@ _PER_GROUP = 3
 
 
 class Cause(NamedTuple):
-    """The arguments of a call of `warn_once` or, with a remedy, of `warn_of_run`."""
+    """The arguments of a call of `warn_once` or, with a remedy, of `warn_of_run`; without a key, of `warn`."""
 
     message: str
     key: str | None
@@ -70,7 +76,7 @@ def collected() -> Iterator[list[Cause]]:
     """Collect the causes of warnings instead of issuing them, in this thread only.
 
     Worker processes cannot warn, and threads share the filters of warnings. The caller passes causes to
-    `warn_once`, or those with a remedy to `warn_of_runs`, where a warning reaches the user.
+    `reissue`, or those with a remedy to `warn_of_runs`, where a warning reaches the user.
     """
     causes: list[Cause] = []
     token = _collected.set(causes)
@@ -89,7 +95,7 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
     """
     collecting = _collected.get()
     if collecting is not None:
-        if (called := Cause(message, key, group)) not in collecting:
+        if (called := Cause(message, key or message, group)) not in collecting:
             collecting.append(called)
         return
     cause = key or message
@@ -114,6 +120,14 @@ def warn(message: str) -> None:
         warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
     else:
         collecting.append(Cause(message, None, None))
+
+
+def reissue(cause: Cause) -> None:
+    """Issue a collected warning that is not of a run."""
+    if cause.key is None:
+        warn(cause.message)
+    else:
+        warn_once(cause.message, key=cause.key, group=cause.group)
 
 
 def warn_of_run(message: str, remedy: str, *, key: str, group: str, run: str = "a run") -> None:
@@ -197,6 +211,46 @@ def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
     return f". Did you mean {choices(suggestions)}?" if suggestions else ""
 
 
+def refuse_unknown(given: Iterable[object], known: Iterable[object], what: str, parameter: str = "") -> None:
+    """Raise an error if names are given that are not known.
+
+    Parameters
+    ----------
+    given, known : iterable of object
+        The names.
+    what : str
+        What they name, in the plural.
+    parameter : str, optional
+        The parameter, or the source of the names, at the beginning of the error.
+    """
+    options = list(known)
+    lookup = set(options)
+    unknown = [name for name in given if not isinstance(name, Hashable) or name not in lookup]
+    if unknown:
+        got = choices(name if isinstance(name, str) else shown(name) for name in unknown)
+        raise MultiAspectError(
+            f"{_start(parameter)}expected {what} ({choices(options)}), got {got}{did_you_mean(unknown, options)}"
+        )
+
+
+def refuse_repeated(names: Iterable[Hashable], what: str, parameter: str = "") -> None:
+    """Raise an error if names are repeated; see `refuse_unknown`."""
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise MultiAspectError(f"{_start(parameter)}expected distinct {what}, got several {choices(repeated)}")
+
+
+def refuse_taken(names: Iterable[str], taken: Collection[str], what: str) -> None:
+    """Raise an error if labels of measures are `what` else is named."""
+    for name in names:
+        if name in taken:
+            raise MultiAspectError(f"the label {name!r} of a measure is the name of {what}; use another label")
+
+
+def _start(parameter: str) -> str:
+    return f"{parameter}: " if parameter else ""
+
+
 def choices(names: Iterable[object]) -> str:
     """Join `names` for an error message, in the given order; of many, the first ones and how many there are."""
     listed = list(map(str, names))
@@ -215,4 +269,9 @@ def shown(value: object) -> str:
     text = repr(value)
     if "\n" in text and hasattr(value, "__len__"):
         return f"{type(value).__name__} of length {len(value)}"
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return cut(text)
+
+
+def cut(text: str, limit: int = _LONGEST) -> str:
+    """Return the beginning of a text."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -5,14 +5,35 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from strategies import examples
 
 from pt_multiaspect import Aspect, Aspects, Groups, Order, errors
 from pt_multiaspect.cli import main
 
 settings.register_profile(
-    "pt_multiaspect", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "pt_multiaspect",
+    examples(100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]),
 )
 settings.load_profile("pt_multiaspect")
+
+#: How many tests that are marked `slow` were deselected.
+_left_out = {"slow": 0}
+
+
+def pytest_deselected(items):
+    worker = getattr(items[0].config, "workeroutput", {})
+    worker["left_out"] = _left_out["slow"] = sum(item.get_closest_marker("slow") is not None for item in items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Read what a worker of pytest-xdist deselected: each of them collects all tests."""
+    _left_out["slow"] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if _left_out["slow"]:
+        terminalreporter.write_line(f"slow tests left to .ci/run, or to pytest -m '': {_left_out['slow']}")
 
 
 @pytest.fixture(autouse=True)

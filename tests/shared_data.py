@@ -9,12 +9,15 @@ import pytest
 
 
 def shared_path(*parts: str) -> Path:
-    """The path of a shared fixture; skips the test that asks for it when it is not there.
+    """Return the path of a shared fixture.
 
-    The folder is ``$PT_MULTIASPECT_SHARED``, by default ``shared`` beside the repository.
+    The folder is ``$PT_MULTIASPECT_SHARED``, where the fixture must be, as in `.ci/run`; by default
+    ``shared`` beside the repository, without which the test that asks for it is skipped.
     """
     default = Path(__file__).resolve().parents[2] / "shared"
-    path = Path(os.environ.get("PT_MULTIASPECT_SHARED", default), *parts)
+    given = os.environ.get("PT_MULTIASPECT_SHARED")
+    path = Path(given or default, *parts)
     if not path.exists():
-        pytest.skip(f"{'/'.join(parts)} is not in the shared data (set PT_MULTIASPECT_SHARED)")
+        refuse = pytest.fail if given else pytest.skip
+        refuse(f"{'/'.join(parts)} is not in the shared data (PT_MULTIASPECT_SHARED={given or default})")
     return path

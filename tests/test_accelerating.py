@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import (
     AP,
@@ -33,6 +33,7 @@ from ir_measures import (
     infAP,
     nDCG,
 )
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect.collection import Judgments
@@ -100,7 +101,7 @@ scores = st.sampled_from([1.0, 1.0, 0.5, -2.0, 0.0, -0.0, 1 + 1e-12, float("inf"
 measure_lists = st.lists(st.sampled_from([*ACCELERATED, *LEFT, *ELSEWHERE]), min_size=1, max_size=8, unique_by=str)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60)
 @given(
     measure_lists,
     st.lists(st.tuples(qids, docnos, st.integers(-1, 3)), min_size=1, max_size=14),

@@ -157,7 +157,7 @@ def test_equal_seeds_have_no_spread() -> None:
         (seeds().query("qid != 'q1' or seed < 5"), {"over": "seed"}, "for a, seed 1 and 5 share only some topics"),
         (seeds(), {"over": "seed", "ci": 0.95}, "ci= is defined for topics of equal weight"),
         (seeds().query("seed == 1"), {"weights": WEIGHTS, "ci": 0.95}, "ci= is defined for topics of equal weight"),
-        (pd.concat([seeds(), seeds("AP sd")]), {"over": "seed"}, "the label AP sd of a measure is the name"),
+        (pd.concat([seeds(), seeds("AP sd")]), {"over": "seed"}, "the label .AP sd. of a measure is the name"),
     ],
 )  # fmt: skip
 def test_invalid_repeats(frame, options, message) -> None:

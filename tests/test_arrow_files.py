@@ -17,9 +17,9 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.collection import Judgments, Rankings, run_tables
-from pt_multiaspect.collection.inputs import run_frame
-from pt_multiaspect.collection.run_tables import RunTable
+from pt_multiaspect.collection import Judgments, Rankings
+from pt_multiaspect.collection import run as run_module
+from pt_multiaspect.collection.run import Run
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("pyarrow")
@@ -88,7 +88,7 @@ RUNS: dict[str, Callable[[], Any]] = {
     "polars, 32 bits": lambda: polars_of(RUN).with_columns(pl.col("score").cast(pl.Float32)),
     "polars, slices": lambda: pl.concat([polars_of(RUN)[:20], polars_of(RUN)[20:]], rechunk=False),
     "pyarrow": lambda: pyarrow_of(RUN),
-    "table": lambda: RunTable.of(RUN),
+    "read already": lambda: Run.of(RUN),
     **{f"file, {form}": lambda form=form: file_of(form, RUN) for form in ARROW},
     "file, parquet.gz": lambda: gzip.compress(file_of("parquet", RUN)),
     "file, lines": lines,
@@ -253,7 +253,7 @@ def test_spoilt_files_give_a_value_or_one_line(form: str) -> None:
 def test_frames_of_polars_are_read_without_python_strings(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Rankings(RUN, Judgments(QRELS)).rescored()
     run = polars_of(RUN)
-    monkeypatch.setattr(run_tables, "run_columns", None)
+    monkeypatch.setattr(run_module, "_frame", None)
     pd.testing.assert_frame_equal(Rankings(run, Judgments(QRELS)).rescored(), wanted)
 
 
@@ -277,8 +277,8 @@ def test_errors_about_frames_of_polars_are_those_about_frames_of_pandas(columns:
     assert str(of_polars.value).replace("None", "nan") == str(of_pandas.value).replace("None", "nan")
 
 
-def test_a_run_table_is_a_run_everywhere() -> None:
-    frame = run_frame(RunTable.of(polars_of(RUN)))
+def test_a_frame_of_polars_as_a_frame_of_pandas() -> None:
+    frame = Run.of(polars_of(RUN)).to_pandas()
     assert frame.to_numpy().tolist() == RUN.to_numpy().tolist()
 
 
@@ -298,9 +298,9 @@ def test_scorers_take_labels_and_features_of_other_libraries(convert: Callable[[
         assert scorer(named, convert(features), convert(labels), qid=qid) == wanted
 
 
-def test_fast_columns_of_polars() -> None:
+def test_columns_of_polars() -> None:
     values = ["b", "b", "a", "", "é", "b"]
-    table = run_tables.RunTable.of(pl.DataFrame({"qid": values, "docno": values, "score": range(6)}))
+    table = Run.of(pl.DataFrame({"qid": values, "docno": values, "score": range(6)}))
     assert table.qids[table.query].tolist() == values
     assert len(set(table.qids)) == len(table.qids)
     assert table.docnos.decode().tolist() == values

@@ -65,8 +65,8 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ('{"version": 2, "aspects": {"relevance": 2}}', "expected version 1 of a file of aspects, got 2"),
         ('{"version": true, "aspects": {"relevance": 2}}', "got True"),
         ('{"version": "1", "aspects": {"relevance": 2}}', "got '1'"),
-        ('{"version": 1, "aspects": {"relevance": 2}, "names": "x"}', "unknown key names"),
-        ('{"version": 1, "aspects": {"relevance": {"treshold": 2}}}', "has no parameter treshold"),
+        ('{"version": 1, "aspects": {"relevance": 2}, "names": "x"}', "got names. Did you mean name"),
+        ('{"version": 1, "aspects": {"relevance": {"treshold": 2}}}', "got treshold. Did you mean threshold"),
         (
             '{"version": 1, "aspects": {"relevance": {"grades": [0, 2, 1]}}}',
             "expected increasing grades",

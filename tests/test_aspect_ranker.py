@@ -761,6 +761,7 @@ def test_a_decision_function_only_where_the_estimator_has_one() -> None:
     assert 0 < scorer(ranker, X, Y, qid=QID) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_grid_search_over_the_target_and_the_estimator(data: Data) -> None:
     grid = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 import subprocess
 import sys
 
@@ -373,6 +374,7 @@ class _Chaotic(_Backwards):
         return np.modf(np.sin(value.round(9) * 9e4) * 4e4)[0] ** 2
 
 
+@pytest.mark.slow
 def test_faulty_measures():
     found = check(_Backwards(), documents=4).table.loc["Backwards"]
     assert found[["D1", "D2", "D7", "Eq. 1", "swap", "1 attainable"]].tolist() == ["fails"] * 6
@@ -384,6 +386,7 @@ def test_faulty_measures():
     assert [rule for rule, verdict in nothing.table.iloc[0].items() if verdict == "holds"] == kept
 
 
+@pytest.mark.slow
 def test_measures_without_parameters():
     found = check(_OfNames())
     assert found.table.loc["OfNames", ["D1", "swap", "D6", "D8"]].tolist() == ["holds", "holds", "n/a", "fails"]
@@ -402,6 +405,7 @@ for measure in found.table.index:
 """
 
 
+@pytest.mark.slow
 def test_same_seed_same_result():
     outputs = {
         subprocess.run(
@@ -417,6 +421,7 @@ def test_same_seed_same_result():
     assert "CAM(base='AP'), 1 attainable: fails" in outputs.pop()
 
 
+@pytest.mark.slow
 def test_seed_and_choice_of_properties():
     many = {"relevance": 6, "credibility": 6}
     whole = check(NGRE, many, trials=500, seed=1)
@@ -435,6 +440,7 @@ def test_seed_and_choice_of_properties():
     assert (whole.results["trials"] <= 500 + len(PROPERTIES)).all()
 
 
+@pytest.mark.slow
 def test_scale_of_labels_and_names_make_no_difference():
     """Only the order of grades matters to what is searched."""
     plain = check([TOMA, CAM, NLRE], {"relevance": 2, "credibility": 1}, trials=400)
@@ -451,11 +457,12 @@ def test_scale_of_labels_and_names_make_no_difference():
 
 def test_forms_of_aspects():
     named = Aspects(TWO, name="axioms-test")
-    tables = [check(CAM, aspects, trials=50).table for aspects in (TWO, Aspects(TWO), named, "axioms-test")]
+    given = (TWO, Aspects(TWO), named, "axioms-test")
+    tables = [check(CAM, aspects, trials=50, properties=["D7", "swap"]).table for aspects in given]
     assert all(table.equals(tables[0]) for table in tables)
     own = check(CAM(aspects={"x": 1, "y": 1, "z": 1}), trials=50, properties="swap")
     assert own.aspects == Aspects(TWO)
-    some = check(WHAM(aspects="credibility,relevance"), {**TWO, "mood": 1}, trials=50)
+    some = check(WHAM(aspects="credibility,relevance"), {**TWO, "mood": 1}, trials=50, properties="D7")
     assert some.example(WHAM(aspects="credibility,relevance"), "D7").aspects == ("credibility", "relevance")
 
 
@@ -477,6 +484,7 @@ def test_scaling():
     assert check(uRBPgr, probabilities, trials=100).table.loc["uRBPgr", "D6"] == "fails"
 
 
+@pytest.mark.slow
 def test_three_aspects_and_six_documents():
     found = check([TOMA, NLRE, CAM], {**TWO, "mood": 1}, documents=6, trials=300)
     assert found.table.loc["TOMA", ["Eq. 1", "Eq. 4", "1 attainable", "swap"]].tolist() == ["holds"] * 4
@@ -501,18 +509,20 @@ def test_printed():
     assert html.count("<tr>") == 3
     assert "no parameter for the importance" in html
     example = found.example(TOMA, "D4")
-    assert repr(example).splitlines() == [
-        "TOMA, D4: fails",
-        "                    A                         B",
-        "rank                relevance  credibility    relevance  credibility",
-        "1                   1          0              0          0",
-        "2                   1          1              0          1",
-        "score               0.7967                    0.6309",
-        "in the right order  1.0000                    1.0000",
-        "loss                0.2033                    0.3691",
-        SENTENCE,
+    assert [re.split("  +", line) for line in repr(example).splitlines()[:-2]] == [
+        ["TOMA, D4: fails"],
+        ["-" * 15],
+        ["", "A", "B"],
+        ["rank", "relevance", "credibility", "relevance", "credibility"],
+        ["1", "1", "0", "0", "0"],
+        ["2", "1", "1", "0", "1"],
+        ["score", "0.7967", "0.6309"],
+        ["in the right order", "1.0000", "1.0000"],
+        ["loss", "0.2033", "0.3691"],
+        [""],
     ]
-    assert "<b>0.7967</b>" in example._repr_html_()
+    assert " ".join(repr(example).split()).endswith(SENTENCE)
+    assert all(cell in example._repr_html_() for cell in (">0.7967</td>", ">A</th>", "TOMA, D4: fails"))
     assert found.example("TOMA", "Eq. 1") is None
 
 
@@ -526,7 +536,7 @@ BAD = [
     ({"measures": "TOMAA"}, "unknown measure .*nearest names are TOMA"),
     ({"measures": []}, "expected at least one measure, got none"),
     ({"measures": CAM(base="P")}, "requires cutoff"),
-    ({"properties": "D9"}, "properties: expected names from D1; D2.*, got D9"),
+    ({"properties": "D9"}, "properties: expected names .D1, D2.*, got D9"),
     ({"properties": ["D1", 3]}, "properties: expected names .*, got 3"),
     ({"properties": []}, "properties: expected names .*, got none"),
     ({"properties": 7}, "properties: expected names .*, got 7"),
@@ -554,5 +564,5 @@ def test_bad_names_of_examples():
     found = check(CAM, properties="swap", trials=10)
     with pytest.raises(MultiAspectError, match=r"measure: expected one that was checked \(CAM\), got MM"):
         found.example(MM, "swap")
-    with pytest.raises(MultiAspectError, match=r"property: expected one that was checked \(swap\), got 'D1'"):
+    with pytest.raises(MultiAspectError, match=r"property: expected one that was checked \(swap\), got D1"):
         found.example(CAM, "D1")

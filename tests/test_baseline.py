@@ -70,7 +70,7 @@ def test_the_result_does_not_depend_on_the_order_of_rows(perquery):
     [
         ("nobody", {}, "expected names of systems .*, got nobody"),
         ([], {}, "expected names of systems"),
-        (["FIRST", "FIRST"], {}, "each baseline once"),
+        (["FIRST", "FIRST"], {}, "baseline: expected distinct names, got several"),
         ("FIRST", {"test": "z"}, "test: expected one of"),
         ("FIRST", {"alpha": 5}, "alpha"),
         ("FIRST", {"correction": "none"}, "correction"),

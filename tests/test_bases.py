@@ -324,6 +324,7 @@ constant_labels = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow
 @constant_labels
 @pytest.mark.parametrize("part", range(4))
 def test_bounds_are_the_best_of_all_permutations(part: int) -> None:
@@ -347,6 +348,7 @@ def test_bounds_are_the_best_of_all_permutations(part: int) -> None:
         assert table["value"][0] == table["bound"][0] == pytest.approx(best, abs=1e-9), (seed, measure)
 
 
+@pytest.mark.slow
 @constant_labels
 @pytest.mark.filterwarnings("ignore:CAM averages bases on different scales")
 def test_normalisation_is_that_by_the_best_of_all_permutations() -> None:

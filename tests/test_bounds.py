@@ -332,7 +332,7 @@ def test_rankings_of_all_kinds_where_discounts_increase() -> None:
     measures = {"later": On(base=_Later(), aspects=aspects), "RR": On(base="RR", aspects=aspects)}
     for kind in ("all", "supported"):
         with pytest.raises(MultiAspectError, match=INCREASES):
-            ma.analysis.frontier({"q": judged}, measures, kind=kind)
+            ma.analysis.attainable_front({"q": judged}, measures, kind=kind)
 
 
 def test_discounts_that_increase_beyond_the_cutoff_make_no_difference() -> None:
@@ -494,6 +494,7 @@ def large(n_documents: int = 200, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "base",
     ["AP", "AP@30", "RR", "ERR@20", {"relevance": "nDCG", "credibility": "AP@50", "understandability": "P@10"}],
@@ -514,6 +515,7 @@ def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(family: ma.Mea
     assert (reached.to_numpy() <= wide["value"].to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_the_order_of_rows_or_the_hash_seed() -> None:
     qrels = large(40)
     measures = [CAM(base="AP"), MM(base="nDCG"), CAM(base={**dict.fromkeys(NAMES, "AP"), "relevance": "nDCG@5"})]

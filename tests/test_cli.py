@@ -166,6 +166,7 @@ def test_measures_lists_every_measure_with_its_parameters(capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_runs_as_a_module():
     done = subprocess.run(
         [sys.executable, "-m", "pt_multiaspect", "--version"], capture_output=True, text=True, check=True
@@ -201,6 +202,7 @@ def test_json_is_not_rounded(files, capsys, perquery):
     assert any(value != float(f"{value:.15g}") for value in values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 def test_a_console_that_lacks_a_character_shows_a_question_mark(files, encoding):
     run = (files / "a.run").rename(files / "τ.run")
@@ -522,8 +524,10 @@ def test_bad_options(cli, options, part):
     assert part in err
 
 
-@pytest.mark.parametrize("command", ["evaluate", "report"])
-@pytest.mark.parametrize("given", ["beta", "runs/beta", "beta.run", "delta.v2"])
+@pytest.mark.parametrize(
+    ("command", "given"),
+    [*(("evaluate", given) for given in ("beta", "runs/beta", "beta.run", "delta.v2")), ("report", "delta.v2")],
+)
 def test_the_baseline_is_found_without_its_extension(cli, trec_files, command, given):
     pytest.importorskip("vl_convert")
     (trec_files / "runs" / "delta.run").rename(trec_files / "runs" / "delta.v2.run.gz")

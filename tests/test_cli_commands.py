@@ -488,7 +488,7 @@ def test_help_has_examples_and_fits_80_columns(cli, name):
 def test_the_options_in_the_examples_exist():
     for name, command in program.commands.items():
         known = {option for param in command.params for option in [*param.opts, *param.secondary_opts]}
-        text = re.sub(r"\\\n\s*", "", command.epilog)
+        text = re.sub(r"\\\n\s*", "", command.epilog or "")
         lines = [line for line in text.splitlines() if f"pt-multiaspect {name}" in line]
         assert lines, name
         used = {option for line in lines for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", line)}
@@ -513,6 +513,7 @@ def test_commands_return_exit_codes(cli, monkeypatch):
     assert err.splitlines()[-1] == "pt-multiaspect: error: interrupted"
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error(trec_files):
     command = f"{sys.executable} -m pt_multiaspect measures | head -1"
     done = subprocess.run(["sh", "-c", command], cwd=trec_files, capture_output=True, text=True, check=False)

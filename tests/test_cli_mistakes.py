@@ -74,7 +74,7 @@ MISTAKES = [
     # measures
     ("evaluate -m nDGC@10 runs", "unknown measure 'nDGC'; the nearest names are NDCG, nDCG"),
     ("evaluate -m 'TOMA(aspect=[relevance])' runs", "Did you mean aspects?"),
-    ("evaluate -m 'AP(rle=2)' runs", "AP has no parameter rle; expected cutoff, rel"),
+    ("evaluate -m 'AP(rle=2)' runs", "AP: expected parameters (cutoff, rel, judged_only), got rle"),
     ("evaluate -m 'TOMA(aspects=[relevence])' runs", "Did you mean relevance?"),
     ("evaluate -m 'On(aspect=effort)' runs", "among relevance, credibility, or a further --qrels ASPECT=FILE"),
     ("evaluate runs", "missing measures: give -m MEASURE or --suite NAME"),
@@ -135,7 +135,6 @@ MISTAKES = [
     ("evaluate -m AP --resume '~/linked' runs", "--resume: the values would be read as runs of runs the next time"),
     ("evaluate -m AP --resume runs 'runs/*'", "the values would be read as runs of runs/* the next time"),
     ("evaluate -m AP --resume runs all=runs", "the values would be read as runs of runs the next time"),
-    ("evaluate -m AP --resume runs/values 'runs/**'", "the values would be read as runs of runs/** the next time"),
     ("evaluate -m AP -o runs/x.csv 'runs/*'", "runs/x.csv would be read as a run of runs/* the next time"),
     ("evaluate -m AP -o linked/x.csv 'r?ns/*'", "linked/x.csv would be read as a run of r?ns/* the next time"),
     ("evaluate -m AP -o runs/x.csv 'linked/*'", "runs/x.csv would be read as a run of linked/* the next time"),
@@ -273,8 +272,8 @@ def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
         ("and so on. Declare the lowest positive grade, as in Aspect(10, threshold=5)",
          'and so on. Declare the lowest positive grade in --aspects FILE, as "threshold"'),
         ("Leave it out with aspects=, or check", "Leave its file out of --qrels, or check"),
-        ("the label x is the name of a column that ci= or over= adds: use another label",
-         "the label x is the name of a column that --ci adds: use another label"),
+        ("the label 'x' of a measure is the name of a column that ci= or over= adds; use another label",
+         "the label 'x' of a measure is the name of a column that --ci adds; use another label"),
         ("expected at least two topics, got 1; evaluate more topics, or omit ci=",
          "expected at least two topics, got 1; evaluate more topics, or omit --ci"),
         ("changes between calls: f. Omit out=, or let", "changes between calls: f. Omit --resume, or let"),
@@ -393,7 +392,10 @@ def test_messages_about_scales_are_reworded_once(cli, mistaken, monkeypatch, giv
     assert "--aspects: aspects: " not in err
 
 
-@pytest.mark.parametrize("line", ["relevance.txt", "-o x.csv relevance.txt", "--jobs 2 relevance.txt"])
+@pytest.mark.parametrize(
+    "line",
+    ["relevance.txt", "-o x.csv relevance.txt", pytest.param("--jobs 2 relevance.txt", marks=pytest.mark.slow)],
+)
 def test_a_remedy_is_given_once(cli, line):
     _, _, err = cli(*EVALUATE, *shlex.split(line))
     assert err.count("write --qrels ASPECT=FILE for each aspect") == 1

@@ -150,7 +150,7 @@ def test_the_order_in_which_a_mean_is_summed_makes_no_tie_break():
 @pytest.mark.parametrize("method", METHODS)
 def test_intervals(method, by):
     perquery = random_frame(shape=(10, 20, 3), decimals=2)
-    settings = {"method": method, "by": by, "n_resamples": 60}
+    settings = {"method": method, "by": by, "n_resamples": 20}
     long = correlation(perquery, **settings, ci=0.9)
     assert list(long.columns) == ["reference", "measure", "correlation", "low", "high"]
     assert len(long) == 6
@@ -164,7 +164,7 @@ def test_intervals(method, by):
     assert (wide["high"] >= long["high"]).all()
     # A plain bootstrap with the same draws.
     values, names, qids, measures = matrix(perquery)
-    drawn = np.random.default_rng(0).integers(len(qids), size=(60, len(qids)))
+    drawn = np.random.default_rng(0).integers(len(qids), size=(20, len(qids)))
     sample = []
     for topics in drawn:
         again = frame(values[:, topics], measures).assign(

@@ -147,7 +147,7 @@ def test_what_is_known_is_shown() -> None:
 @pytest.mark.parametrize("function", [datasets.load, datasets.info])
 @pytest.mark.parametrize("name", ["clef-ehealth-2016", 3, None, ["a66"]])
 def test_unknown_names(function, name: object) -> None:
-    with pytest.raises(ma.MultiAspectError, match="expected a collection among a66, clef-ehealth-2015"):
+    with pytest.raises(ma.MultiAspectError, match=r"expected a collection .a66, clef-ehealth-2015"):
         function(name)
 
 

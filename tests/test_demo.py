@@ -292,6 +292,7 @@ def test_what_the_demo_says_of_weakest_aspects_is_true(health: Collection) -> No
     assert classes.nunique() == 1
 
 
+@pytest.mark.slow
 def test_demo_can_be_run_twice(demo_output: str) -> None:
     again = io.StringIO()
     run_demo(again)

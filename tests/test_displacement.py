@@ -108,6 +108,7 @@ def test_the_worst_is_attained_and_the_ideal_is_at_zero(run):
     assert (value(CRP, ideal, []), value(nCRP, ideal, []), value(CRPRecovery, ideal, [])) == (0, 1, 1)
 
 
+@pytest.mark.slow
 def test_what_the_paper_claims_and_does_not_hold_for_graded_labels():
     assert value(CRP, [1, 1, 2], []) == 1  # positive at R
     assert value(CRPRecovery, [1, 2], []) == 1  # of a ranking that is not perfect

@@ -401,6 +401,7 @@ def test_registering_twice_changes_nothing() -> None:
     assert ir_measures.DefaultPipeline.providers == providers
 
 
+@pytest.mark.slow
 def test_ir_measures_alone_is_enough() -> None:
     """Neither PyTerrier nor what only some doors need is imported with the package."""
     found = in_python(
@@ -450,6 +451,7 @@ FOREIGN = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imports", ["import pt_multiaspect", "import pyterrier"])
 def test_a_name_that_another_package_has_stays_its_own(imports: str) -> None:
     found = in_python(FOREIGN.format(name="CAM", imports=imports))
@@ -486,6 +488,7 @@ UNPICKLE = """
 """
 
 
+@pytest.mark.slow
 def test_pickled_measures_carry_the_names_they_print() -> None:
     named = Aspects({"relevance": 2, "readability": Aspect(3, threshold=2)}, name="pickled-health")
     order = Order({(0, 0): 0, (0, 1): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="pickled-order")

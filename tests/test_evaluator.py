@@ -147,7 +147,7 @@ def test_scales_are_declared_for_parts_by_query(qrels):
     ):
         evaluator(qrels, [TOMA, "AP"], by="query")
     evaluator(qrels, [TOMA(aspects=SCALES), "AP"], by="query")
-    with pytest.raises(MultiAspectError, match="by: expected 'run' or 'query', got 'topic'"):
+    with pytest.raises(MultiAspectError, match=r"by: expected one of .run, query., got topic"):
         evaluator(qrels, "AP", by="topic")
 
 
@@ -191,12 +191,12 @@ def test_parts_of_one_run_are_noticed(qrels, runs):
             lambda found: found[found["name"] != "c"],
             r"expected values of every run, got none of c \(1 such run",
         ),
-        ("run", lambda found: found.replace({"name": {"c": "x"}}), r"a run among .*, got those of x"),
-        ("run", lambda found: found.replace({"qid": {"q1": "x"}}), r"a query among .*, got those of x"),
+        ("run", lambda found: found.replace({"name": {"c": "x"}}), r"values of the runs .*, got x"),
+        ("run", lambda found: found.replace({"qid": {"q1": "x"}}), r"values of the queries .*, got x"),
         (
             "run",
             lambda found: found.replace({"measure": {"CAM": "x"}}),
-            r"a measure among .*, got those of x",
+            r"values of the measures .*, got x",
         ),
         ("query", lambda found: found.assign(value=np.nan), "expected numbers, got missing values"),
         ("query", lambda found: found.iloc[:0], "expected values of every run, got none of a, b, c"),

@@ -16,8 +16,8 @@ from strategies import BASES, FAIR, Collection, collections, examples, orders
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
 from pt_multiaspect.collection.rankings import Rankings
+from pt_multiaspect.explanation.of_run import Prefixes, contributions
 from pt_multiaspect.measures import ALL, DirectMeasure
-from pt_multiaspect.measures.explanation.of_run import Prefixes, contributions
 
 BOTH = {"relevance": 3, "credibility": 3}
 
@@ -649,7 +649,7 @@ def test_long_rankings_show_the_ranks_that_contribute_most() -> None:
     assert sum(shown.values()) + sum(part for _, part in hidden) == pytest.approx(explanation.value, abs=5e-4)
     assert len(str(explanation).split("\n")) < 45
     page = explanation._repr_html_()
-    assert all(f"<td class=n>{docno}</td>" in page for docno in relevant.values())
+    assert all(f">{docno}</td>" in page for docno in relevant.values())
 
 
 def test_what_long_rankings_hide_is_told() -> None:
@@ -686,11 +686,12 @@ def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(
     found = one.compare(other)
     differing = found.documents.query("docno.notna() and difference != 0")["difference"]
     page, text = found._repr_html_(), str(found)
-    assert f"… and {len(differing) - 50} more documents: {differing.iloc[50:].sum():.4f}" in page
-    assert f"... {len(differing) - 20} more documents: {differing.iloc[20:].sum():.4f}" in text
+    hidden = f"... {len(differing) - 20} more documents: {differing.iloc[20:].sum():.4f}"
+    assert hidden in page
+    assert hidden in text
     notes = found.documents["note"][found.documents["docno"].isna()].tolist()
     assert notes == ["ranks 67 to 71"] * (depth == 66)
-    assert all(f">{note}</td>" in page and f"{note}: " in text for note in notes)
+    assert all(f">{note}</td>" in page and f"\n{note} " in text for note in notes)
 
 
 def test_one_further_document_is_in_the_singular() -> None:
@@ -715,7 +716,7 @@ def test_long_names_fit_the_terminal() -> None:
         text = str(explanation)
         assert max(map(len, text.split("\n"))) <= 80
         assert "Not shown for lack of room" in text
-        assert "contrib." in text
+        assert "contrib" in text
         assert max(map(len, str(explanation.compare(explanation)).split("\n"))) <= 80
 
 
@@ -739,7 +740,9 @@ def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
 
 def test_bars_are_drawn_beside_their_numbers() -> None:
     explanation = ma.nCRP.explain({"q": {"x": 2.0, "d": 1.0, "y": 0.5}}, {"q": {"d": {"relevance": 1}}}, "q")
-    rows = re.findall(r"<td>(-?[0-9.]+)</td><td><svg[^>]* aria-label=\"(-?[0-9.]+)\"", explanation._repr_html_())
+    rows = re.findall(
+        r"<td>(-?[0-9.]+)</td><td[^>]*><svg[^>]* aria-label=\"(-?[0-9.]+)\"", explanation._repr_html_()
+    )
     assert rows == [("-1.0000", "-1.0000"), ("0.0000", "0.0000"), ("0.0000", "0.0000")]
     assert explanation.offset == 1  # which has no bar
 

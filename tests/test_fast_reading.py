@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.collection import run_tables
+from pt_multiaspect.collection.run import Run
 from pt_multiaspect.io import trec_files, trec_lines
 from pt_multiaspect.io.file_contents import as_text, load
 
@@ -90,7 +90,7 @@ def check_run(content: bytes) -> None:
 
 
 def table(source: Any) -> pd.DataFrame:
-    return trec_files.read_run_table(source).to_pandas()
+    return trec_files.load_run(source).to_pandas()
 
 
 ODD_IDS = (
@@ -128,7 +128,7 @@ def files(draw: st.DrawFn, n_fields: int) -> bytes:
     return (draw(st.sampled_from(["", "", "\ufeff"])) + "".join(lines)).encode()
 
 
-PROPERTY = examples(70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = examples(70)
 
 
 @PROPERTY
@@ -239,6 +239,7 @@ def test_large_ids_and_lines_of_one_query() -> None:
     check_run("\n".join(lines).encode())
 
 
+@pytest.mark.slow
 def test_reading_in_the_parent_and_in_forked_processes(tmp_path: Path) -> None:
     """Threads that a reader starts are missing in forked processes, which then wait for them for ever."""
     lines = "".join(f"q{q} Q0 doc{rank:05} {rank} {1000 - rank} tag\n" for q in range(10) for rank in range(1000))
@@ -269,7 +270,7 @@ def test_evaluation_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     names = ["nDCG", "bpref", "RR@3", "NumRet"]
     of_file = ma.evaluate({"run": str(path)}, qrels, names, progress=False)
     pd.testing.assert_frame_equal(of_file, ma.evaluate({"run": run}, qrels, names, progress=False))
-    monkeypatch.setattr(run_tables.RunTable, "to_pandas", None)
+    monkeypatch.setattr(Run, "to_pandas", None)
     monkeypatch.setattr(trec_lines.Columns, "frame", None)
     ma.evaluate({"run": str(path)}, qrels, ["nDCG"], progress=False)
 

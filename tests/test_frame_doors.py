@@ -108,7 +108,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "correlation": lambda as_: analysis.correlation(as_(LONG)),
     "discriminative_power": lambda as_: analysis.discriminative_power(as_(LONG), "t").table,
     "compare_with_baseline": lambda as_: analysis.compare_with_baseline(as_(LONG), "a"),
-    "pareto": lambda as_: analysis.pareto(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10),
+    "pareto": lambda as_: analysis.system_front(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10),
     "zero_aspect_documents": lambda as_: analysis.zero_aspect_documents(
         as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, cutoff=3
     ),
@@ -123,7 +123,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "upper_bound": lambda as_: analysis.upper_bound(as_(QRELS), MEASURE),
     "ideal_values": lambda as_: analysis.ideal_values(as_(QRELS), ma.TOMA(aspects=SCALES) @ 5),
     "attainable": lambda as_: analysis.attainable(as_(QRELS), MEASURE),
-    "frontier": lambda as_: _frontier(as_),
+    "attainable_front": lambda as_: _front(as_),
     "ranking_score": lambda as_: ma.ranking_score(
         as_(Y), as_(SCORE), measure=MEASURE, qid=as_(QID), sample_weight=as_(pd.Series([1.0] * 12))
     ),
@@ -136,7 +136,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
     ),
     "AspectRanker": _of_ranker,
     "AspectFusion": _of_fusion,
-    "lightgbm_metric": _boosters,
+    "metric_for": _boosters,
     "RepeatedQueryKFold": lambda as_: [
         list(map(list, split)) for split in ma.RepeatedQueryKFold(3, 1).split(as_(X), groups=as_(QID))
     ],
@@ -158,7 +158,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "plots.search_front": lambda as_: _figure(
         plots.search_front(as_(ma.pareto_front(X, ["f1", "f2"])), "f1", "f2")
     ),
-    "plots.attainable_frontier": lambda as_: _figure(_attainable(as_)),
+    "plots.attainable_front": lambda as_: _figure(_attainable(as_)),
 }  # fmt: skip
 
 
@@ -172,15 +172,15 @@ def _readability(as_: As) -> Any:
     return readability(as_(TEXTS), progress=False)
 
 
-def _frontier(as_: As) -> Any:
-    found = analysis.frontier(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
+def _front(as_: As) -> Any:
+    found = analysis.attainable_front(as_(QRELS), {"CAM": MEASURE, "P@3": "P@3"})
     systems = found.systems({name: as_(run) for name, run in RUNS.items()})
     return found.mean, systems, found.systems(as_(LONG))
 
 
 def _attainable(as_: As) -> Any:
-    found = analysis.frontier(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
-    return plots.attainable_frontier(found, as_(found.systems(RUNS)))
+    found = analysis.attainable_front(QRELS, {"CAM": MEASURE, "P@3": "P@3"})
+    return plots.attainable_front(found, as_(found.systems(RUNS)))
 
 
 def _plain(value: Any) -> Any:

@@ -111,6 +111,7 @@ def test_lazy_frames_and_frames_that_cannot_be_converted_are_errors_with_the_rem
         Judgments(Unable())
 
 
+@pytest.mark.slow
 def test_no_other_library_is_imported() -> None:
     code = "import sys, pt_multiaspect; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -298,6 +299,7 @@ def test_results_of_an_evaluator_are_frames_of_pandas_for_other_libraries() -> N
     assert as_pandas(5) == 5
 
 
+@pytest.mark.slow
 def test_polars_is_not_imported_for_other_input() -> None:
     code = (
         "import sys, pandas as pd, pt_multiaspect as ma\n"

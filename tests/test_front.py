@@ -180,6 +180,7 @@ Y = pd.DataFrame(
 SCORING = {name: ma.ranking_scorer(On(aspect=name, aspects=GRADES)) for name in NAMES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("routed", [True, False])
 def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
     weights = [{"relevance": w, "credibility": 1 - w} for w in (0, 0.4, 1)]

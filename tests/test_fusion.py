@@ -117,6 +117,7 @@ def test_the_query_is_found_where_scorers_find_it(fusion: AspectFusion) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("routed", [True, False])
 def test_grid_search_over_the_weights(routed: bool) -> None:
     grid = {"weights": [{"relevance": w, "credibility": 1 - w} for w in (0, 0.5, 1)], "estimator__alpha": [1, 10]}

@@ -145,7 +145,7 @@ READERS: dict[str, tuple[bytes, Callable[[Any], pd.DataFrame]]] = {
     "qrels": (QRELS, ma.read_qrels),
     "wide qrels": (WIDE, lambda source: ma.read_qrels(source, aspects=["relevance", "trust"])),
     "run": (RUN, ma.read_run),
-    "run table": (RUN, lambda source: trec_files.read_run_table(source).to_pandas()),
+    "run table": (RUN, lambda source: trec_files.load_run(source).to_pandas()),
 }
 
 

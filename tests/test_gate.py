@@ -38,7 +38,7 @@ def test_the_gate_of_cam_is_cam_on_gated_labels() -> None:
 
 
 def test_an_unknown_gate_is_an_error() -> None:
-    with pytest.raises(MultiAspectError, match="unknown gate 'effort': expected one of the evaluated aspects"):
+    with pytest.raises(MultiAspectError, match="gate: expected one of the evaluated aspects"):
         CAM(gate="effort", aspects={"relevance": 1, "credibility": 1})
-    with pytest.raises(MultiAspectError, match="unknown gate 'effort'"):
+    with pytest.raises(MultiAspectError, match=r"gate: expected .*, got effort"):
         CAM(gate="effort").calc_aggregate({"q": {"d": {"relevance": 1, "credibility": 1}}}, {"q": {"d": 1.0}})

@@ -108,6 +108,7 @@ def views() -> dict[str, str]:
     return {name: each._repr_html_() for name, each in shown.items()}
 
 
+@pytest.mark.slow
 def test_no_view_has_a_ground_of_its_own(views):
     for name, html in views.items():
         if name != "styler":
@@ -117,6 +118,7 @@ def test_no_view_has_a_ground_of_its_own(views):
     assert 'class="dataframe"' in views["styler"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 def test_every_text_can_be_read(browser: Browser, views, tmp_path, host):  # noqa: F811
     style, body = HOSTS[host]
@@ -151,6 +153,7 @@ COLLAPSED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [420, 900, 1300])
 def test_columns_do_not_collapse(browser: Browser, views, tmp_path, width):  # noqa: F811
     """`compare` at 900 pixels and `describe` at 420 had one letter a line."""

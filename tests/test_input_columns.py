@@ -98,7 +98,7 @@ def test_evaluators_pass_them_too() -> None:
     assert {tuple(row[:3]): row[3] for row in found.to_numpy().tolist()} == by_evaluate(RUNS)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_runs_without_the_column_are_refused(n_jobs: int, tmp_path: Any) -> None:
     (tmp_path / "c.run").write_text("q1 Q0 d1 1 2 c\n")
     for run in (RUN.drop(columns="qanswer"), str(tmp_path / "c.run"), {"q1": {"d1": 1.0}}):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shared_data import shared_path
 
@@ -500,7 +500,6 @@ def same(read: list[float], written: list[float]) -> bool:
     return np.array_equal(np.array(read, float), np.array(written, float), equal_nan=True)
 
 
-@settings(deadline=None)
 @given(
     judged=st.one_of(
         st.dictionaries(st.tuples(ids, ids), st.tuples(labels, labels), min_size=1, max_size=12)
@@ -536,7 +535,6 @@ def test_qrels_round_trip(
     )
 
 
-@settings(deadline=None)
 @given(
     first=st.dictionaries(st.tuples(ids, ids), integers | floats, min_size=1, max_size=8),
     second=st.dictionaries(st.tuples(ids, ids), integers | floats, min_size=1, max_size=8),
@@ -552,7 +550,6 @@ def test_join_is_the_outer_join(first: dict[tuple[str, str], float], second: dic
     assert same(qrels["ease"].tolist(), [second.get(pair, math.nan) for pair in pairs])
 
 
-@settings(deadline=None)
 @given(
     retrieved=st.lists(
         st.tuples(ids, ids, st.integers(-5, 10**6), st.floats(allow_nan=False), ids), min_size=1, max_size=12
@@ -567,7 +564,6 @@ def test_run_round_trip(retrieved: list[tuple[str, str, int, float, str]], separ
     assert rows(read_run(io.StringIO(content))) == retrieved
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=80) | st.text("q01. \t\r\nnax_e-", max_size=60))
 def test_whatever_is_in_the_file_only_our_error_comes_out(content: bytes | str) -> None:
     source = io.BytesIO(content) if isinstance(content, bytes) else io.StringIO(content)

@@ -208,7 +208,7 @@ def test_by_name(monkeypatch) -> None:
         ("c4/en-noclean-tr/trec-misinfo-2021", {}, "c4/en-noclean-tr/trec-misinfo-2021 has no judgments"),
         (Dataset([]), {}, "some/dataset has no judgments"),
         (3, {}, "expected an identifier of ir_datasets, .*, got 3"),
-        (EHEALTH, {"aspects": {"credibility": 2}}, "fields among relevance, trustworthiness.*, got credibility"),
+        (EHEALTH, {"aspects": {"credibility": 2}}, "fields .relevance, trustworthiness.*, got credibility"),
         (EHEALTH, {"aspects": {"iteration": 2}}, "got iteration"),
         (EHEALTH, {"aspects": {"label": 2, "relevance": 1}}, "got 'relevance' twice"),
     ],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from simple_join import Row, simple_hits, simple_rankings
 from strategies import examples
@@ -120,11 +120,11 @@ def hashed_to(bits: int) -> Iterator[None]:
         yield
 
 
-PROPERTY = examples(60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = examples(60)
 
 
 @pytest.mark.parametrize("form", FORMS)
-@settings(PROPERTY, max_examples=40)
+@examples(40)
 @given(collections())
 def test_is_the_simple_join(form: str, collection: tuple[list[Row], list[tuple[str, str]]]) -> None:
     check_join(*collection, form)
@@ -142,7 +142,7 @@ def test_blocks_do_not_matter(collection: tuple[list[Row], list[tuple[str, str]]
 
 
 @pytest.mark.parametrize("bits", [0, 1 << 63, 3 << 40])
-@settings(PROPERTY, max_examples=50)
+@examples(50)
 @given(collections())
 def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], list[tuple[str, str]]]) -> None:
     with hashed_to(bits):
@@ -226,6 +226,7 @@ def test_regular_ids_have_different_hashes() -> None:
     assert len(np.unique(hashed)) == len(names)
 
 
+@pytest.mark.slow
 def test_one_long_id_costs_nothing_for_the_others() -> None:
     """The words of the longest string are read only where they may decide."""
     values = [f"q{n // 9}" for n in range(40_000)]

@@ -68,6 +68,7 @@ def executed(page: str) -> dict[str, Any]:
 
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:Experiment Pipeline Validation Report"),
     pytest.mark.filterwarnings("ignore:Failed to import numba"),
 ]

@@ -377,6 +377,7 @@ def value(pipeline: Any, topics: pd.DataFrame, qrels: pd.DataFrame) -> float:
     return float(table[str(MEASURE)].iloc[0])
 
 
+@pytest.mark.slow
 def test_a_pipeline_learns_aggregated_labels(health: Collection, retrieve: Any, features: Any) -> None:
     train, test = split(health.topics, 7, 3)
     learned = pt.ltr.apply_learned_model(RandomForestRegressor(random_state=0))
@@ -407,6 +408,7 @@ def validation_rows(results: pd.DataFrame, qrels: pd.DataFrame) -> pd.DataFrame:
     return results.merge(qrels, on=["qid", "docno"], how="left").fillna(0).sort_values("qid")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backwards", [False, True], ids=["topics in order", "topics not in order"])
 def test_early_stopping_by_a_multi_aspect_measure(
     backwards: bool, health: Collection, retrieve: Any, features: Any
@@ -444,6 +446,7 @@ def test_early_stopping_by_a_multi_aspect_measure(
     assert len(pipeline(test)) == len(retrieve(test))
 
 
+@pytest.mark.slow
 def test_kfold_grid_search_selects_the_learned_model(
     health: Collection, retrieve: Any, features: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

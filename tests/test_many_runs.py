@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -11,14 +12,16 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
-from pt_multiaspect.collection.run_tables import RunTable
+from pt_multiaspect.collection.run import Run
 from pt_multiaspect.evaluation import packing
-from pt_multiaspect.evaluation.packing import PackedRun
+from pt_multiaspect.evaluation.digests import digest_of
+from pt_multiaspect.strings.texts import Texts
 
 SCALES = Aspects({"relevance": 2, "credibility": 2})
 MEASURES = [TOMA(aspects=SCALES) @ 5, CAM(aspects=SCALES) @ 5, "nDCG@5", "RR@5"]
@@ -55,6 +58,7 @@ def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
     pd.testing.assert_frame_equal(found, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True)
 
 
+@pytest.mark.slow
 def test_no_run_is_kept(qrels):
     """Neither in the caller's generator, nor in ours: at most the one that is evaluated is alive."""
     alive: list[weakref.ref[pd.DataFrame]] = []
@@ -74,6 +78,7 @@ def test_no_run_is_kept(qrels):
     assert most == 0
 
 
+@pytest.mark.slow
 def test_workers_are_fed_a_bounded_number_of_runs(qrels):
     """The generator is asked for more only as results arrive."""
     started = 0
@@ -218,6 +223,7 @@ def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list
     return frame, [str(each.message) for each in caught]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", backends())
 def test_every_backend_gives_the_same_values_and_warnings_in_the_same_order(qrels, of_all_kinds, expected, backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
@@ -255,6 +261,7 @@ def test_invalid_n_jobs(qrels, n_jobs):
         evaluate([run_of(qrels, 1)], qrels, "AP", n_jobs=n_jobs, progress=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
 def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
     """Also where a thread of joblib asks for the runs."""
@@ -268,6 +275,7 @@ def test_an_error_in_the_generator_of_runs_is_raised(qrels, backend):
         evaluate(runs(), qrels, "AP", progress=False)
 
 
+@pytest.mark.slow
 def test_runs_and_judgments_are_sent_in_few_tasks(qrels, monkeypatch):
     from pt_multiaspect.evaluation import processes
 
@@ -299,52 +307,29 @@ def test_a_worker_restores_the_judgments_once(qrels):
     packing.forget_plan(key)
 
 
-@pytest.mark.parametrize("kind", [object, pd.StringDtype("python")], ids=str)
-def test_rows_of_python_strings_are_joined(kind):
-    columns = {"qid": ["q2", "q1", "q2", ""], "docno": ["d1", "é", "ｚ", ""], "score": [1.0, -2, 3, 4]}
-    frame = pd.DataFrame(columns, dtype=object).astype({"score": float})
-    run = frame.astype({"qid": kind, "docno": kind})
-    sent = packing.JoinedRun.of(run)
-    assert sent is not None
-    assert len(sent) == 4
-    table = RunTable.of(frame)
-    pd.testing.assert_frame_equal(sent.unpacked().to_pandas(), table.to_pandas())
-    assert PackedRun.of(sent.unpacked()).digest() == PackedRun.of(table).digest()
-
-
-@pytest.mark.parametrize(
-    "run",
-    [
-        {"q1": {"d1": 1.0}},
-        pd.DataFrame({"qid": ["q1"], "docno": [1], "score": [1.0]}),
-        pd.DataFrame({"qid": ["q1"], "docno": [None], "score": [1.0]}),
-        pd.DataFrame({"qid": ["q1"], "docno": ["d\0"], "score": [1.0]}),
-        pd.DataFrame({"qid": ["q1"], "docno": ["d1"], "score": [np.nan]}),
-        pd.DataFrame({"qid": ["q1"], "docno": ["d1"], "score": ["1"]}),
-        pd.DataFrame({"qid": ["q1"], "docno": ["d1"]}),
-        pd.DataFrame({"qid": ["q1"], "score": [1.0]}),
-        pd.DataFrame({"qid": pd.Categorical(["q1"]), "docno": ["d1"], "score": [1.0]}),
-    ],
-    ids=["dict", "number", "missing", "zero", "nan", "text", "no score", "no docno", "categorical"],
-)
-def test_what_is_to_be_converted_or_explained_is_not_joined(run):
-    assert packing.JoinedRun.of(run) is None
-
-
 docnos = st.text(max_size=12) | st.sampled_from(["x" * 250, "x" * 300])
 rows = st.lists(st.tuples(st.sampled_from("abc"), docnos, st.floats(-9, 9)), max_size=6)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(rows)
-def test_packing_keeps_every_row(given_rows):
+def test_pickling_keeps_every_row(given_rows):
     frame = pd.DataFrame(given_rows, columns=["qid", "docno", "score"])
-    table = RunTable.of(frame.astype({"qid": object, "docno": object, "score": float}))
+    run = Run.of(frame.astype({"qid": object, "docno": object, "score": float}))
     for before in (
-        table,
-        RunTable(table.qids, table.query[::-1], table.docnos.take(slice(None, None, -1)), table.score),
+        run,
+        Run(run.qids, run.query[::-1], run.docnos.take(slice(None, None, -1)), run.score),
+        Run(run.qids, run.query, Texts.of_strings(run.docnos.decode()[::-1]), run.score, frame[["docno"]]),
     ):
-        packed = PackedRun.of(before)
-        pd.testing.assert_frame_equal(packed.unpacked().to_pandas(), before.to_pandas())
-        assert packed.digest() == PackedRun.of(packed.unpacked()).digest()
-        assert len(packed) == len(before)
+        after = pickle.loads(pickle.dumps(before))
+        pd.testing.assert_frame_equal(after.to_pandas(), before.to_pandas())
+        assert digest_of(after) == digest_of(before)
+        assert len(after) == len(before)
+
+
+def test_a_pickled_run_has_no_bytes_of_other_runs():
+    """As the docnos of a file are within its lines, and some rows of a frame within all."""
+    run = Run.of(pd.DataFrame({"qid": "q1", "docno": [f"d{n:06}" for n in range(10_000)], "score": 1.0}))
+    some = Run(run.qids, run.query[:100], run.docnos.take(slice(0, 10_000, 100)), run.score[:100])
+    assert len(pickle.dumps(run)) < 20 * len(run)
+    assert len(pickle.dumps(some)) < 30 * len(some)

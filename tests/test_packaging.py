@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from shared_data import shared_path
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -103,6 +106,18 @@ def test_the_smoke_set_exists_and_contains_the_demo():
     files = (ROOT / ".ci" / "smoke.txt").read_text(encoding="utf-8").split()
     assert "tests/test_demo.py" in files
     assert [file for file in files if not (ROOT / file).is_file()] == []
+
+
+def test_published_figures_may_not_be_skipped_where_their_folder_is_named(monkeypatch, tmp_path):
+    monkeypatch.delenv("PT_MULTIASPECT_SHARED", raising=False)
+    with pytest.raises(pytest.skip.Exception):
+        shared_path("golden", "of_no_paper.json")
+    monkeypatch.setenv("PT_MULTIASPECT_SHARED", str(tmp_path))
+    with pytest.raises(pytest.fail.Exception, match="of_no_paper"):
+        shared_path("golden", "of_no_paper.json")
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert run.index("export PT_MULTIASPECT_SHARED=") < run.index("pytest")
+    assert 'PT_MULTIASPECT_EXAMPLES=1 "$work/dev/bin/pytest" -q -m ""' in run
 
 
 def printed(code: str) -> str:

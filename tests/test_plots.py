@@ -56,7 +56,7 @@ QRELS = {
     },
     "q2": {"d1": {"relevance": 1, "trust": 1}},
 }
-ATTAINABLE = ma.analysis.frontier(QRELS, {name: ma.On(aspect=name) for name in ("relevance", "trust")})
+ATTAINABLE = ma.analysis.attainable_front(QRELS, {name: ma.On(aspect=name) for name in ("relevance", "trust")})
 RUN = {"q1": {"d1": 4.0, "new": 5.0, "d2": 3.0, "d4": 2.0, "d3": 1.0}, "q3": {"d1": 1.0}}
 
 
@@ -111,7 +111,7 @@ DRAW = {
     "explanation": lambda ax=None: plots.explanation(EXPLAINED, ax=ax),
     "judge_correlations": lambda ax=None: plots.judge_correlations(SENSITIVITY, ax=ax),
     "ranking_grades": lambda ax=None: plots.ranking_grades(RUN, QRELS, "q1", ax=ax),
-    "attainable_frontier": lambda ax=None: plots.attainable_frontier(ATTAINABLE, ATTAINABLE.systems(RUN), ax=ax),
+    "attainable_front": lambda ax=None: plots.attainable_front(ATTAINABLE, ATTAINABLE.systems(RUN), ax=ax),
     "search_front": lambda ax=None: plots.search_front(FRONT, "trust", "relevance", ax=ax),
 }
 
@@ -167,6 +167,7 @@ def test_missing_matplotlib(name, monkeypatch):
     assert "." not in str(caught.value)  # names no host
 
 
+@pytest.mark.slow
 def test_import_needs_no_matplotlib():
     code = "import sys, pt_multiaspect.plots; print('matplotlib' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -320,6 +321,7 @@ def test_upper_bounds_in_other_orders():
     assert len(ax.collections) == 1
 
 
+@pytest.mark.slow
 def test_fifty_topics():
     topics = [f"15{n}001" for n in range(50)]
     ax = plots.upper_bounds(ideal_frame(topics))
@@ -369,6 +371,7 @@ def test_judge_correlations():
     ]
 
 
+@pytest.mark.slow
 def test_many_measures_with_long_names():
     measures = [LONG.replace("'nDCG'", f"'RBP(p=0.{n:02})'") for n in range(1, 16)]
     values = np.random.default_rng(2).random((4, 5, 15))

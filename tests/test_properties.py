@@ -212,6 +212,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_ranges_on_hostile_scales(name: str) -> None:
     aspects = Aspects(HOSTILE[name])
@@ -248,6 +249,7 @@ def refuses(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool:
     return False
 
 
+@pytest.mark.slow
 @inferred
 @pytest.mark.parametrize("labels", [[None, None], [0, 0], [-1, -2], [3, None]])
 def test_one_query_with_hardly_a_label(labels: list[float | None]) -> None:
@@ -453,6 +455,7 @@ for metric in ir_measures.iter_calc(some, qrels, run):
 """
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_hash_seed() -> None:
     here = Path(__file__).resolve().parent
     printed = []
@@ -484,6 +487,7 @@ for _ in range(150):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["nDCG(judged_only=True)", "Bpref", "infAP"])
 def test_queries_with_nothing_but_junk_do_not_hang_pytrec_eval(base: str) -> None:
     """pytrec_eval 0.5.11 reads beyond its memory where the highest label of a query is below 0."""

@@ -110,7 +110,9 @@ KINDS: dict[str, Measure] = {
     "sum": ir_measures.NumRet(rel=1),
 }
 MEASURES = list(dict.fromkeys([*KINDS.values(), *SUITE, nDCG @ 10, AP]))
-AS_GIVEN = pytest.mark.parametrize("as_given", [lambda measure: measure, str], ids=["objects", "names"])
+AS_GIVEN = pytest.mark.parametrize(
+    "as_given", [lambda measure: measure, pytest.param(str, marks=pytest.mark.slow)], ids=["objects", "names"]
+)
 
 
 def ours(caught: Any) -> list[str]:
@@ -229,6 +231,7 @@ def test_a_dict_of_results(as_given: Any) -> None:
         assert found[name] == pytest.approx(expected, abs=1e-9, rel=1e-9)
 
 
+@pytest.mark.slow
 @AS_GIVEN
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_saved_tables_and_runs(tmp_path: Path, perquery: Any, as_given: Any) -> None:
@@ -247,7 +250,7 @@ HIGHER = [measure for measure in MEASURES if measure not in (HMAP, ESL)]
 
 
 @AS_GIVEN
-@pytest.mark.parametrize("correction", [None, "holm"])
+@pytest.mark.parametrize("correction", [None, pytest.param("holm", marks=pytest.mark.slow)])
 def test_baselines(correction: str | None, as_given: Any) -> None:
     names = list(map(as_given, HIGHER))
     table = experiment(names, baseline=0, correction=correction).set_index("name")
@@ -326,6 +329,7 @@ def values_of(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -398,6 +402,7 @@ HASH_SEEDS = """
 """
 
 
+@pytest.mark.slow
 def test_columns_and_values_do_not_depend_on_the_hash_seed() -> None:
     found = [in_python(HASH_SEEDS, env={"PYTHONHASHSEED": seed}) for seed in ("0", "1", "42")]
     assert len(found[0][0]) == 12
@@ -640,6 +645,7 @@ def test_means_are_told_apart_from_aggregates(tmp_path: Path, as_given: Any) -> 
 windows = pytest.mark.skipif(sys.platform == "win32", reason="PyTerrier runs no jobs in parallel on Windows")
 
 
+@pytest.mark.slow
 @windows
 @AS_GIVEN
 def test_grids_in_other_processes(as_given: Any) -> None:
@@ -664,6 +670,7 @@ def test_grids_in_other_processes(as_given: Any) -> None:
         assert weight == expected_scan([CAM(aspects=late) @ 5], training).idxmax().item()
 
 
+@pytest.mark.slow
 @windows
 def test_another_process_says_what_to_pass() -> None:
     from joblib import Parallel, delayed
@@ -713,6 +720,7 @@ STRINGS_ONLY = """
 """
 
 
+@pytest.mark.slow
 def test_strings_alone_bring_the_package() -> None:
     imported, values, said = in_python(STRINGS_ONLY)
     assert imported == [False, False, True]
@@ -721,6 +729,7 @@ def test_strings_alone_bring_the_package() -> None:
     assert message.startswith("HMAP, ESL: lower is better")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -771,6 +780,7 @@ BROKEN = """
 """
 
 
+@pytest.mark.slow
 def test_a_broken_package_does_not_break_pyterrier() -> None:
     value, refused, said, known = in_python(BROKEN)
     assert value == 1.0
@@ -787,6 +797,7 @@ def test_an_error_in_the_patches_is_a_warning(monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(module, ModuleType)
 
 
+@pytest.mark.slow
 def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> None:
     import pytrec_eval
 
@@ -868,6 +879,7 @@ def test_pyterrier_alone_is_enough() -> None:
     assert found == ["pt_multiaspect", "TOMA@10", True, ["CAM@10"], True]
 
 
+@pytest.mark.slow
 def test_import_order_does_not_matter() -> None:
     found = in_python(
         """

@@ -152,7 +152,7 @@ def test_labels_for_learning_to_rank() -> None:
         (lambda: RBU(effort=-1), ["RBU", "effort: expected a number of at least 0", "-1"]),
         (lambda: RBU(effort=float("inf")), ["RBU", "effort"]),
         (lambda: RBU(effort="low"), ["RBU", "effort", "'low'"]),
-        (lambda: RBU(e=0.1), ["RBU has no parameter e", "effort"]),
+        (lambda: RBU(e=0.1), ["RBU: expected parameters", "effort"]),
         (lambda: ma.CAM(base=RBU), ["RBU cannot be a base"]),
         (lambda: RBU(aspects="relevance,mood").calc_aggregate(QRELS, RUN), ["RBU", "mood"]),
     ],

@@ -408,13 +408,12 @@ def test_columns_without_names_get_those_of_the_aspects():
         ({"depth": 0}, "depth"),
         ({"n_resamples": 0}, "n_resamples"),
         ({"seed": -1}, "seed"),
-        ({"title": None}, "title: expected a text"),
         ({"base": "nothing"}, "base: .*nothing"),
         ({"base": "TOMA"}, "base"),
         ({"measures": "nothing"}, "nothing"),
         (
             {"measures": {"AP": "AP", "AP 95% low": "AP"}},
-            "the label AP 95% low of a measure is the name of a column",
+            "the label 'AP 95% low' of a measure is the name of a column",
         ),
         (
             {"aspects": {"relevance": 2, "crd": 1}},
@@ -469,6 +468,7 @@ def test_what_is_printed_and_shown(found):
 # -- the command ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page(cli, trec_files):
     pytest.importorskip("vl_convert")
     options = ["-m", "TOMA@5 ESL=ESL(wanted=1)", "--aspects", "scales.json", "--baseline", "runs/beta.run"]

@@ -10,6 +10,8 @@ from report_world import MEASURES, NASTY, SCALES, SYSTEMS, world
 
 import pt_multiaspect as ma
 
+pytestmark = pytest.mark.slow
+
 #: The rows of the table of systems that are not filtered, the names in them, and the marks.
 ROWS = "[...document.querySelectorAll('#table tbody tr')].filter((row) => !row.hidden)"
 NAMES = f"{ROWS}.map((row) => row.cells[0].textContent)"

@@ -296,28 +296,28 @@ def digest_of_module(request, tmp_path, monkeypatch) -> Any:
     return digest
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("power = 1", "power = 2"),
-        ("[1.0, 2.0]", "[1.0, 3.0]"),
-        ("offset=1", "offset=2"),
-        ("+ offset", "- offset"),
-        ('{"a", "b", 1}', '{"a", "c", 1}'),
-        ("range(3)", "range(4)"),
-        ("np.abs(x)", "np.sign(x)"),
-        ("factory(1), functools", "factory(2), functools"),
-        ("partial(factory(1)", "partial(factory(2)"),
-        ("factory(3)", "factory(4)"),
-        ("x + n", "x - n"),
-        ("class Measure(Base)", "class Measure(Base, dict)"),
-    ],
-)
-def test_changed_code_is_noticed(old, new, digest_of_module):
-    assert old in MODULE
+CHANGES = [
+    ("power = 1", "power = 2"),
+    ("[1.0, 2.0]", "[1.0, 3.0]"),
+    ("offset=1", "offset=2"),
+    ("+ offset", "- offset"),
+    ('{"a", "b", 1}', '{"a", "c", 1}'),
+    ("range(3)", "range(4)"),
+    ("np.abs(x)", "np.sign(x)"),
+    ("factory(1), functools", "factory(2), functools"),
+    ("partial(factory(1)", "partial(factory(2)"),
+    ("factory(3)", "factory(4)"),
+    ("x + n", "x - n"),
+    ("class Measure(Base)", "class Measure(Base, dict)"),
+]
+
+
+def test_changed_code_is_noticed(digest_of_module):
     same = digest_of_module(MODULE)
     assert digest_of_module(MODULE) == same
-    assert digest_of_module(MODULE.replace(old, new)) != same
+    for old, new in CHANGES:
+        assert old in MODULE
+        assert digest_of_module(MODULE.replace(old, new)) != same, new
 
 
 def test_what_code_refers_to_does_not_count(digest_of_module):
@@ -386,6 +386,7 @@ found = digest_of(measures, qrels, {"a", "b", "c"}, frozenset({"d", "e"}))
 """
 
 
+@pytest.mark.slow
 def test_digests_are_the_same_in_every_process():
     here: dict[str, Any] = {}
     exec(MANY, here)
@@ -469,6 +470,7 @@ def _spoilt(content: bytes, others: list[bytes], rng: np.random.Generator) -> by
     ][int(rng.integers(10))]
 
 
+@pytest.mark.slow
 def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed):
     qrels = qrels[qrels["qid"] == "q0"]
     runs = {f"run {seed}": run_of(qrels, seed) for seed in range(100)}
@@ -516,6 +518,25 @@ def test_damage_is_told_once_with_any_number_of_processes(qrels, runs, tmp_path,
     with pytest.warns(MultiAspectWarning, match="is damaged") as given:
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path, n_jobs=n_jobs)
     assert len(given) == 1
+
+
+def test_damage_is_told_in_every_call(qrels, runs, tmp_path):
+    """A file that was damaged again was replaced without a warning."""
+    run = {"mine": runs["bm25.run"]}
+    evaluate(run, qrels, "map", progress=False, out=tmp_path)
+    for _ in range(2):
+        files(tmp_path)[0].write_bytes(b"")
+        with pytest.warns(MultiAspectWarning, match="is damaged"):
+            evaluate(run, qrels, "map", progress=False, out=tmp_path)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_values_that_are_used_again_have_the_warnings_of_their_run(qrels, runs, tmp_path, n_jobs):
+    run = {"mine": pd.concat([runs["bm25.run"], runs["bm25.run"][:1]])}
+    for _ in range(2):
+        with pytest.warns(MultiAspectWarning, match="run mine: repeated documents"):
+            found = evaluate(run, qrels, "map", progress=False, out=tmp_path, collect=False, n_jobs=n_jobs)
+    assert found["reused"].all()
 
 
 def test_a_run_that_can_no_longer_be_read_leaves_no_values(qrels, tmp_path):
@@ -580,6 +601,7 @@ def test_directories_with_other_files_are_refused(qrels, runs, tmp_path):
         evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path / "mine.npz")
 
 
+@pytest.mark.slow
 def test_no_extra_is_required(qrels, runs, tmp_path):
     script = (
         "import sys; sys.modules.update(polars=None, pyarrow=None)\n"
@@ -643,6 +665,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signals")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_interruption_loses_only_the_run_in_hand(tmp_path, computed, monkeypatch, number):
@@ -671,6 +694,7 @@ def test_an_interruption_loses_only_the_run_in_hand(tmp_path, computed, monkeypa
     assert len(computed) == 10 - kept
 
 
+@pytest.mark.slow
 def test_two_processes_may_write_to_one_directory(tmp_path, monkeypatch):
     (tmp_path / "script.py").write_text(SCRIPT)
     command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "out"), "0.01", "1"]

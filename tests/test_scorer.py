@@ -257,8 +257,8 @@ def by_hand(table: Table, estimator: Any, measure: Any) -> list[float]:
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("pandas", [True, False], ids=["pandas", "numpy"])
-@pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
+@pytest.mark.parametrize("pandas", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["pandas", "numpy"])
+@pytest.mark.parametrize("search", [GridSearchCV, pytest.param(RandomizedSearchCV, marks=pytest.mark.slow)])
 def test_searches_report_for_every_fold_what_ir_measures_gives(search: Any, pandas: bool, table: Table) -> None:
     X, Y = (table.features, table.Y) if pandas else (table.X, table.Y.to_numpy())
     more = {"n_iter": 4, "random_state": 0} if search is RandomizedSearchCV else {}
@@ -295,6 +295,7 @@ def test_cross_validate_takes_qid_as_params(table: Table) -> None:
     assert one == pytest.approx(result["test_cam"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_two_processes_give_the_values_of_one(table: Table) -> None:
     search = GridSearchCV(RANKER, GRID, scoring=SCORERS, refit="cam", cv=CV, error_score="raise")
@@ -420,6 +421,7 @@ def test_scorers_and_searches_can_be_copied(duplicate: Callable[..., Any], table
 TRAINED = "among those that .* was fitted on.*Split by query, as with cv=GroupKFold"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_successive_halving_over_samples_divides_queries(table: Table) -> None:
     given_ = {"scoring": SCORERS["toma"], "error_score": "raise", "random_state": 0}
@@ -817,7 +819,7 @@ def test_a_scorer_of_several_measures_predicts_once(table: Table) -> None:
         ma.ranking_scorer({})
 
 
-@pytest.mark.parametrize("routed", [True, False])
+@pytest.mark.parametrize("routed", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_searches_take_a_scorer_of_several_measures(routed: bool, table: Table) -> None:
     labels = table.Y.set_index(pd.Index(table.qid, name="qid"))
     results = []

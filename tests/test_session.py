@@ -230,7 +230,7 @@ def test_labels_for_learning_to_rank() -> None:
         (lambda: MDCU(themes=[], usability="b"), ["themes: expected distinct names"]),
         (lambda: MDCU(themes={"a": 1}, usability="b"), ["themes: expected distinct names"]),
         (lambda: MDCU(themes=3, usability="b"), ["themes: expected distinct names", "3"]),
-        (lambda: ONE(aspects={"relevance": 3}), ["among the aspects relevance, got plain"]),
+        (lambda: ONE(aspects={"relevance": 3}), ["among the aspects (relevance), got plain"]),
         (lambda: ONE(usability="mood", aspects=None).calc_aggregate(QRELS, RUN), ["no column for the aspect mood"]),
         (lambda: ma.CAM(base=ONE), ["cannot be a base"]),
         (lambda: NORMALISED(ideal="best").calc_aggregate(QRELS, RUN), ["expected 'greedy' or a qrels"]),

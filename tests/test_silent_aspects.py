@@ -41,6 +41,17 @@ def warned(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[str]]:
 
 BOTH = collection(label=LABELS, trust=TRUST)
 
+
+def test_a_label_of_relevance_far_above_the_others_warns() -> None:
+    """A code such as 99 made a scale of 100 grades; other aspects were said to be doubtful."""
+    coded = collection(label=[*LABELS[:-1], 99])
+    _, messages = warned(TOMA(base=nDCG), coded)
+    assert any("the label 99 of relevance is far above" in message for message in messages)
+    assert "Aspect(unjudged=[99])" in "".join(messages)
+    assert warned(TOMA(base=nDCG, aspects={"relevance": 99}), coded)[1] == []
+    assert warned(TOMA(base=nDCG, aspects={"relevance": Aspect([0, 1, 2, 3], unjudged=[99])}), coded)[1] == []
+
+
 # --- an explicit rel that no grade reaches -------------------------------------------------------
 
 
@@ -189,7 +200,7 @@ def test_exponential_gains_include_that_of_unjudged_documents() -> None:
     qrels = {"q1": {"d1": 1, "d2": 0}}
     rankings = Rankings({"q1": {"new": 3.0, "d1": 2.0, "d2": 1.0}}, Judgments(qrels))
     target = rankings.judgments.view("relevance", None).target
-    target = replace(target, unjudged=0.5, _cache={})
+    target = replace(target, unjudged=0.5)
     values = Exponentiated(GradedRBP(0.5, None)).values(rankings, target)
     assert values == pytest.approx([0.5 * (2**0.5 - 1) + 0.25 * 1])
     with pytest.raises(MultiAspectError, match="does not support gains of unjudged documents"):

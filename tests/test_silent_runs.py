@@ -133,6 +133,25 @@ def test_scores_that_32_bit_floats_tell_apart_do_not_warn(scores: Any) -> None:
     assert by_evaluate(RUN[:4].assign(score=[1e-50, 2e-50, 3e-50, 4e-50])) == []  # too few to tell
 
 
+@pytest.mark.parametrize(
+    "scores",
+    [
+        pd.to_datetime(["2020-01-02", "2020-01-01"] * 6),
+        pd.to_datetime(["2020-01-02", "2020-01-01"] * 6).to_period("D"),
+        pd.to_timedelta(np.arange(12), "s"),
+        np.arange(12) + 1j,
+        np.array([1.0, 2 + 1j] * 6, dtype=object),
+        np.array([pd.Timestamp(2020, 1, 1)] * 12, dtype=object),
+    ],
+    ids=["times", "periods", "durations", "complex", "complex objects", "objects"],
+)
+@pytest.mark.parametrize("evaluate", [by_ir_measures, by_evaluate])
+def test_scores_that_are_no_real_numbers_are_errors(scores: Any, evaluate: Callable[..., list[str]]) -> None:
+    """They were ranked by nanoseconds and days, or by the real parts."""
+    with pytest.raises(ma.MultiAspectError, match=r"invalid score .* expected a number"):
+        evaluate(RUN.assign(score=scores))
+
+
 def test_each_run_with_such_scores_warns() -> None:
     found = [
         by_ir_measures(RUN.assign(score=np.arange(12) * scale)) for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50)

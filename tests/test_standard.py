@@ -10,7 +10,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from ir_measures import (
     AP,
     ERR,
@@ -32,7 +32,9 @@ from ir_measures import (
 )
 from strategies import Collection, collections, examples
 
-from pt_multiaspect import MultiAspectError, evaluate
+from pt_multiaspect import MultiAspectError, On, evaluate
+from pt_multiaspect.bases import adapters
+from pt_multiaspect.bases.adapters import Adapter, adapts
 from pt_multiaspect.bases.delegated import IrMeasures
 from pt_multiaspect.bases.standard import StandardMeasures, standard_base
 from pt_multiaspect.collection import Judgments
@@ -65,7 +67,7 @@ def originals(collection: Collection, measures: list) -> dict[tuple[str, str], f
     return values
 
 
-@examples(35, suppress_health_check=[HealthCheck.too_slow])
+@examples(35)
 @given(collections(max_aspects=1, max_queries=4, max_judged=8, max_retrieved=9))
 def test_values_are_those_of_ir_measures(collection: Collection) -> None:
     """Ties, negative and missing labels, missing and further queries, empty rankings."""
@@ -181,3 +183,20 @@ def test_functions_of_one_name_are_refused() -> None:
     one, two = (ir_measures.define_byquery(lambda of, run, value=value: value, name="own") for value in (1.0, 2.0))
     with pytest.raises(MultiAspectError, match="two functions for own; pass each its own name="):
         evaluate({"a": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, {"one": one, "two": two}, progress=False)
+
+
+def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):
+    """A new base for a measure of ir-measures leaves that measure's own values as they are."""
+
+    class Quarter(Adapter):
+        """Wrong on purpose."""
+
+        def score(self, ranking, target):
+            return np.full(target.n_queries, 0.25)
+
+    monkeypatch.setattr(adapters, "_ADAPTERS", dict(adapters._ADAPTERS))
+    adapts(ir_measures.Bpref)(Quarter)
+    qrels = {"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}}
+    run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    values = evaluate(run, qrels, {"itself": "Bpref", "base": On(base="Bpref")}, progress=False)
+    assert dict(zip(values["measure"], values["value"], strict=True)) == {"itself": 1.0, "base": 0.25}

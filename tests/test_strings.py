@@ -117,7 +117,7 @@ def test_reads_lists_and_negative_numbers() -> None:
         ("nDCG(cutoff=5)@10", "nDCG: cutoff is given twice, as 5 and 10"),
         ("AP(rel=1, rel=2)", "AP: rel is given twice, as 1 and 2"),
         ("TOMA(weights={'a': 1, 'a': 2})", "weights={'a': 1, 'a': 2}: the key 'a' is given twice"),
-        ("AP(level=2)", "AP has no parameter level"),
+        ("AP(level=2)", "AP: expected parameters"),
         ("AP(rel='x')", "AP: expected rel to be int, got 'x'"),
         ("ndcg@10", "unknown measure 'ndcg'; the nearest names are NDCG, nDCG, unDCG"),
         ("TOMO@10", "unknown measure 'TOMO'; the nearest names are TOMA"),

@@ -64,6 +64,7 @@ def test_the_committed_values_are_those_of_the_script(study: Any) -> None:
         assert value == pytest.approx(committed["raw sum"][measure][0], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.setattr(study.data, "N_TRAIN", 6)
     monkeypatch.setattr(study.data, "N_DOCUMENTS", 8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import time
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -20,7 +22,7 @@ from pt_multiaspect.measures.cumulated_gain import _DCG
 from pt_multiaspect.measures.displacement import _CRP
 from pt_multiaspect.measures.means import _CAM, _GAM, _MM
 from pt_multiaspect.measures.toma import _TOMA
-from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure
+from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure, measures
 
 THEMES = {"themes": "relevance", "usability": "credibility"}
 #: Judged documents do not differ, so that labels decide: what is fair may contradict what is relevant.
@@ -33,6 +35,14 @@ REQUIRED = {
 }  # fmt: skip
 BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),
          SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), Judged, Judged @ 2, infAP)  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _worlds_are_joined_once():
+    """Share the small worlds among all tests, of which none changes them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measures, "worlds", functools.cache(measures.worlds))
+        yield
 
 
 # -- what is right passes ----------------------------------------------------------------------------------
@@ -73,6 +83,7 @@ def test_all_bases_are_among_them() -> None:
     assert set(_ADAPTERS) <= {type(measure) for measure in BASES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("measure", [ma.MM, ma.TOMA, ma.CRP, AP], ids=str)
 def test_other_worlds(measure: Any, seed: int) -> None:
@@ -369,6 +380,12 @@ def test_what_is_defined_in_a_function_is_not_pickled() -> None:
         """Cannot be imported by its name."""
 
     check_measure(Local)
+
+
+def test_checking_a_measure_takes_seconds() -> None:
+    start = time.process_time()
+    check_measure(ma.MM, seed=5)  # the slowest, as its bounds are searched for; on worlds of its own
+    assert time.process_time() - start < 5
 
 
 def test_required_parameters_are_asked_for() -> None:

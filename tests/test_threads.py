@@ -67,6 +67,7 @@ def values(metrics: Any) -> list[tuple[str, str, float]]:
     return sorted((metric.query_id, str(metric.measure), metric.value) for metric in metrics)
 
 
+@pytest.mark.slow
 def test_2000_calls_in_8_threads() -> None:
     worlds = [world(seed) for seed in range(4)]
     shared = [ma.Judgments(qrels) for qrels, _ in worlds]

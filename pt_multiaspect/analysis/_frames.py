@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..errors import MultiAspectError, choices, counted, shown, warn_once
+from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown, warn_once
 from ..evaluation.labels import is_measure_name, is_recorded, recorded
 from ..evaluation.long_frames import KEYS, read_long_frame
 from ..integration.aggregators import lower_is_better
@@ -83,7 +83,7 @@ def matrix(
     if perquery.empty:
         raise MultiAspectError("expected at least one row in the long frame, got none")
     codes, levels = zip(*(_levels(perquery[column]) for column in KEYS), strict=True)
-    values = _numbers(perquery)
+    values = _checked_values(perquery)
     names, qids, measures = levels
     if len(names) < least:
         raise MultiAspectError(f"expected at least two systems, got only {names[0]}")
@@ -173,11 +173,7 @@ def of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     if not isinstance(perquery, pd.DataFrame) or list(perquery.columns).count("measure") != 1 or perquery.empty:
         return perquery
     written = perquery["measure"].map(str)
-    unknown = [label for label in labels if label not in set(written)]
-    if unknown:
-        raise MultiAspectError(
-            f"expected measures of the frame ({choices(written.unique())}), got {choices(unknown)}"
-        )
+    refuse_unknown(labels, written.unique(), "measures of the frame")
     by_label = [np.flatnonzero((written == label).to_numpy()) for label in labels]
     rows = np.concatenate([np.zeros(0, dtype=np.intp), *by_label])
     return perquery.assign(measure=written).iloc[rows]
@@ -267,7 +263,7 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
     return np.asarray(code, dtype=np.intp), level.tolist()
 
 
-def _numbers(perquery: pd.DataFrame) -> Floats:
+def _checked_values(perquery: pd.DataFrame) -> Floats:
     values: Floats = perquery["value"].to_numpy()
     wrong = np.flatnonzero(~np.isfinite(values))
     if wrong.size:

@@ -122,7 +122,7 @@ class Systems:
         grades = pd.concat(columns, axis=1)
         self._scales = Judgments(grades.assign(qid="q", docno=[f"d{row}" for row in range(len(grades))]))
         # Some coefficients break ties by this order.
-        self._rankings: Sequence[Rankings] = [join(name, named[name], self._judgments)[1] for name in sorted(named)]
+        self._rankings: Sequence[Rankings] = [join(name, named[name], self._judgments) for name in sorted(named)]
         self._measures = list(measures.values())
         self._signs = np.where([lower_is_better(measure) for measure in self._measures], -1.0, 1.0)
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._validation import proportion
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, refuse_repeated, refuse_unknown
 from ._by_measure import by_measure, topics_differ
 from ._frames import matrix
 from ._significance import corrector, paired_test
@@ -140,9 +140,6 @@ def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
     """Return the baselines as a list, after checking that they are systems."""
     several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
     baselines: list[Any] = list(baseline) if several else [baseline]
-    unknown = [name for name in baselines if name not in names]
-    if unknown or not baselines:
-        raise MultiAspectError(f"baseline: expected names of systems ({choices(names)}), got {choices(unknown)}")
-    if len(set(baselines)) < len(baselines):
-        raise MultiAspectError(f"baseline: expected each baseline once, got {choices(baselines)}")
+    refuse_unknown(baselines or [None], names, "names of systems", "baseline")
+    refuse_repeated(baselines, "names", "baseline")
     return baselines

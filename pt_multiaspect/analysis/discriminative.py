@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._rendering import frame_table
 from .._validation import proportion
 from ..collection.frames import as_pandas
+from ..views import fragment, frame_table
 from ._frames import matrix
 from ._significance import corrector, paired_test
 
@@ -68,7 +68,7 @@ class DiscriminativePower:
         return f"DiscriminativePower({settings})\n{self.table.to_string()}"
 
     def _repr_html_(self) -> str:
-        return frame_table(self.table)
+        return fragment([frame_table(self.table)])
 
 
 def discriminative_power(

@@ -8,13 +8,13 @@ from importlib import import_module
 import numpy as np
 import pandas as pd
 
-from .._rendering import frame_table
 from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..collection.long_judgments import JUDGE, LongJudgments
 from ..errors import MultiAspectError, choices, warn_once
 from ..evaluation.topics import check_all_topics
 from ..integration.parsing import parse_all
+from ..views import fragment, frame_table
 from ._judges import LabelSets, Systems, with_scales
 from .correlation import METHODS, Kernel, kernel_of, rounded
 
@@ -177,7 +177,7 @@ class JudgeSensitivity:
         return f"JudgeSensitivity({settings}, ci={self.ci:g})\n{self.table.to_string()}"
 
     def _repr_html_(self) -> str:
-        return frame_table(self.table)
+        return fragment([frame_table(self.table)])
 
 
 def judge_sensitivity(

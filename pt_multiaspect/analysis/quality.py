@@ -20,7 +20,6 @@ from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, counted, warn_once
 from ..io.runs import join, named_runs
-from ..io.swapped import asks_whether_swapped
 from ._frames import directions, matrix, selected
 
 __all__ = ["document_quality", "zero_aspect_documents"]
@@ -33,7 +32,6 @@ LABELS = ("gains", "probabilities")
 _TOLERANCE = 1e-12
 
 
-@asks_whether_swapped()
 def zero_aspect_documents(
     perquery: Any,
     runs: object,
@@ -147,7 +145,6 @@ def zero_aspect_documents(
     )
 
 
-@asks_whether_swapped()
 def document_quality(
     perquery: Any,
     runs: object,
@@ -305,7 +302,7 @@ class _Best:
         deepest = max(high for _, high in ranges)
         documents, total = np.zeros((2, len(ranges), len(self.measures)))
         for name, part in self._part.items():
-            _, rankings = join(name, self._runs[name], self.judgments)
+            rankings = join(name, self._runs[name], self.judgments)
             hits = rankings.top(deepest).dense()
             group = _group(hits.rank, ranges)
             kept = group >= 0

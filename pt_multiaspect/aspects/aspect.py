@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._numbers import exact, number, numbers, spell
-from ..errors import MultiAspectError, choices, did_you_mean, shown
+from ..errors import MultiAspectError, choices, refuse_unknown, shown
 
 __all__ = ["Aspect", "Scale"]
 
@@ -27,19 +27,10 @@ _Params = ParamSpec("_Params")
 _KEYS = ("grades", "gains", "probabilities", "threshold", "greater_is_better", "unjudged")
 
 
-def _check_keys(keys: Iterable[object]) -> None:
-    """Raise for keys that an aspect does not have."""
-    unknown = [key for key in keys if key not in _KEYS]
-    if unknown:
-        raise MultiAspectError(
-            f"Aspect has no parameter {choices(unknown)}; expected {choices(_KEYS)}{did_you_mean(unknown, _KEYS)}"
-        )
-
-
 def _with_known_keys(init: Callable[_Params, None]) -> Callable[_Params, None]:
     @wraps(init)
     def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> None:
-        _check_keys(kwargs)
+        refuse_unknown(kwargs, _KEYS, "parameters", "Aspect")
         init(*args, **kwargs)
 
     return checked
@@ -249,7 +240,7 @@ class Aspect:
         if isinstance(spec, Aspect):
             return spec
         if isinstance(spec, Mapping):
-            _check_keys(spec)
+            refuse_unknown(spec, _KEYS, "parameters", "Aspect")
             return cls(**spec)
         if spec is None or (isinstance(spec, Iterable | int | np.integer) and not isinstance(spec, str | bool)):
             return cls(cast(Any, spec))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar
 
 from .._numbers import spell
 from .._writing import write_file
 from ..errors import MultiAspectError, choices, shown
+from ..views import Cell, Cells, Column, Heading, Table, fragment
 from .aspect import _KEYS, Aspect
 from .files import FILE_VERSION, read_file, scales_and_name
 from .names import NameRegistry
@@ -170,29 +172,23 @@ class Aspects(Mapping[str, Aspect]):
         return str(self.spelled())
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        from .._rendering import fragment, table
-
-        def cell(values: Iterable[float] | str) -> str:
-            return escape(values if isinstance(values, str) else ", ".join(map(spell, values)))
-
-        rows = []
+        rows: list[Cells] = []
         for key, aspect in self._aspects.items():
-            if aspect.grades is None:
-                grades, gains, probabilities, positive = "inferred from the judgments", "", "", ""
-            else:
+            grades, gains, probabilities, positive = "inferred from the judgments", "", "", ""
+            if aspect.grades is not None:
                 scale = aspect.scale
-                grades, gains = cell(scale.grades.tolist()), cell(scale.gains.tolist())
+                grades, gains = _listed(scale.grades.tolist()), _listed(scale.gains.tolist())
                 probabilities = "the label itself"
                 if not scale.identity:
-                    probabilities = cell(round(p, 3) for p in scale.probabilities.tolist())
-                positive = cell(scale.grades[scale.threshold :].tolist()) or "none"
+                    probabilities = _listed(round(p, 3) for p in scale.probabilities.tolist())
+                positive = _listed(scale.grades[scale.threshold :].tolist()) or "none"
             if aspect.unjudged:
-                grades += f" (not judged: {cell(aspect.unjudged)})"
-            rows.append([f"<b>{escape(key)}</b>", grades, gains, probabilities, positive])
-        title = f"<h3>{escape(self.name)}</h3>" if self.name else ""
-        return fragment(title + table(_HTML_COLUMNS, rows, left=len(_HTML_COLUMNS), most=len(rows), whole=(0,)))
+                unjudged = aspect.unjudged if isinstance(aspect.unjudged, str) else _listed(aspect.unjudged)
+                grades += f" (not judged: {unjudged})"
+            rows.append([Cell(key, "strong"), grades, gains, probabilities, positive])
+        columns = [Column(head, left=True, shorten=12) for head in _HTML_COLUMNS]
+        title = [Heading(self.name)] if self.name else []
+        return fragment([*title, Table([replace(columns[0], shorten=None), *columns[1:]], rows, most=len(rows))])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Aspects) and (self._json, self.name) == (other._json, other.name)
@@ -223,3 +219,7 @@ def aspect_name(name: object) -> str:
     if not isinstance(name, str) or not name.strip():
         raise MultiAspectError(f"expected a non-empty string as the name of an aspect, got {shown(name)}")
     return "relevance" if name == "label" else name
+
+
+def _listed(values: Iterable[float]) -> str:
+    return ", ".join(map(spell, values))

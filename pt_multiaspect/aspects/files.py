@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .._numbers import read_json
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, refuse_unknown
 
 #: Ending of strings that are read as file names where aspects are expected.
 FILE_ENDING = ".json"
@@ -56,9 +56,5 @@ def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
             f"expected version {FILE_VERSION} of a file of aspects, got {version!r}; a newer pt_multiaspect may "
             "have written it"
         )
-    unknown = [key for key in content if key not in ("version", "name", "aspects")]
-    if unknown:
-        raise MultiAspectError(
-            f"expected the keys version, name and aspects, got the unknown key {choices(unknown)}"
-        )
+    refuse_unknown(content, ("version", "name", "aspects"), "keys")
     return content["aspects"], content.get("name")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ir_measures import Measure
 
@@ -21,7 +21,14 @@ A = TypeVar("A", bound="type[Adapter]")
 
 
 class Adapter(Base):
-    """A measure of ir-measures that is computed by this package."""
+    """A measure of ir-measures that is computed by this package.
+
+    It is a base of other measures. `pt_multiaspect.evaluate` computes the measure itself with it, too, but only if
+    `EQUALS_ORIGINAL`, or `equals_original` where that depends on parameters, states that values are the same.
+    """
+
+    #: Whether ir-measures gives the same values, ties included, on labels whose threshold is 1.
+    EQUALS_ORIGINAL: ClassVar[bool] = False
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
@@ -63,8 +70,8 @@ class Adapter(Base):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether ir-measures gives the same values on labels whose threshold is 1."""
-        return True
+        """Return whether ir-measures gives the same values with these parameters."""
+        return self.EQUALS_ORIGINAL
 
 
 def adapts(measure: Measure) -> Callable[[A], A]:

@@ -20,6 +20,7 @@ __all__ = ["AveragePrecision"]
 class AveragePrecision(Adapter):
     """Average precision: the sum of the precision at each relevant document / number of relevant documents."""
 
+    EQUALS_ORIGINAL = True
     BINARY = True
     SORTING_IS_OPTIMAL = True
 

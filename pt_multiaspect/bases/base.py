@@ -181,7 +181,7 @@ class Base(ABC):
         MultiAspectError
             If `score` does not return one finite number per query.
         """
-        values: Floats = rankings.shared(("base", self, target), lambda: self._values(rankings, target))
+        values: Floats = rankings.cached(("base", self, target), lambda: self._values(rankings, target))
         return values
 
     def _values(self, rankings: Rankings, target: Target) -> Floats:

@@ -65,11 +65,7 @@ class ExpectedReciprocalRank(Adapter):
     EXPONENTIATES = True
     SORTING_IS_OPTIMAL = True
     READS_UNJUDGED = True
-
-    @property
-    def equals_original(self) -> bool:
-        """Return False: gdeval's highest grade is 4, and its values have five digits."""
-        return False
+    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values have five digits.
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""

@@ -22,6 +22,7 @@ __all__ = ["Precision", "RPrecision", "Recall", "SetAP", "SetF", "SetPrecision",
 class Precision(LinearBase, Adapter):
     """Precision: relevant documents in the first k ranks / k."""
 
+    EQUALS_ORIGINAL = True
     BINARY = True
     CONSTANT_NORM = True
 
@@ -35,6 +36,7 @@ class Precision(LinearBase, Adapter):
 class Recall(LinearBase, Adapter):
     """Recall: relevant documents in the first k ranks / all relevant documents."""
 
+    EQUALS_ORIGINAL = True
     BINARY = True
 
     def linear(self, target: Target) -> Linear:
@@ -51,6 +53,7 @@ class SetRecall(Recall):
 class RPrecision(LinearBase, Adapter):
     """R-precision: relevant documents in the first R ranks / R, the number of relevant documents."""
 
+    EQUALS_ORIGINAL = True
     BINARY = True
 
     def linear(self, target: Target) -> Linear:
@@ -63,6 +66,7 @@ class RPrecision(LinearBase, Adapter):
 class Success(Adapter):
     """Success: 1 if there is a relevant document in the first k ranks, else 0."""
 
+    EQUALS_ORIGINAL = True
     BINARY = True
     SORTING_IS_OPTIMAL = True
 
@@ -86,6 +90,7 @@ class Success(Adapter):
 class SetPrecision(Adapter):
     """Set precision: relevant documents retrieved / documents retrieved (at most all relevant, if relative)."""
 
+    EQUALS_ORIGINAL = True
     BINARY = True
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -106,6 +111,7 @@ class SetPrecision(Adapter):
 class _OfSets(Adapter):
     """A function of set precision and set recall."""
 
+    EQUALS_ORIGINAL = True
     BINARY = True
 
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:

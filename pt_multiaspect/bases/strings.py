@@ -18,7 +18,7 @@ from ir_measures import Measure
 from pt_multiaspect_pyterrier import REPLACED
 
 from .. import _validation
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import MultiAspectError, choices, refuse_unknown
 
 __all__ = [
     "UnknownMeasureError",
@@ -261,12 +261,7 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
     if getattr(measure, "CHECKS_PARAMS", False):
         return measure
     name = f"{prefix}{measure.NAME}"
-    unknown = [param for param in measure.params if param not in measure.SUPPORTED_PARAMS]
-    if unknown:
-        raise MultiAspectError(
-            f"{name} has no parameter {choices(unknown)}; expected {choices(measure.SUPPORTED_PARAMS)}"
-            f"{did_you_mean(unknown, measure.SUPPORTED_PARAMS)}"
-        )
+    refuse_unknown(measure.params, measure.SUPPORTED_PARAMS, "parameters", name)
     floats = {
         param: float(value)
         for param, value in measure.params.items()

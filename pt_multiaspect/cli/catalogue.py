@@ -51,12 +51,12 @@ def list_of_suites() -> str:
     """Return a text that lists the suites, and why there is none for some tracks."""
     width = max(map(len, SUITES))
     lines = []
-    for name, (_, title) in SUITES.items():
+    for name, entry in SUITES.items():
         settings = settings_of(name)
         required = f" (requires {' and '.join(f'--{setting}' for setting in settings)})" if settings else ""
         if "divergence" in settings:  # no option
             required = f" (Python only, requires {' and '.join(settings)})"
-        lines.append(f"{name:<{width}}  {title}{required}")
+        lines.append(f"{name:<{width}}  {entry['listed']}{required}")
     missing = [
         fill(f"{name}: {reason}", width=80, subsequent_indent="    ", **_KEEP)
         for name, reason in NOT_OFFERED.items()
@@ -71,7 +71,7 @@ def suite_help(name: str) -> str:
         return suite(name).description
     if required == ("aspects",):
         return suite(name, aspects=EXAMPLE_ASPECTS).description
-    title = SUITES[name][1]
+    title = SUITES[name]["listed"]
     return f"{name}: {title}\n\nrequires {' and '.join(required)}, see the documentation of pt_multiaspect.suite"
 
 

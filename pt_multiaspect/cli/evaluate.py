@@ -13,7 +13,7 @@ from ..evaluation import aggregate, evaluate
 from ..evaluation.labels import recorded
 from ..integration.aggregators import lower_aggregate_is_better
 from .inputs import pick_run, read_all_qrels, read_aspects, read_measures, read_runs
-from .means import JUDGED, Comparison, Means
+from .means import JUDGED, BaselineTest, Means
 from .options import (
     ALPHA,
     Command,
@@ -159,7 +159,7 @@ def command(
             means.add_judged({name: named[name] for name in table["name"]}, judgments, scales)
         comparison = None
         if compared is not None:
-            comparison = Comparison(
+            comparison = BaselineTest(
                 compared, test or "ttest", correction or "holm", ALPHA if alpha is None else alpha
             )
         if format == "tex":

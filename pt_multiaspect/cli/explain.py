@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..errors import MultiAspectError, choices
-from ..explaining import explain
+from ..explanation import explain
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
 from .options import Command, OutputFile, Requested, aspects_option, measure_option, qrels_option
 from .tables import Sheet, write, write_text

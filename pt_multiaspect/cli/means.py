@@ -20,14 +20,14 @@ from ..tables.latex import latex_of
 from .significance import TESTS, tested
 from .tables import DECIMALS, Sheet, number
 
-__all__ = ["JUDGED", "Comparison", "Means"]
+__all__ = ["JUDGED", "BaselineTest", "Means"]
 
 #: How many of the first ranks --judged looks at.
 JUDGED = 10
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BaselineTest:
     """Tests against a baseline: the run, one of `TESTS`, one of `CORRECTIONS`, and the significance level."""
 
     baseline: str
@@ -84,7 +84,7 @@ class Means:
             fractions = rows.set_index("name")[f"judged@{JUDGED}"].reindex(self._names)
             self._judged[column] = fractions.tolist()
 
-    def sheet(self, comparison: Comparison | None) -> Sheet:
+    def sheet(self, comparison: BaselineTest | None) -> Sheet:
         """Return the table for terminals and programs, with the tests against a baseline."""
         table = self._table.assign(**self._judged)
         columns = {label: [label, *self._ends(label)] for label in self._labels}
@@ -121,7 +121,7 @@ class Means:
         rows = [list(row) for row in zip(*shown.values(), strict=True)]
         return Sheet(table[order], list(shown), rows, notes, frozenset(bold))
 
-    def latex(self, comparison: Comparison | None) -> str:
+    def latex(self, comparison: BaselineTest | None) -> str:
         """Return the table for papers, which is that of `pt_multiaspect.to_latex`, with what was added."""
         place = {name: at for at, name in enumerate(self._names)}
         compared: dict[str, Any] = {}
@@ -157,7 +157,7 @@ class Means:
         """The columns of the interval of a measure."""
         return () if self._confidence is None else interval_columns(label, self._confidence)
 
-    def _tested(self, comparison: Comparison) -> dict[str, pd.DataFrame]:
+    def _tested(self, comparison: BaselineTest) -> dict[str, pd.DataFrame]:
         """Return the tests of each measure, with the column names of pt.Experiment and the mark of each run."""
         tests = tested(self._values, comparison.baseline, comparison.test, comparison.correction, comparison.alpha)
         result = {}
@@ -178,7 +178,7 @@ class Means:
         return result
 
 
-def _legend(comparison: Comparison) -> str:
+def _legend(comparison: BaselineTest) -> str:
     """Return what the marks mean."""
     _, described = TESTS[comparison.test]
     corrected = "" if comparison.correction == "none" else f", correction: {comparison.correction}"

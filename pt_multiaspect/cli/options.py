@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatch
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -16,7 +17,7 @@ from click.shell_completion import CompletionItem
 
 from ..errors import MultiAspectError
 from ..evaluation.topics import TOPICS
-from ..io.run_files import run_files, would_include
+from ..io.run_files import run_files
 from ..suites.catalogue import SUITES
 from .significance import TESTS
 from .tables import FORMATS
@@ -123,9 +124,10 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
         given = ctx.params.get(name) or ()
         for item in [given] if isinstance(given, str) else given:
             for path in (item, item.partition("=")[2]):
-                if _place(written) in _files(path):
+                files = _files(path)
+                if _place(written) in files:
                     raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
-                if name in ("runs", "run") and path and would_include(path, written):
+                if name in ("runs", "run") and _is_beside(written, files, path):
                     what = (
                         f"{output} would be read as a run"
                         if written == output
@@ -136,6 +138,13 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
 
 def _place(path: str) -> Path:
     return Path(os.path.realpath(os.path.expanduser(path)))
+
+
+def _is_beside(written: str, files: set[Path], path: str) -> bool:
+    """Return whether a file would be in a directory with `files` of a pattern or directory, and match that."""
+    name, pattern = os.path.basename(written), "*" if os.path.isdir(path) else os.path.basename(path)
+    is_match = name[0] != "." and fnmatch(name, pattern)
+    return is_match and _place(os.path.dirname(written)) in {file.parent for file in files}
 
 
 def _files(path: str) -> set[Path]:

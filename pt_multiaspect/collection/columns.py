@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_repeated
 
 QUERY_COLUMNS = ("qid", "query_id")
 
@@ -49,9 +49,7 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
 
 def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:
     """Raise for a frame with repeated column names."""
-    if frame.columns.has_duplicates:
-        twice = frame.columns[frame.columns.duplicated()].unique()
-        raise MultiAspectError(f"{what}: expected distinct column names, got several columns {choices(twice)}")
+    refuse_repeated(frame.columns, "column names", what)
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
@@ -77,8 +75,13 @@ def as_floats(column: pd.Series[Any]) -> Floats:
     """Return a column as floats, NaN where it has no number, infinity for integers beyond float64."""
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype(object)
+    if column.dtype.kind in "mMc" or isinstance(column.dtype, pd.PeriodDtype):
+        return np.full(len(column), np.nan)  # pandas would count nanoseconds or days
     try:
-        values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        values: Any = pd.to_numeric(column, errors="coerce")
+        if values.dtype.kind == "c":
+            return as_floats(column.map(lambda value: None if isinstance(value, complex) else value))
+        values = values.to_numpy(dtype=np.float64, na_value=np.nan)
     except TypeError:  # lists, dicts or arrays among the values
         return as_floats(column.map(lambda value: value if isinstance(value, Hashable) else None))
     except OverflowError:
@@ -87,7 +90,7 @@ def as_floats(column: pd.Series[Any]) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def _numbers(column: pd.Series[Any]) -> Floats:
+def read_labels(column: pd.Series[Any]) -> Floats:
     """Return a column of labels as floats, NaN where it has no number.
 
     16- and 32-bit floats are read as the decimals they print as: 0.1 differs between 32 and 64 bits.
@@ -113,7 +116,7 @@ _UNLIKELY = re.compile(
 
 
 #: Number of grades of the longest common scale, 0 to 10.
-_USUAL_GRADES = 11
+USUAL_GRADES = 11
 
 
 #: Numeric columns of ir_datasets that are no labels on a scale.
@@ -135,9 +138,9 @@ def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
     distinct = np.unique(labels[~np.isnan(labels)])
     if (distinct != np.floor(distinct)).any():
         return "values that are not whole numbers"
-    if len(distinct) > 2 and distinct[-1] > max(_USUAL_GRADES, 3 * distinct[-2]):
+    if is_far_above(distinct):
         return f"{distinct[-1]:g} is far above its other values"
-    return f"{len(distinct)} distinct values" if len(distinct) > _USUAL_GRADES else None
+    return f"{len(distinct)} distinct values" if len(distinct) > USUAL_GRADES else None
 
 
 #: Names of columns whose texts are not labels.
@@ -149,6 +152,11 @@ _TEXTS = re.compile(
 
 #: Text is doubtful if it has no more than so many different values.
 _MOST_TEXTS = 10
+
+
+def is_far_above(distinct: Floats) -> bool:
+    """Return whether the last of distinct labels, in increasing order, is far above the others, as codes are."""
+    return len(distinct) > 2 and bool(distinct[-1] > max(USUAL_GRADES, 3 * distinct[-2]))
 
 
 def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,17 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import AspectSpec
-from ..errors import SWAPPED, MultiAspectError, choices, counted, did_you_mean, number_of, warn_once
+from ..errors import (
+    SWAPPED,
+    MultiAspectError,
+    choices,
+    counted,
+    did_you_mean,
+    number_of,
+    refuse_unknown,
+    warn_once,
+)
+from ..kernels.memo import Memo
 from ..strings.identifiers import identifiers
 from ..strings.pairs import PairTable
 from ..strings.texts import Texts
@@ -27,11 +37,11 @@ from .columns import (
     KNOWN,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
-    _numbers,
     check_distinct_columns,
     doubt,
     id_column,
     is_numeric,
+    read_labels,
     shortened,
     text_remedy,
     texts_like_labels,
@@ -44,9 +54,6 @@ __all__ = ["Judgments", "MissingAspectError", "numbered"]
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 
-T = TypeVar("T")
-
-
 def numbered(times: int) -> list[str]:
     """Return names of queries that sort in the order of their numbers."""
     return [f"{number:09d}" for number in range(times)]
@@ -56,7 +63,7 @@ class MissingAspectError(MultiAspectError):
     """The qrels have no column for an aspect."""
 
 
-class Judgments:
+class Judgments(Memo):
     """The judgments of a collection, ready to be joined with any number of runs.
 
     Built once from wide qrels, used for all runs and measures.
@@ -116,7 +123,6 @@ class Judgments:
         self.docnos: NDArray[np.object_] = docnos[self._first]
         self._frame = frame
         self._labels: dict[str, Floats] = {}
-        self._cache: dict[Hashable, Any] = {}
         #: Where scales that are not declared are inferred from, if not from these judgments.
         self._origin: Judgments | None = None
         #: The queries as the user names them, in which they differ from `qids` if one is repeated.
@@ -139,9 +145,6 @@ class Judgments:
             f"<Judgments: {number_of(len(self.qids), 'query')}, {number_of(len(self), 'document')} judged for "
             f"{choices(self.label_names)}>"
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cache": {}}
 
     @classmethod
     def of(cls, qrels: object) -> Judgments:
@@ -242,13 +245,6 @@ class Judgments:
         result._origin = scales
         return result
 
-    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, computed once per `key` for all measures and runs."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        result: T = self._cache[key]
-        return result
-
     def queries_of(self, qids: NDArray[np.object_]) -> Ints:
         """Return the position of each of `qids` among the judged queries, -1 for others."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
@@ -296,9 +292,7 @@ class Judgments:
                 f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
             )
         column = self._frame[column_name]
-        if getattr(column.dtype, "kind", "O") in "mMc":
-            raise MultiAspectError(f"column {column_name}: expected numeric labels, got {column.dtype}")
-        values = _numbers(column)
+        values = read_labels(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
             row, value = int(faulty[0]), column.iloc[int(faulty[0])]
@@ -356,6 +350,7 @@ class Judgments:
                 if current_process().name != "MainProcess"
                 else ""
             )
+            + (f". {SWAPPED}" if "relevance" in missing and "score" in self.label_names else "")
         )
 
     # -- aspects ----------------------------------------------------------------------------
@@ -426,10 +421,7 @@ class Judgments:
         name = aspect_name(name)
         if spec is None:
             return self.views((name,))[0]
-        if name not in spec:
-            raise MultiAspectError(
-                f"expected one of the aspects {choices(spec)}, got {name}" + did_you_mean([name], spec)
-            )
+        refuse_unknown([name], spec, "one of the aspects")
         return next(view for view in self.views(spec) if view.name == name)
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:

@@ -11,7 +11,7 @@ import numpy as np
 from .._numbers import spell
 from .._typing import Ints
 from ..aspects.aspect import Aspect
-from .columns import _USUAL_GRADES, shortened
+from .columns import USUAL_GRADES, is_far_above, shortened
 
 __all__ = [
     "JUNK",
@@ -21,6 +21,7 @@ __all__ = [
     "as_given",
     "constant",
     "doubtful_threshold",
+    "far_above",
     "is_doubtful",
     "labels_below",
     "never_judged",
@@ -109,6 +110,20 @@ def labels_below(labels: LabelCounts) -> LabelFinding | None:
         + f"If they mean 'not judged', declare Aspect(unjudged=[{listed}]); if they are codes of another kind, map "
         "them to grades",
         rescaled(labels, [*grades, *(aspect.grades or ())], codes),
+    )
+
+
+def far_above(labels: LabelCounts) -> LabelFinding | None:
+    """Find a label of relevance far above the others; other columns with such labels are doubtful as aspects."""
+    present = labels.aspect.scale.grades[np.flatnonzero(labels.counts)]
+    if labels.name != "relevance" or not labels.inferred or not is_far_above(present):
+        return None
+    top = spell(float(present[-1]))
+    return LabelFinding(
+        "warning",
+        f"the label {top} of relevance is far above its other labels, and its scale is taken as 0 to {top}",
+        f"If it means 'not judged', declare Aspect(unjudged=[{top}]); if it is a grade, declare the grades",
+        rescaled(labels, [], [float(present[-1])]),
     )
 
 
@@ -210,7 +225,7 @@ def _with_threshold(aspect: Aspect, index: int) -> str:
     spec, grade = aspect.to_spec(), spell(aspect.scale.grades[index])
     if isinstance(spec, int):
         return f"Aspect({spec}, threshold={grade})"
-    if len(aspect.scale) > _USUAL_GRADES:
+    if len(aspect.scale) > USUAL_GRADES:
         return f"Aspect(…, threshold={grade})"
     return repr(Aspect(**{**spec, "threshold": float(grade)}))
 

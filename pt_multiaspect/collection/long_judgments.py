@@ -16,17 +16,17 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
 from ..aspects.parameter import parse_aspects
-from ..errors import MultiAspectError, choices, counted, did_you_mean, warn_once
+from ..errors import MultiAspectError, choices, counted, refuse_repeated, refuse_unknown, warn_once
 from ..kernels import opinions
-from ..strings.identifiers import encode, identifiers
+from ..strings.identifiers import identifiers
 from .columns import (
     DOCUMENT_COLUMNS,
     IDENTIFIERS,
     KNOWN,
     QUERY_COLUMNS,
-    _numbers,
     check_distinct_columns,
     id_column,
+    read_labels,
 )
 from .inputs import qrels_frame
 
@@ -73,28 +73,22 @@ class LongJudgments:
         columns = [column for column in (criterion, value, judge) if column is not None]
         if judge == JUDGE and JUDGE not in table.columns:
             judge, columns = None, columns[:2]
-        missing = [column for column in columns if column not in table.columns]
-        if missing:
-            raise MultiAspectError(
-                f"{_WHAT}: expected the columns {choices(columns)}, got {choices(table.columns)}"
-                + did_you_mean(missing, table.columns)
-            )
-        if len(set(columns)) < len(columns):
-            raise MultiAspectError(f"{_WHAT}: expected different columns, got {choices(columns)}")
-        query, qids = encode(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
-        document, docnos = encode(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
-        code, criteria = encode(identifiers(table[criterion], _WHAT))
+        refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)
+        refuse_repeated(columns, "columns", _WHAT)
+        query, qids = pd.factorize(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
+        document, docnos = pd.factorize(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
+        code, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
         names = _names(criteria.tolist())
         of_judge, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
         if judge is not None:
-            of_judge, judges = encode(identifiers(table[judge], _WHAT))
+            of_judge, judges = pd.factorize(identifiers(table[judge], _WHAT))
             of_judge, judges = np.argsort(np.argsort(judges))[of_judge], np.sort(judges)
         if not len(table):
             raise MultiAspectError(f"{_WHAT}: expected at least one row, got none")
         declared = _declared(aspects, names)
         ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
         position = np.array([ordered.index(name) for name in names])
-        labels = _labels(table[value])
+        labels = read_labels(table[value])
         _, first, pair = np.unique(query * len(docnos) + document, return_index=True, return_inverse=True)
         by_row = np.argsort(first)
         pair = np.argsort(by_row)[pair]  # in the order of first rows
@@ -240,19 +234,8 @@ def _declared(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:
             f"{choices(spec)}"
         )
     declared = {} if spec is None else dict(spec)
-    missing = [name for name in declared if name not in names]
-    if missing:
-        raise MultiAspectError(
-            f"aspects: expected criteria among {choices(names)}, got {choices(missing)}"
-            + did_you_mean(missing, names)
-        )
+    refuse_unknown(declared, names, "criteria", "aspects")
     return declared
-
-
-def _labels(column: pd.Series[Any]) -> Floats:
-    if getattr(column.dtype, "kind", "O") in "mMc":
-        raise MultiAspectError(f"column {column.name}: expected numeric labels, got {column.dtype}")
-    return _numbers(column)
 
 
 def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:

@@ -10,7 +10,6 @@ from .._typing import Bools, Floats
 from ..errors import SWAPPED, MultiAspectError, choices, number_of, warn, warn_of_run, warn_once
 from .judgments import Judgments
 from .rankings import Rankings
-from .run_tables import RunTable
 from .views import AspectView
 
 __all__ = [
@@ -40,13 +39,14 @@ _MOSTLY = 0.9
 
 def warn_of_no_common_query(rankings: Rankings) -> None:
     """Warn if a run has no query of the judgments; a run without documents is an ordinary empty run."""
-    if rankings.n_rows and not rankings.n_common:
-        some_qids = rankings.qids[:3].tolist()
+    n_rows = len(rankings.source)
+    if n_rows and not rankings.n_common:
+        some_qids = rankings.source.qids[:3].tolist()
         warn_once(
             "the run and the qrels have no query in common; all judged queries are scored as empty rankings. Check "
             "that both are for the same collection and use the same query ids: the qrels have queries such as "
             f"{choices(rankings.judgments.qids[:3])}, the run has queries such as {choices(some_qids)}",
-            key=f"{rankings.n_rows} {some_qids}",
+            key=f"{n_rows} {some_qids}",
             group="no query in common",
         )
 
@@ -74,7 +74,7 @@ def warn_of_no_common_document(rankings: Rankings, name: str = "the run") -> Non
 def warn_of_missing_topics(rankings: Rankings, counted: Bools) -> None:
     """Warn if a run lacks judged topics that count for some measure."""
     lacking = counted.copy()
-    lacking[rankings.judgments.queries_of(np.intersect1d(rankings.qids, rankings.judgments.qids))] = False
+    lacking[rankings.judgments.queries_of(np.intersect1d(rankings.source.qids, rankings.judgments.qids))] = False
     n_missing = int(lacking.sum())
     if n_missing and counted.sum() >= _MIN_TOPICS:
         qids = rankings.judgments.qids[lacking].tolist()
@@ -119,29 +119,20 @@ def are_grades(values: Floats) -> bool:
     return len(np.unique(known)) <= _MOST_GRADES and bool((known == np.floor(known)).all())
 
 
-def warn_if_swapped(name: str, table: RunTable, judgments: Judgments) -> None:
-    """Warn if the labels of the judgments look like scores, and the scores of a run like labels.
-
-    Parameters
-    ----------
-    name : str
-        The name of the run, in the message.
-    table : RunTable
-        The run.
-    judgments : Judgments
-        The judgments.
-    """
-    if not judgments.cached("labels like scores", lambda: _like_scores(judgments)) or len(table) < _MIN_ROWS:
+def warn_if_swapped(rankings: Rankings, name: str) -> None:
+    """Warn if the labels of the judgments look like scores, and the scores of the run `name` like labels."""
+    judgments, run = rankings.judgments, rankings.source
+    if not judgments.cached("labels like scores", lambda: _like_scores(judgments)) or len(run) < _MIN_ROWS:
         return
-    pairs = np.unique(np.stack([table.query, table.score]), axis=1).shape[1]
-    if are_grades(table.score) and 2 * pairs <= len(table):
-        scores = choices(f"{score:g}" for score in np.unique(table.score))
+    pairs = np.unique(np.stack([run.query, run.score]), axis=1).shape[1]
+    if are_grades(run.score) and 2 * pairs <= len(run):
+        scores = choices(f"{score:g}" for score in np.unique(run.score))
         warn_of_run(
             f"few scores ({scores}), as documents have grades, but nearly every judged document of a query has a "
             "label of its own, as documents have scores",
             SWAPPED,
             run=name,
-            key=f"{name} {len(table)} {len(judgments)} {scores}",
+            key=f"{name} {len(run)} {len(judgments)} {scores}",
             group="runs that look like qrels",
         )
 

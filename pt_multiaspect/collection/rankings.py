@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +12,12 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits
+from ..kernels.memo import Memo
+from ..strings.order import Scores, begins, heads, positions
 from ..strings.pairs import repeated_pairs
 from ..strings.texts import Texts, Words
 from .judgments import Judgments
-from .run_tables import RunTable
+from .run import Run
 
 __all__ = ["Ranking", "Rankings"]
 
@@ -50,10 +50,7 @@ class Ranking(Hits):
 ScoreType = type[np.float32] | type[np.float64]
 
 
-Scores = NDArray[np.float32] | NDArray[np.float64]
-
-
-class Rankings:
+class Rankings(Memo):
     """The rankings of one run for every judged query.
 
     As in trec_eval, documents are sorted by score (32-bit), descending; ties are broken by docno,
@@ -61,7 +58,7 @@ class Rankings:
 
     Parameters
     ----------
-    run : DataFrame, dict or iterable of namedtuples
+    run : DataFrame, dict, iterable of namedtuples or Run
         A DataFrame (of pandas, Polars, PyArrow) with ``qid docno score`` or ``query_id doc_id
         score``, a dict ``{qid: {docno: score}}``, or namedtuples with these fields.
     judgments : Judgments
@@ -77,28 +74,26 @@ class Rankings:
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         self.judgments = judgments
-        table = RunTable.of(run)
-        docnos, scores = table.docnos, _rounded(table, dtype)
-        position = judgments.queries_of(table.qids)
-        #: How many queries the run and the qrels share, and how many rows the run has.
+        #: The rows of the run.
+        self.source = source = Run.of(run)
+        docnos, scores = source.docnos, _rounded(source, dtype)
+        position = judgments.queries_of(source.qids)
+        #: How many queries the run and the qrels share.
         self.n_common = int((position >= 0).sum())
-        self.n_rows = len(table)
-        #: The distinct queries of the run, judged or not, in order of first appearance.
-        self.qids: NDArray[np.object_] = table.qids
-        query = position[table.query]
-        if self.n_common < len(table.qids):
+        query = position[source.query]
+        if self.n_common < len(source.qids):
             kept = query >= 0
             query, scores, docnos = query[kept], scores[kept], docnos.take(kept)
         row, keys = judgments.pairs.lookup(query, docnos)
-        heads = _heads(query)
+        first = heads(query)
         # Rows of a query are mostly together.
-        last = _last_occurrences(query, docnos, keys, heads if len(heads) == self.n_common else None)
+        last = _last_occurrences(query, docnos, keys, first if len(first) == self.n_common else None)
         if last is not None:
             query, scores, docnos, row = query[last], scores[last], docnos.take(last), row[last]
-            heads = _heads(query)
+            first = heads(query)
         n_ret = np.bincount(query, minlength=judgments.n_queries)
         #: The position of each row in the order by query and rank.
-        self._position: Ints = _positions(query, scores, docnos, n_ret, heads)
+        self._position: Ints = positions(query, scores, docnos, n_ret, first)
         self._rows: tuple[Ints, Scores, Texts] = query, scores, docnos
         hits = np.flatnonzero(row >= 0)
         hit_position = self._position[hits]
@@ -109,11 +104,10 @@ class Rankings:
             n_queries=judgments.n_queries,
             pool_query=judgments.pool_query,
             query=query[hits],
-            rank=self._position[hits] - _begins(n_ret)[query[hits]] + 1,
+            rank=self._position[hits] - begins(n_ret)[query[hits]] + 1,
             row=row[hits],
             n_ret=n_ret,
         )
-        self._cache: dict[Hashable, Any] = {}
 
     @property
     def some_documents(self) -> list[str]:
@@ -130,24 +124,18 @@ class Rankings:
             order[self._position] = np.arange(len(order))
             return order
 
-        order: Ints = self.shared("order", make)
+        order: Ints = self.cached("order", make)
         return order
-
-    def shared(self, key: Hashable, make: Any) -> Any:
-        """Return the result of `make`, computed once per `key` for all measures of this run."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        return self._cache[key]
 
     def relabelled(self, judgments: Judgments) -> Rankings:
         """Return the same rankings with `judgments` of the same pairs, see `Judgments.relabelled`."""
-        result = copy(self)
-        result.judgments, result._cache = judgments, {}
+        result = copy(self)  # without what is cached
+        result.judgments = judgments
         return result
 
     def top(self, cutoff: int | None) -> Ranking:
         """Return the first `cutoff` ranks."""
-        hits: Hits = self.hits if cutoff is None else self.shared(("top", cutoff), lambda: self.hits.top(cutoff))
+        hits: Hits = self.hits if cutoff is None else self.cached(("top", cutoff), lambda: self.hits.top(cutoff))
         return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
 
     def ranked(self, query: int) -> tuple[NDArray[np.object_], Scores]:
@@ -161,7 +149,7 @@ class Rankings:
         """Return the queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
         order = self._order
         query = self._rows[0][order]
-        rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query]
+        rank = np.arange(1, len(order) + 1) - begins(self.hits.n_ret)[query]
         if cutoff is not None:
             kept = rank <= cutoff
             order, query, rank = order[kept], query[kept], rank[kept]
@@ -171,10 +159,10 @@ class Rankings:
         """Return the rankings cut at rank `cutoff`, with documents below it not retrieved."""
         order = self._order
         query, scores, docnos = self._rows
-        rank = np.arange(1, len(order) + 1) - _begins(self.hits.n_ret)[query[order]]
+        rank = np.arange(1, len(order) + 1) - begins(self.hits.n_ret)[query[order]]
         kept = order[rank <= cutoff]
-        columns = {"query_id": self.judgments.qids[query[kept]], "doc_id": docnos.take(kept).decode()}
-        run = pd.DataFrame({**columns, "score": scores[kept]})
+        queries, codes = np.unique(query[kept], return_inverse=True)
+        run = Run(self.judgments.qids[queries], codes, docnos.take(kept), scores[kept].astype(np.float64))
         return Rankings(run, self.judgments, dtype=np.float64 if scores.dtype == np.float64 else np.float32)
 
     @property
@@ -186,7 +174,7 @@ class Rankings:
             begins = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
             return np.concatenate([np.zeros(min(len(score), 1), dtype=np.intp), np.cumsum(begins)])
 
-        levels: Ints = self.shared("levels", make)
+        levels: Ints = self.cached("levels", make)
         return levels
 
     def rescored(self) -> pd.DataFrame:
@@ -206,14 +194,14 @@ class Rankings:
         )
 
 
-def _rounded(table: RunTable, dtype: ScoreType) -> Scores:
+def _rounded(run: Run, dtype: ScoreType) -> Scores:
     """Return the scores in the precision of comparisons."""
     with np.errstate(over="ignore"):
         # -0 and 0 are the same score, also where a small number becomes one of them.
         if dtype is np.float64:
-            return table.score + np.float64(0)
-        short = table.score.astype(np.float32) + np.float32(0)
-    _warn_of_lost_precision(table.score, short, table.query, table.qids)
+            return run.score + np.float64(0)
+        short = run.score.astype(np.float32) + np.float32(0)
+    _warn_of_lost_precision(run.score, short, run.query, run.qids)
     return short
 
 
@@ -246,11 +234,6 @@ def _warn_of_lost_precision(
         )
 
 
-def _heads(query: Ints) -> Ints:
-    """Return the first row of each block of adjacent rows of the same query."""
-    return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
-
-
 def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | None) -> Bools | None:
     """Return which rows are the last of their query and document; None if all are."""
     repeated = repeated_pairs(query, docnos, keys, begins)
@@ -265,46 +248,3 @@ def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | No
         group="repeated documents",
     )
     return ~repeated
-
-
-def _begins(n_ret: Ints) -> Ints:
-    """Return the position of the first document of each query."""
-    return np.cumsum(n_ret) - n_ret
-
-
-def _downwards(scores: Scores) -> NDArray[np.uint32]:
-    """Return numbers that increase as scores decrease, equal for equal scores."""
-    if scores.dtype != np.float32:
-        return np.unique(-scores, return_inverse=True)[1].astype(np.uint32)
-    # The bits of the floats, in reverse order.
-    bits = scores.view(np.uint32)
-    return np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
-
-
-def _positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, heads: Ints) -> Ints:
-    """Return the position of each row in the order by query, score descending, docno descending."""
-    downwards = _downwards(scores)
-    ranked = downwards[1:] >= downwards[:-1]
-    ranked[heads[1:] - 1] = True
-    if len(heads) == np.count_nonzero(n_ret) and ranked.all():
-        # The rows of each query are together and ranked, as in most run files.
-        shift = _begins(n_ret)[query[heads]] - heads
-        position = np.arange(len(query)) + np.repeat(shift, np.diff(heads, append=len(query)))
-        same = np.append(downwards[1:] == downwards[:-1], False)
-        same[heads[1:] - 1] = False
-        tied = np.flatnonzero(same | np.append(False, same[:-1]))
-        level = np.cumsum(~np.append(False, same[:-1]))[tied]
-    else:
-        keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
-        order = np.argsort(keys)
-        position = np.empty(len(order), dtype=np.intp)
-        position[order] = np.arange(len(order))
-        keys = keys[order]
-        same = np.append(keys[1:] == keys[:-1], False)
-        adjacent = np.flatnonzero(same | np.append(False, same[:-1]))
-        tied, level = order[adjacent], keys[adjacent]
-    if len(tied):
-        # Tied documents exchange positions among themselves.
-        order = docnos.take(tied).descending(level)
-        position[tied[order]] = position[tied]
-    return position

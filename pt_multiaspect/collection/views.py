@@ -19,6 +19,7 @@ from .label_rules import (
     LabelFinding,
     constant,
     doubtful_threshold,
+    far_above,
     labels_below,
     never_judged,
 )
@@ -48,13 +49,15 @@ class AspectView:
     def grade(self) -> Ints:
         """Return grade indices, 0 for the lowest grade, for labels below it, and without a label.
 
-        Reading them warns of labels below the lowest grade. Measures of the labels themselves, such as
+        Reading them warns of labels that are likely to be codes. Measures of the labels themselves, such as
         preference codes, do not read them.
         """
-        self._warn_of_labels_below()
+        self._warn_of_codes()
         return self.grade_index
 
-    def _warn_of_labels_below(self) -> None:
+    def _warn_of_codes(self) -> None:
+        if (finding := far_above(self.label_counts)) is not None:
+            self._warn(finding, key=str(self.scale), group="codes")
         finding = labels_below(self.label_counts)
         if finding:
             self._warn(finding, key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}", group="codes")
@@ -109,7 +112,7 @@ class AspectView:
         """Return P of the gain family, with one more element at the end for unjudged documents."""
         if not self.scale.identity:
             return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
-        self._warn_of_labels_below()
+        self._warn_of_codes()
         lowest = self.scale.grades[0]
         labels = np.append(np.where(self.known, np.maximum(self.label, lowest), lowest), lowest)
         if labels.min() < 0 or labels.max() > 1:

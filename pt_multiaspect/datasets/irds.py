@@ -15,7 +15,7 @@ import pandas as pd
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..collection.columns import CODES
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices, refuse_unknown, warn_once
 
 __all__ = ["WideQrels", "from_irds"]
 
@@ -155,11 +155,7 @@ def from_irds(
     numeric = [field for field in fields if field not in _KEYS and isinstance(qrels[field].iloc[0], Real)]
     scales: dict[str, Any] = {"relevance": _relevance(definitions), **_ASPECTS.get(kind, {})}
     added: dict[str, Any] = dict(Aspects(aspects)) if aspects else {}
-    unknown = [key for key in added if key != "relevance" and key not in numeric]
-    if unknown:
-        raise MultiAspectError(
-            f"aspects: expected fields among {choices(['relevance', *numeric])}, got {choices(unknown)}"
-        )
+    refuse_unknown(added, ["relevance", *numeric], "fields", "aspects")
     scales.update(added)
     left_out = [field for field in numeric if field not in scales]
     codes = _CODES.get(kind, {})

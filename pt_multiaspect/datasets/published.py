@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..io.data_files import DataFile, Repository, first_fields
 from .irds import WideQrels
 
@@ -201,9 +201,7 @@ def load(name: str) -> WideQrels:
 
 
 def _entry(name: str) -> _Published:
-    if not isinstance(name, str) or name not in _COLLECTIONS:
-        hint = did_you_mean([name], _COLLECTIONS)
-        raise MultiAspectError(f"expected a collection among {choices(sorted(_COLLECTIONS))}, got {name!r}{hint}")
+    refuse_unknown([name], sorted(_COLLECTIONS), "a collection")
     return _COLLECTIONS[name]
 
 

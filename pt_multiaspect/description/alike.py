@@ -38,12 +38,12 @@ def plain(text: str) -> str:
 
 
 def mend(first: str, second: str) -> str:
-    """The method calls on a string column that make two identifiers which look alike equal."""
+    """Return the method calls on a string column that make two identifiers which look alike equal."""
     calls = ""
     for change, call in _MENDS:
-        one, other = change(first), change(second)
-        if one != first or other != second:
-            first, second = one, other
+        changed = change(first), change(second)
+        if changed != (first, second):
+            first, second = changed
             calls += call
             if first == second:
                 return calls
@@ -65,12 +65,12 @@ def plain_ids(texts: Sequence[str]) -> list[str]:
 
 
 def _codes(texts: Strings) -> Ints:
-    """A code per identifier, the same for those that look alike."""
+    """Return one code per identifier, the same for those that look alike."""
     return np.asarray(pd.factorize(np.array(plain_ids(texts.tolist()), dtype=object))[0], dtype=np.intp)
 
 
 def in_judgments(judgments: Judgments) -> pd.DataFrame:
-    """Queries of the qrels, and documents of one query, that look alike.
+    """Return the queries of the qrels, and the documents of one query, that look alike.
 
     Columns: ``where`` ('qrels'), ``what`` ('qid' or 'docno'), ``first``, ``second`` (an example) and ``count``.
     """
@@ -96,16 +96,16 @@ def _repeated(table: pd.DataFrame, keys: list[str], what: str) -> list[tuple[str
 
 
 def in_run(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
-    """Queries and documents of a run that are not judged but look like judged ones; columns as `in_judgments`."""
+    """Return queries and documents of a run that look like judged ones; columns as `in_judgments`."""
     rows = []
     query_code, qids = pd.factorize(run["query_id"].to_numpy(dtype=object))
-    place = judgments.queries_of(np.asarray(qids, dtype=object))
+    position = judgments.queries_of(np.asarray(qids, dtype=object))
     judged_as = dict(zip(map(plain, judgments.qids.tolist()), judgments.qids.tolist(), strict=True))
-    strangers = [qid for qid, at in zip(qids.tolist(), place.tolist(), strict=True) if at < 0]
+    strangers = [qid for qid, at in zip(qids.tolist(), position.tolist(), strict=True) if at < 0]
     alike = [(qid, judged_as[plain(qid)]) for qid in strangers if plain(qid) in judged_as]
     if alike:
         rows.append((name, "qid", *alike[0], len(alike)))
-    query = place[query_code]
+    query = position[query_code]
     documents = pd.DataFrame({"query": query, "docno": run["doc_id"].to_numpy(dtype=object)})[query >= 0]
     known = pd.DataFrame({"query": judgments.pool_query, "docno": judgments.docnos})
     both = pd.concat([known, documents.drop_duplicates()], ignore_index=True)

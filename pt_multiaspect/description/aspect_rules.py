@@ -11,7 +11,8 @@ from ..aspects.aspect import Aspect
 from ..collection.columns import doubt, text_mapping
 from ..collection.label_rules import RARELY, constant, doubtful_threshold, labels_below, never_judged, rescaled
 from ..errors import number_of
-from .figures import Figures, Finding, percent
+from ..views import percent
+from .figures import Figures, Finding
 from .scales import records
 
 #: Labels are taken for codes if they are so many times the length of the scale above it.
@@ -19,6 +20,7 @@ _FAR = 3
 
 
 def out_of_scale(figures: Figures) -> Iterator[Finding]:
+    """Find labels that are not on the declared scale."""
     for view in figures.judged.views:
         label, count = figures.used(view)
         if view.scale.identity and len(label) and label[-1] > 1:
@@ -63,6 +65,7 @@ def labels(figures: Figures) -> Iterator[Finding]:
 
 
 def code_on_top(figures: Figures) -> Iterator[Finding]:
+    """Find a highest label that may be a code rather than a grade."""
     for view in figures.judged.views:
         label, count = figures.used(view)
         if not view.scale.greater_is_better or len(label) < 3:
@@ -103,6 +106,7 @@ def code_on_top(figures: Figures) -> Iterator[Finding]:
 
 
 def no_positive(figures: Figures) -> Iterator[Finding]:
+    """Find aspects without a positive document in some or all topics."""
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.per_aspect):
         if row.judged and row.positive >= RARELY and row.topics_without_positive > 0.2 * n_topics:
@@ -116,6 +120,7 @@ def no_positive(figures: Figures) -> Iterator[Finding]:
 
 
 def no_label_column(figures: Figures) -> Iterator[Finding]:
+    """Find qrels without a column of relevance."""
     if not figures.judged.all_columns:
         return
     names = [view.name for view in figures.judged.views]
@@ -132,6 +137,7 @@ def no_label_column(figures: Figures) -> Iterator[Finding]:
 
 
 def text_column(figures: Figures) -> Iterator[Finding]:
+    """Find columns of numbers that are stored as text."""
     if not figures.judged.all_columns:
         return
     for column, texts in figures.judged.judgments.text_columns.items():
@@ -145,6 +151,7 @@ def text_column(figures: Figures) -> Iterator[Finding]:
 
 
 def reversed_scale(figures: Figures) -> Iterator[Finding]:
+    """Find aspects whose grades run against relevance."""
     for row in records(figures.between):
         if "relevance" not in (row.first, row.second) or not row.tau < -0.2:
             continue
@@ -169,6 +176,7 @@ def reversed_scale(figures: Figures) -> Iterator[Finding]:
 
 
 def copied(figures: Figures) -> Iterator[Finding]:
+    """Find aspects whose labels are those of another."""
     distinct = dict(zip(figures.per_aspect["aspect"], figures.per_aspect["distinct"], strict=True))
     for row in records(figures.between):
         several = min(distinct[row.first], distinct[row.second]) > 1
@@ -193,6 +201,7 @@ def copied(figures: Figures) -> Iterator[Finding]:
 
 
 def different_documents(figures: Figures) -> Iterator[Finding]:
+    """Find aspects that are judged on different documents."""
     views = figures.judged.views
     if len(views) < 2:
         return

@@ -58,12 +58,12 @@ class Cells:
 
     @classmethod
     def of(cls, first: AspectView, second: AspectView) -> Cells:
-        """The grades of the documents judged on both aspects, by topic."""
+        """Return the grades of the documents judged on both aspects, by topic."""
         both = first.known & second.known
         return cls.count(first.pool_query[both], first.grade[both], second.grade[both], first.n_queries)
 
     def turned(self) -> Cells:
-        """The same with x and y exchanged."""
+        """Return the same with x and y exchanged."""
         order = np.lexsort((self.x, self.y, self.group))
         return Cells(self.group[order], self.y[order], self.x[order], self.weight[order], self.n_groups)
 
@@ -89,8 +89,8 @@ def _pairs(counts: Ints | Floats) -> Floats:
 def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
     """Per group, the pairs of elements with the same code."""
     n_codes = int(code.max(initial=0)) + 1
-    level, place = np.unique(group.astype(np.int64) * n_codes + code, return_inverse=True)
-    return sums(level // n_codes, _pairs(sums(place.reshape(-1), weight, len(level))), n_groups)
+    level, element = np.unique(group.astype(np.int64) * n_codes + code, return_inverse=True)
+    return sums(level // n_codes, _pairs(sums(element.reshape(-1), weight, len(level))), n_groups)
 
 
 def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
@@ -173,7 +173,7 @@ def gap_shares(
     weights: Sequence[float] | None = None,
     gate: str | None = None,
 ) -> tuple[Floats, int]:
-    """What part of TOMA's distance to the best tuple each aspect makes up.
+    """Return the fraction of TOMA's distance to the best tuple that each aspect contributes.
 
     Parameters
     ----------

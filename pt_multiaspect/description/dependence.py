@@ -20,7 +20,6 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError
 from ..evaluation.plan import Plan
 from ..integration.provider import supports
-from ..io.runs import read_table
 from ..measures import Measure, On
 from .scales import Judged
 
@@ -63,9 +62,8 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
 
 def _refusal(label: str, measure: ir_measures.Measure, judgments: Judgments) -> str | None:
     """Return why a measure cannot be computed on judgments, found by evaluating an empty run."""
-    nothing = read_table("nothing", {})
     try:
-        Plan(judgments, {label: measure}).values(Rankings(nothing, judgments), nothing)
+        Plan(judgments, {label: measure}).values(Rankings({}, judgments))
     except MultiAspectError as error:
         return str(error)
     return None
@@ -102,7 +100,7 @@ def _reads(reference: Floats | None, changed: list[Floats | None]) -> bool | Non
 
 
 def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) -> Floats | None:
-    """The values of the measure told of `scales`; None if it cannot be."""
+    """Return the values of the measure on `scales`; None if it refuses them."""
     aspects = Aspects(scales)
     try:
         if "aspects" in measure.SUPPORTED_PARAMS:
@@ -113,7 +111,7 @@ def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) 
 
 
 def _thinned(aspect: Aspect) -> Aspect:
-    """The aspect with its grades, gains, probabilities and threshold written out, at most `_LONGEST` grades."""
+    """Return the aspect with its grades, gains, probabilities and threshold, at most `_LONGEST` grades."""
     scale = aspect.scale
     kept = np.unique(np.linspace(0, len(scale) - 1, min(len(scale), _LONGEST)).astype(int))
     if scale.threshold < len(scale):
@@ -139,7 +137,7 @@ def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, thresho
 
 
 def _changed(aspect: Aspect, what: str) -> list[Aspect]:
-    """The aspect with one property changed, in the ways that could matter."""
+    """Return the aspect with one property changed, in the ways that could matter."""
     scale = aspect.scale
     grades, gains, upwards = scale.grades, scale.gains, scale.greater_is_better
     probabilities = None if scale.identity else scale.probabilities

@@ -43,12 +43,22 @@ class Figures:
         pairs, tops = between(judged)
         return cls(judged, per_aspect(judged, labels), labels, pairs, tops, retrieved, **others)
 
+    @property
+    def n_topics(self) -> int:
+        """The number of topics of the qrels."""
+        return self.judged.judgments.n_queries
+
+    @property
+    def n_documents(self) -> int:
+        """The number of judged documents."""
+        return len(self.judged.judgments)
+
     def used(self, view: AspectView) -> tuple[Floats, Ints]:
-        """The labels of an aspect in increasing order, and how many documents have each."""
+        """Return the labels of an aspect in increasing order, and how many documents have each."""
         return used_labels(self.labels, view.name)
 
     def column(self, name: str) -> str:
-        """The label column of an aspect, as code."""
+        """Return the label column of an aspect, as code."""
         return f"qrels[{self.judged.columns.get(name, name)!r}]"
 
 
@@ -79,14 +89,6 @@ def _scale(aspect: Aspect) -> str:
     plain = grades is not None and grades == list(range(len(grades)))
     first = [] if grades is None else [str(len(grades) - 1 if plain else grades)]
     return f"ma.Aspect({', '.join([*first, *(f'{key}={value!r}' for key, value in spec.items())])})"
-
-
-def percent(share: float) -> str:
-    """A fraction in per cent, never 0 or 100 unless it is."""
-    text = f"{100 * share:.1f}"
-    if (text == "0.0" and share > 0) or (text == "100.0" and share < 1):
-        text = f"{100 * share:.3g}" if share < 0.5 else f"{100 - 100 * (1 - share):.6g}"
-    return f"{text} %"
 
 
 def has_distance(measure: Measure) -> bool:

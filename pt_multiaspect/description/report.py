@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
-from .._rendering import Rendered
 from ..aspects.aspect import _KEYS, Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
@@ -18,20 +17,20 @@ from ..collection.frames import is_frame
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
-from ..io.swapped import asks_whether_swapped
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
+from ..views import Block, View
 from .between import contingency, gap_shares
 from .dependence import dependences
 from .figures import Figures, Finding, has_distance
 from .findings import findings, proposed, tabulated
 from .retrieved import retrieved
 from .scales import Judged, read
+from .view import blocks
 
 __all__ = ["Description", "describe"]
 
 
-@asks_whether_swapped()
 def describe(
     qrels: object,
     aspects: object = None,
@@ -97,10 +96,10 @@ def describe(
 
 def _refuse_runs(aspects: object) -> None:
     """Raise if runs are given in place of aspects."""
-    given = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
+    values = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
     if isinstance(aspects, list | tuple):
-        given += aspects
-    if any(is_frame(each) or _is_ranking(each) for each in given):
+        values += aspects
+    if any(is_frame(value) or _is_ranking(value) for value in values):
         raise MultiAspectError(
             "aspects: expected names or scales of aspects, got runs; pass runs by keyword, as in "
             "ma.describe(qrels, runs=runs)"
@@ -108,16 +107,16 @@ def _refuse_runs(aspects: object) -> None:
 
 
 def _is_ranking(scores: object) -> bool:
-    """Whether something is ``{docno: score}`` or ``{qid: {docno: score}}``, rather than the keys of an aspect."""
+    """Return whether something is ``{docno: score}`` or ``{qid: {docno: score}}`` and not keys of an aspect."""
     if not isinstance(scores, Mapping) or not scores or set(scores) & set(_KEYS):
         return False
     return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
 
 
-class Description(Rendered):
+class Description(View):
     """What `describe` has found; made by `describe` only.
 
-    Printing gives a report of at most 80 columns; a notebook shows the same as HTML.
+    Printing gives a report of at most 80 columns, a notebook shows the same as HTML. The findings come first.
 
     Parameters
     ----------
@@ -183,15 +182,19 @@ class Description(Rendered):
     >>> print(description)
     2 judged documents, 1 topic, 1 aspect
     <BLANKLINE>
+    Findings
+    --------
+    none
+    <BLANKLINE>
     relevance
     ---------
-      inferred scale 0, 1, positive from 1
-      judged 2 of 2; topics 1 of 1; positive 50.0%; 0 topics without a positive
-        document
-      0 ########################         1  50.0%
-      1 ########################         1  50.0%
+    inferred scale 0, 1, positive from 1
+    judged 2 of 2; topics 1 of 1; positive 50.0 %; 0 topics without a positive
+      document
     <BLANKLINE>
-    Findings: none
+    label                            documents  fraction
+        0  ########################          1    50.0 %
+        1  ########################          1    50.0 %
     """
 
     def __init__(
@@ -218,8 +221,7 @@ class Description(Rendered):
         self.top_labels = figures.top_labels
         self.measures = figures.dependences
         self.refused = dict(figures.refused)
-        self.n_topics: int = figures.judged.judgments.n_queries
-        self.n_documents: int = len(figures.judged.judgments)
+        self.n_topics, self.n_documents = figures.n_topics, figures.n_documents
 
     @cached_property
     def aspects(self) -> Aspects:
@@ -272,22 +274,15 @@ class Description(Rendered):
         }
         return f"<Description: {choices(number_of(number, noun) for noun, number in counts.items())}>"
 
-    def _text(self) -> str:
-        from .text import report
-
-        return report(self)
-
-    def _fragment(self) -> str:
-        from .html import fragment
-
-        return fragment(self)
+    def _blocks(self) -> list[Block]:
+        return blocks(self._figures, self.findings, self.proposed, self.distance_shares, self.in_shell)
 
     def _title(self) -> str:
         return "Judgments"
 
 
 def _shares(figures: Figures) -> pd.DataFrame:
-    """The part of each aspect in TOMA's distance: for both kinds of axes, and for each TOMA given."""
+    """Return the part of each aspect in TOMA's distance: for both kinds of axes, and for each TOMA given."""
     orders: dict[str, tuple[tuple[AspectView, ...], dict[str, Any]]] = {}
     judged: Judged = figures.judged
     if len(judged.views) > 1:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
 
 import numpy as np
 import pandas as pd
 
-from ..collection.inputs import about_run, run_frame
-from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError
-from ..io.runs import named_runs, titled
-from ..io.trec_files import read_run
+from ..io.runs import named_runs, run_of
 from . import alike
 from .scales import Judged
 
@@ -37,9 +32,9 @@ def retrieved(runs: object, judged: Judged) -> Retrieved:
     """Count what each of `runs`, in any form `pt_multiaspect.evaluate` takes, brings."""
     rows, judged_at, similar = [], [], []
     for name, run in ({} if runs is None else named_runs(runs)).items():
-        frame = _frame(name, run)
+        frame = run_of(name, run).to_pandas()
         repeated = frame.duplicated(["query_id", "doc_id"], keep="last")
-        rankings = _rankings(name, frame[~repeated], judged.judgments)
+        rankings = Rankings(frame[~repeated], judged.judgments)
         n_topics = frame["query_id"].nunique()
         rows.append(
             {
@@ -61,22 +56,8 @@ def retrieved(runs: object, judged: Judged) -> Retrieved:
     )
 
 
-def _frame(name: str, run: object) -> pd.DataFrame:
-    try:
-        return run_frame(read_run(run) if isinstance(run, str | PathLike) else run)
-    except MultiAspectError as error:
-        raise about_run(titled(name), error) from None
-
-
-def _rankings(name: str, frame: pd.DataFrame, judgments: Judgments) -> Rankings:
-    try:
-        return Rankings(frame, judgments)
-    except MultiAspectError as error:
-        raise about_run(titled(name), error) from None
-
-
 def _tied(rankings: Rankings) -> float:
-    """The fraction of the documents whose score another document of the topic has too."""
+    """Return the fraction of the documents whose score another document of the topic has too."""
     levels = rankings.levels
     if not len(levels):
         return 0.0

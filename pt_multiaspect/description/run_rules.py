@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from .._numbers import spell
 from ..integration.provider import supports
 from ..orders.order import weights_of
+from ..views import percent
 from . import alike
-from .figures import Figures, Finding, has_distance, percent
+from .figures import Figures, Finding, has_distance
 from .scales import records
 
 
 def refused(figures: Figures) -> Iterator[Finding]:
+    """Find measures that cannot be computed."""
     for label, message in figures.refused.items():
         measure = figures.measures[label]
         explained = measure.NAME if supports(measure) else "evaluate"
@@ -20,6 +22,7 @@ def refused(figures: Figures) -> Iterator[Finding]:
 
 
 def unequal_axes(figures: Figures) -> Iterator[Finding]:
+    """Find aspects whose longer gains dominate TOMA's distance."""
     for label, measure in figures.measures.items():
         if label in figures.refused or not has_distance(measure) or measure["axes"] != "gains":
             continue
@@ -38,6 +41,7 @@ def unequal_axes(figures: Figures) -> Iterator[Finding]:
 
 
 def inferred_scales(figures: Figures) -> Iterator[Finding]:
+    """Find measures that depend on inferred scales."""
     depends = figures.dependences[figures.dependences["inferred"].eq(True) & figures.dependences["scale"].eq(True)]
     alike: dict[str, list[str]] = {}
     for label, rows in depends.groupby("measure", sort=False):
@@ -53,6 +57,7 @@ def inferred_scales(figures: Figures) -> Iterator[Finding]:
 
 
 def look_alike(figures: Figures) -> Iterator[Finding]:
+    """Find identifiers that look alike but differ."""
     for row in records(figures.retrieved.alike):
         kind = "query" if row.what == "qid" else "document"
         column, change = figures.column(row.what), alike.mend(row.first, row.second)
@@ -72,6 +77,7 @@ def look_alike(figures: Figures) -> Iterator[Finding]:
 
 
 def other_collection(figures: Figures) -> Iterator[Finding]:
+    """Find runs that seem to be of another collection."""
     alike_in = figures.retrieved.alike
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.retrieved.runs):
@@ -98,6 +104,7 @@ _QIDS = "qrels['qid']"
 
 
 def sparse_top(figures: Figures) -> Iterator[Finding]:
+    """Find runs whose first ranks are hardly judged."""
     at = figures.retrieved.judged_at
     # Of a run with nothing judged on any aspect there is another finding.
     at = at[at.groupby("name")["judged@10"].transform("max") > 0]
@@ -114,6 +121,7 @@ def sparse_top(figures: Figures) -> Iterator[Finding]:
 
 
 def repeated(figures: Figures) -> Iterator[Finding]:
+    """Find runs that repeat documents."""
     for row in records(figures.retrieved.runs[figures.retrieved.runs["repeated"] > 0]):
         run = f"runs[{row.name!r}]"
         yield Finding(
@@ -125,6 +133,7 @@ def repeated(figures: Figures) -> Iterator[Finding]:
 
 
 def tied(figures: Figures) -> Iterator[Finding]:
+    """Find runs with many tied scores."""
     for row in records(figures.retrieved.runs[figures.retrieved.runs["tied"] > 0.1]):
         run = f"runs[{row.name!r}]"
         yield Finding(

@@ -41,9 +41,11 @@ class Judged:
 
     @property
     def names(self) -> list[str]:
+        """The names of the aspects."""
         return [view.name for view in self.views]
 
     def view(self, name: str) -> AspectView | None:
+        """Return an aspect by name, None if there is none."""
         return next((view for view in self.views if view.name == name), None)
 
 
@@ -86,7 +88,7 @@ def _columns(qrels: object) -> dict[str, str]:
 
 
 def records(table: pd.DataFrame) -> list[Any]:
-    """The rows of a table, with the columns as attributes."""
+    """Return the rows of a table, with the columns as attributes."""
     return [SimpleNamespace(**{str(key): value for key, value in row.items()}) for row in table.to_dict("records")]
 
 
@@ -133,7 +135,7 @@ def per_aspect(judged: Judged, labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def used_labels(labels: pd.DataFrame, aspect: str) -> tuple[Floats, Ints]:
-    """The labels of an aspect that documents have, in increasing order, and how many have each."""
+    """Return the labels of an aspect that documents have, in increasing order, and how many have each."""
     of_aspect = (labels["aspect"] == aspect) & (labels["count"] > 0) & (labels["kind"] != "out of scale")
     return labels.loc[of_aspect, "label"].to_numpy(np.float64), labels.loc[of_aspect, "count"].to_numpy(np.intp)
 

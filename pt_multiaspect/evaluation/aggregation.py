@@ -13,7 +13,7 @@ from ir_measures import Measure as AnyMeasure
 
 from .._validation import proportion
 from ..bases.adapters import adapter_of
-from ..errors import MultiAspectError, choices, number_of, warn_once
+from ..errors import MultiAspectError, choices, cut, number_of, refuse_taken, warn_once
 from ..integration.aggregators import aggregated
 from ..integration.provider import supports
 from ..kernels.intervals import mean_interval
@@ -150,8 +150,7 @@ def aggregate(
     if confidence is not None:
         columns = {label: interval_columns(label, confidence) for label in known}
         check_columns(known, columns)
-    if "name" in known:
-        raise MultiAspectError("a measure has the label 'name', which is the column of the runs; use another label")
+    refuse_taken(known, ["name"], "the column of the runs")
     _warn_of_other_topics(perquery)
     limits = {
         str(label): _limits(known[str(label)], values) for label, values in perquery.groupby("measure")["value"]
@@ -187,7 +186,9 @@ def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
         raise MultiAspectError("expected at least one value, got NaN only: do the topics have judgments?")
     shown = []
     for qid, rows in islice(missing.groupby("qid", sort=False), 3):
-        cells = [f"{measure} of {name}" for measure, name in zip(rows["measure"], rows["name"], strict=True)]
+        cells = [
+            f"{measure} of {cut(name, 40)}" for measure, name in zip(rows["measure"], rows["name"], strict=True)
+        ]
         shown.append(f"topic {qid} ({choices([*cells[:3], '…'] if len(cells) > 3 else cells)})")
     n_topics = missing["qid"].nunique()
     more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
@@ -265,11 +266,7 @@ def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]])
     MultiAspectError
         If a label is the name of an added column.
     """
-    taken = [column for added in columns.values() for column in added if column in labels]
-    if taken:
-        raise MultiAspectError(
-            f"the label {taken[0]} of a measure is the name of a column that ci= or over= adds: use another label"
-        )
+    refuse_taken(labels, {name for added in columns.values() for name in added}, "a column that ci= or over= adds")
 
 
 def _check_over(perquery: pd.DataFrame, over: object) -> None:

@@ -20,7 +20,7 @@ from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
 
-__all__ = ["digest_of", "digest_of_frame"]
+__all__ = ["digest_of"]
 
 #: Distributions that compute values, besides this one.
 _COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
@@ -46,11 +46,6 @@ def digest_of(*values: object) -> str:
         If a value has content that cannot be compared, such as an open file.
     """
     return _digest((_versions(), values))
-
-
-def digest_of_frame(frame: pd.DataFrame) -> str:
-    """Return a digest of the columns of a frame, independent of its index."""
-    return _digest([(name, str(column.dtype), *_column(column)) for name, column in frame.items()])
 
 
 class _Sink:

@@ -12,12 +12,11 @@ from ir_measures import Measure as AnyMeasure
 
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_unlabelled_topics
-from ..errors import Cause, MultiAspectError, warn, warn_of_runs, warn_once
+from ..errors import Cause, MultiAspectError, refuse_unknown, reissue, warn, warn_of_runs
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.records import record
 from ..io.runs import NamedRuns, titled
-from ..io.swapped import asks_whether_swapped
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
 from .store import Store
@@ -26,7 +25,6 @@ from .topics import check_topics
 __all__ = ["evaluate"]
 
 
-@asks_whether_swapped()
 def evaluate(
     runs: object,
     qrels: object,
@@ -107,7 +105,8 @@ def evaluate(
     -----
     A file of `out` is replaced when its run has changed; files of runs that are not part of the call are kept, so
     several calls with the same measures and judgments, also at the same time, may share a directory. Warnings
-    about a run are given when it is evaluated, not when its values are taken from `out`.
+    about a run are stored with its values, and given again when these are taken from `out`. Judged topics that runs
+    lack are reported if at least five topics count.
 
     Examples
     --------
@@ -120,8 +119,7 @@ def evaluate(
     1  mine  q1  CAM(base='AP')   0.75
     """
     check_n_jobs(n_jobs)
-    if errors not in ("raise", "skip"):
-        raise MultiAspectError(f"errors: expected 'raise' or 'skip', got {errors!r}")
+    refuse_unknown([errors], ("raise", "skip"), "one of", "errors")
     skip = errors == "skip"
     topics = check_topics(topics, measures)
     labelled = parse_all(measures)
@@ -143,7 +141,7 @@ def evaluate(
         for outcome in _shown(evaluations, named.total, progress):
             for cause in outcome.causes:
                 if cause.remedy is None:
-                    warn_once(cause.message, key=cause.key, group=cause.group)
+                    reissue(cause)
                 else:
                     of_runs.append((titled(outcome.name), cause))
             if outcome.values is None:

@@ -15,11 +15,11 @@ from ..collection.columns import check_distinct_columns
 from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, counted
+from ..errors import MultiAspectError, choices, counted, refuse_unknown
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.records import record
-from ..io.runs import join, read_table
+from ..io.runs import join, run_of
 from ..strings.identifiers import identifiers
 from .aggregation import check_one_value
 from .long_frames import COLUMNS
@@ -77,8 +77,7 @@ def evaluator(
     2    b  q1      AP    0.0
     3    b  q2      AP    1.0
     """
-    if by not in ("run", "query"):
-        raise MultiAspectError(f"by: expected 'run' or 'query', got {by!r}")
+    refuse_unknown([by], ("run", "query"), "one of", "by")
     if _are_measures(qrels) and not _are_measures(measures):
         raise MultiAspectError(
             "expected the qrels first, evaluator(qrels, measures), got the measures first, as in "
@@ -199,14 +198,13 @@ class Evaluator:
         """Return the queries and values of a run."""
         judgments = self._plan.judgments
         if self._by == "run":
-            table, rankings = join(name, run, judgments, self._plan.run_columns)
-            return judgments.qids, self._plan.values(rankings, table)
-        table = read_table(name, run, self._plan.run_columns)
-        position = judgments.queries_of(table.qids)
+            return judgments.qids, self._plan.values(join(name, run, judgments, self._plan.run_columns))
+        rankings = Rankings(run_of(name, run, self._plan.run_columns), judgments)
+        position = judgments.queries_of(rankings.source.qids)
         present = np.sort(position[position >= 0])
         if not len(present):
             return judgments.qids[:0], np.zeros((len(self._plan.labels), 0))
-        values = self._plan.values(Rankings(table, judgments), table)
+        values = self._plan.values(rankings)
         return judgments.qids[present], values[:, present]
 
     def complete(self, perquery: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
@@ -240,7 +238,7 @@ class Evaluator:
         check_one_value(rows)
         run_names = rows["name"].unique()
         order = sorted(run_names) if names is None else [str(name) for name in names]
-        self._check_known("run", run_names, order)
+        refuse_unknown(run_names, order, "values of the runs")
         lost = [name for name in order if name not in set(run_names)]
         if not order:
             raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
@@ -250,8 +248,8 @@ class Evaluator:
                 "query of these is judged, or a part was lost"
             )
         labels, judgments = self._plan.labels, self._plan.judgments
-        self._check_known("measure", rows["measure"].unique(), labels)
-        self._check_known("query", rows["qid"].unique(), judgments.qids)
+        refuse_unknown(rows["measure"].unique(), labels, "values of the measures")
+        refuse_unknown(rows["qid"].unique(), judgments.qids, "values of the queries")
         values = np.full((len(order), len(labels), judgments.n_queries), np.nan)
         positions = [
             pd.Index(known, dtype=object).get_indexer(pd.Index(rows[column], dtype=object))
@@ -278,20 +276,11 @@ class Evaluator:
                     f"expected values for every judged query, got none for run {order[run]}, query "
                     f"{judgments.qids[query]}: a part of the results was lost"
                 )
-            nothing = read_table("nothing", {})
-            of_empty_ranking = self._plan.values(Rankings(nothing, judgments), nothing)
+            of_empty_ranking = self._plan.values(Rankings({}, judgments))
             values = np.where(empty[:, None, :], of_empty_ranking[None], values)
         result = self._plan.frame(order, list(values))
         record(result, dict(zip(labels, self._plan.measures, strict=True)))
         return result
-
-    def _check_known(self, what: str, names: Iterable[object], known: Iterable[object]) -> None:
-        expected = set(known)
-        others = [name for name in names if name not in expected]
-        if others:
-            raise MultiAspectError(
-                f"expected values of a {what} among {choices(known)}, got those of {choices(others[:3])}"
-            )
 
 
 def _restore(key: str, content: bytes, by: str) -> Evaluator:

@@ -16,7 +16,6 @@ from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
-from ..collection.run_tables import RunTable
 from ..errors import Cause, MultiAspectError, choices, collected
 from ..integration.provider import supports
 from ..io.runs import join
@@ -83,27 +82,27 @@ class Plan:
         ----------
         name : str
             Name of the run.
-        run : DataFrame, dict, iterable of namedtuples, path, open file or RunTable
+        run : DataFrame, dict, iterable of namedtuples, path, open file or Run
             The run.
         skip : bool, default False
             Whether to report a run that cannot be read, or has no judged query, instead of raising an error.
         """
         with collected() as causes:
             try:
-                table, rankings = join(name, run, self.judgments, self.run_columns)
+                rankings = join(name, run, self.judgments, self.run_columns)
             except MultiAspectError as error:
                 if not skip:
                     raise
                 return Outcome(name, causes=causes, reason=str(error))
             warn_of_missing_topics(rankings, np.any(self.counted, axis=0))
-            return Outcome(name, self.values(rankings, table), causes)
+            return Outcome(name, self.values(rankings), causes)
 
-    def values(self, rankings: Rankings, table: RunTable) -> Floats:
+    def values(self, rankings: Rankings) -> Floats:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
 
         def run() -> pd.DataFrame:
             # Measures computed here count the last row of each document of a query, so those elsewhere must too.
-            return table.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
+            return rankings.source.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
 
         elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
         if self._diverse is not None:

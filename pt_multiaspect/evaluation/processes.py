@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..collection.run import Run
 from ..errors import MultiAspectError
-from ..io.runs import NamedRuns, read_table
-from .packing import JoinedRun, PackedRun, SentRun, forget_plan, pack_plan, unpack_plan, unpacked
+from ..io.runs import NamedRuns, run_of
+from .digests import digest_of
+from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Outcome, Plan
-from .store import RunFiles, Store, evaluate_stored, with_digest
+from .store import RunFiles, Store, evaluate_stored
 
 __all__ = ["check_n_jobs", "outcomes"]
 
@@ -65,7 +67,7 @@ def outcomes(
             yield from _parallel(plan, runs, n_jobs, n_workers, skip, store)
             return
     for name, run in runs:
-        item = _Item.of(name, run, plan.run_columns, skip, store, is_sent=False)
+        item = _Item.of(name, run, plan.run_columns, skip, store)
         del run
         outcome = _evaluated(plan, item, skip)
         del item  # before the next one is read
@@ -90,22 +92,14 @@ class _Item:
         columns: list[str],
         skip: bool,
         store: Store | None,
-        *,
-        is_sent: bool = True,
     ) -> _Item:
-        """Read a run if it is to be digested or sent to a worker."""
+        """Read a run, unless it is a path, which is left to the process that evaluates it."""
         files = None if store is None else store.files_of(name)
-        digest = None
+        if isinstance(run, str | PathLike):
+            return cls(name, run, files)
         try:
-            if files is not None:
-                run, digest = with_digest(name, run, columns)
-            if is_sent:
-                if isinstance(run, str | PathLike):
-                    # Workers may have been started in another directory.
-                    run = os.path.abspath(os.path.expanduser(run))
-                else:
-                    joined = None if columns else JoinedRun.of(run)
-                    run = joined or PackedRun.of(read_table(name, run, columns))
+            run = run_of(name, run, columns)
+            digest = None if files is None else digest_of(run)
         except MultiAspectError as error:
             if files is not None:
                 files.clear()
@@ -117,7 +111,7 @@ class _Item:
     @property
     def n_rows(self) -> int:
         """Return the number of rows to send; 0 for a path."""
-        return len(self.run) if isinstance(self.run, SentRun) else 0
+        return len(self.run) if isinstance(self.run, Run) else 0
 
 
 def _parallel(
@@ -173,6 +167,8 @@ def _tasks(
     done = 0
     try:
         for name, run in runs:
+            if isinstance(run, str | PathLike):  # workers may have been started in another directory
+                run = os.path.abspath(os.path.expanduser(run))
             task.append(_Item.of(name, run, columns, skip, store))
             del run
             full = len(task) >= _n_runs(done, runs.total, n_workers)
@@ -198,4 +194,4 @@ def _evaluated(plan: Plan, item: _Item, skip: bool) -> Outcome:
         return item.run
     if item.files is not None:
         return evaluate_stored(plan, item.name, item.run, item.files, item.digest, skip=skip)
-    return plan.evaluate(item.name, unpacked(item.run), skip=skip)
+    return plan.evaluate(item.name, item.run, skip=skip)

@@ -19,23 +19,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats
 from .._writing import write_file
-from ..errors import (
-    MultiAspectError,
-    choices,
-    collected,
-    number_of,
-    warn,
-    warn_once,
-)
+from ..collection.run import about_run
+from ..errors import Cause, MultiAspectError, choices, collected, number_of, warn
 from ..integration.records import record
-from ..io.runs import read_table, titled
-from .digests import digest_of, digest_of_frame
-from .packing import PackedRun, unpacked
+from ..io.file_contents import load
+from ..io.runs import titled
+from .digests import digest_of
 from .plan import Outcome, Plan, counted_frame
 
-__all__ = ["RunFiles", "Store", "evaluate_stored", "read_values", "with_digest"]
+__all__ = ["RunFiles", "Store", "evaluate_stored", "read_values"]
 
 #: Where files go that were written with other measures or judgments.
 SUPERSEDED = "_superseded"
@@ -142,23 +135,24 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
         The judgments and measures.
     name : str
         The name of the run.
-    run : DataFrame, path or RunTable
+    run : Run or path
         The run.
     files : RunFiles
         The files of the values of this run.
     digest : str or None
-        The digest of its content, as of `with_digest`; None if the run is a path that is not read yet.
+        The digest of its content; None if the run is a path, which is not read yet.
     skip : bool
         See `Plan.evaluate`.
     """
     if digest is None:
         try:
-            run, digest = _file_with_digest(name, run)
+            run = load(run)  # read once, so that the content and its digest match
         except MultiAspectError as error:
             files.clear()
             if not skip:
-                raise
-            return Outcome(name, reason=str(error))
+                raise about_run(titled(name), error) from None
+            return Outcome(name, reason=str(about_run(titled(name), error)))
+        digest = hashlib.sha256(run.data).hexdigest()
     file = files.file(digest)
     with _writing(), collected() as causes:
         if file in files.earlier:
@@ -167,13 +161,14 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
                 files.clear(but=file)
                 values = np.zeros(plan.counted.shape)
                 values[plan.counted] = part["value"]
-                return Outcome(name, values, reused=True)
+                earlier = [Cause(*cause) for cause in json.loads(part["about"].tobytes())["causes"]]
+                return Outcome(name, values, earlier, reused=True)
         # From here on, no reader finds values of another content under this name.
         files.clear()
-    outcome = plan.evaluate(name, unpacked(run), skip=skip)
+    outcome = plan.evaluate(name, run, skip=skip)
     if outcome.values is not None:
         with _writing():
-            write_file(files.directory / file, _content(file, name, plan, outcome.values[plan.counted]))
+            write_file(files.directory / file, _content(file, plan, outcome))
     return replace(outcome, causes=[*causes, *outcome.causes])
 
 
@@ -237,19 +232,23 @@ def read_values(directory: str | os.PathLike[str]) -> pd.DataFrame:
     return result
 
 
-def _content(file: str, name: str, plan: Plan, values: Floats) -> bytes:
-    """Return the content of an .npz file with the values of a run and their measures and queries.
+def _content(file: str, plan: Plan, outcome: Outcome) -> bytes:
+    """Return the content of an .npz file with the values of a run, their measures and queries, and the warnings.
 
     At the end, in the comment of the archive, is a digest of all that comes before and the name of the file.
     """
     about = {
-        "name": name,
+        "name": outcome.name,
         "measures": dict(zip(plan.labels, map(str, plan.measures), strict=True)),
         "qids": plan.judgments.qids.tolist(),
         "counted": None if plan.counted.all() else plan.counted.astype(int).tolist(),
+        "causes": outcome.causes,
     }
     content = io.BytesIO()
-    np.savez(content, value=values, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8))
+    assert outcome.values is not None
+    np.savez(
+        content, value=outcome.values[plan.counted], about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    )
     with zipfile.ZipFile(content, "a") as archive:
         archive.comment = bytes(_CHECKSUM)
     body = content.getvalue()[:-_CHECKSUM]
@@ -273,7 +272,7 @@ def _read(path: Path) -> Any:
         if content[-_CHECKSUM:] == _checksum(path.name, body):
             return np.load(io.BytesIO(content))
         reason = "is damaged"
-    warn_once(f"out: {path} {reason}: its values are not used, and evaluate computes them again")
+    warn(f"out: {path} {reason}: its values are not used, and evaluate computes them again")
     return None
 
 
@@ -287,37 +286,6 @@ def _writing() -> Iterator[None]:
             "; workers on other machines need a directory that all share" if error.errno == errno.ENOENT else ""
         )
         raise MultiAspectError(f"out: cannot write {error.filename}: {error.strerror or error}{remedy}") from error
-
-
-class _File(io.BytesIO):
-    """The content of a file, with its name for errors."""
-
-    def __init__(self, content: bytes, name: str) -> None:
-        super().__init__(content)
-        self.name = name
-
-
-def with_digest(name: str, run: Any, columns: list[str]) -> tuple[Any, str | None]:
-    """Return a run, read once if it can be read only once, and the digest of its content; None for a path."""
-    if isinstance(run, str | os.PathLike):
-        return run, None
-    if isinstance(run, pd.DataFrame):
-        return run, digest_of_frame(run)
-    table = read_table(name, run, columns)
-    digest = PackedRun.of(table).digest()
-    return table, digest if table.others is None else digest_of(digest, table.others)
-
-
-def _file_with_digest(name: str, path: str | os.PathLike[str]) -> tuple[_File, str]:
-    """Return the content of a file and its digest, read once so that the two match."""
-    file = os.fspath(path)
-    try:
-        content = Path(file).expanduser().read_bytes()
-    except FileNotFoundError:
-        raise MultiAspectError(f"{titled(name)}: {file}: no such file") from None
-    except OSError as error:
-        raise MultiAspectError(f"{titled(name)}: {file}: cannot be read: {error.strerror or error}") from None
-    return _File(content, file), hashlib.sha256(b"file" + content).hexdigest()
 
 
 def _readable(name: str) -> str:

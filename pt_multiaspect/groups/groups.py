@@ -17,7 +17,7 @@ from .._typing import Floats, Ints
 from ..aspects.names import NameRegistry
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats, check_distinct_columns, id_column
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, shown
+from ..errors import MultiAspectError, choices, refuse_repeated, shown
 from ..strings.identifiers import identifiers
 from .files import groups_in_file
 from .targets import GroupTarget, group_name
@@ -296,8 +296,7 @@ def _memberships(dimension: str, members: object) -> tuple[_Rows, tuple[str, ...
         elif isinstance(membership, Iterable):
             listed = list(membership)
             shares = dict.fromkeys(listed, 1.0)
-            if len(shares) < len(listed):
-                raise MultiAspectError(f"{dimension}: expected each group once for document {docno}, got {listed}")
+            refuse_repeated(listed, f"groups for document {docno}", dimension)
         else:
             raise MultiAspectError(
                 f"{dimension}: expected a group, a list of groups or a mapping of groups to shares for document "
@@ -340,11 +339,7 @@ def _share(dimension: str, docno: object, share: object) -> float:
 
 
 def _dimension(name: str, rows: _Rows, groups: tuple[str, ...]) -> Dimension:
-    seen: set[tuple[str, str]] = set()
-    for docno, group, _ in rows:
-        if (docno, group) in seen:
-            raise MultiAspectError(f"{name}: expected each group once for document {docno}, got {group} twice")
-        seen.add((docno, group))
+    refuse_repeated(((docno, group) for docno, group, _ in rows), "documents in each group", name)
     # Without a declared order, groups are in that of their names.
     groups = groups or tuple(sorted({group for _, group, _ in rows}))
     if not groups:

@@ -14,7 +14,7 @@ from .._numbers import number
 from .._typing import Floats
 from ..collection.columns import QUERY_COLUMNS, as_floats, id_column
 from ..collection.frames import in_memory, to_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
 from ..strings.identifiers import identifiers
 
 __all__ = ["GroupTarget", "group_name"]
@@ -114,16 +114,11 @@ class GroupTarget:
         return product
 
     def _of_frame(self, frame: pd.DataFrame) -> dict[tuple[str, ...], float]:
-        missing = [column for column in (*self.names, "share") if column not in frame.columns]
-        if missing:
-            raise MultiAspectError(
-                f"target: expected the columns {choices([*self.names, 'share'])}, got no {choices(missing)}"
-            )
+        refuse_unknown([*self.names, "share"], frame.columns, "columns of the frame", "target")
         columns = {name: identifiers(frame[name], "target").tolist() for name in self.names}
         self._mention(columns)
         keys = list(zip(*columns.values(), strict=True))
-        if len(set(keys)) < len(keys):
-            raise MultiAspectError("target: expected each combination of groups once per distribution")
+        refuse_repeated(keys, "combinations of groups", "target")
         return dict(zip(keys, as_floats(frame["share"]).tolist(), strict=True))
 
     def arrays(self, groups: Sequence[Sequence[str]]) -> dict[str | None, Floats]:

@@ -189,8 +189,9 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
             return
         judgments = self._prepared.judgments
         rankings = Rankings(frame, judgments)
-        position = judgments.queries_of(rankings.qids)
-        answered = [(qid, at) for qid, at in zip(rankings.qids.tolist(), position.tolist(), strict=True) if at >= 0]
+        qids = rankings.source.qids
+        position = judgments.queries_of(qids)
+        answered = [(qid, at) for qid, at in zip(qids.tolist(), position.tolist(), strict=True) if at >= 0]
         values: dict[tuple[AnyMeasure, str], float] = {}
         for measure, column in self._prepared.standard.values(rankings, lambda: frame).items():
             of_query = column.tolist()

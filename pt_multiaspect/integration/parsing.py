@@ -16,7 +16,7 @@ from ..measures import CAM, NLRE, NWCS, Measure, On
 from ..measures.registry import RESERVED
 from .provider import supports
 
-__all__ = ["TRACK_NAMES", "MeasureName", "as_measure", "parse", "parse_all"]
+__all__ = ["TRACK_NAMES", "MeasureName", "as_measure", "parse", "parse_all", "parse_one"]
 
 
 class MeasureName(str):
@@ -108,6 +108,16 @@ def parse(measure: ir_measures.Measure | str) -> list[ir_measures.Measure]:
         if unsupported:
             raise MultiAspectError(f"ir-measures does not support trec_eval's measure {measure!r}") from None
         raise
+
+
+def parse_one(measure: ir_measures.Measure | str) -> ir_measures.Measure:
+    """Parse a measure as `parse` does, and refuse families such as ``"P"``."""
+    members = parse(measure)
+    if len(members) != 1:
+        raise MultiAspectError(
+            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
+        )
+    return members[0]
 
 
 def _check_trec_name(text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,17 @@ from ..collection.columns import (
     IDENTIFIERS,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
-    _numbers,
     check_distinct_columns,
     id_column,
     is_numeric,
+    read_labels,
 )
 from ..collection.frames import as_frame, is_saved_index
-from ..collection.inputs import about_run
-from ..collection.run_tables import RunTable
+from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
-__all__ = ["labels_of_table", "read_arrow", "run_of_table", "run_table_of"]
+__all__ = ["frame_of_run", "labels_of_table", "read_arrow", "run_of_table"]
 
 #: How files begin.
 _FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Feather 1": b"FEA1"}
@@ -80,25 +79,22 @@ def read_arrow(name: str, data: bytes) -> Any:
         raise MultiAspectError(f"{name}: a damaged {form} file: {' '.join(str(error).split())}") from error
 
 
-def run_table_of(name: str, table: Any) -> RunTable:
-    """Return the rows of a run from a file's table, for the join; the errors name the file."""
+def run_of_table(name: str, table: Any, columns: Sequence[str] = ()) -> Run:
+    """Return the run of a file's table with further columns; the errors name the file."""
     try:
-        rows = RunTable.of(table)
+        run = Run.of(table, columns)
     except MultiAspectError as error:
         raise about_run(name, error) from None
-    if not len(rows):
+    if not len(run):
         raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and score")
-    return rows
+    return run
 
 
-def run_of_table(name: str, table: Any) -> pd.DataFrame:
+def frame_of_run(name: str, table: Any) -> pd.DataFrame:
     """Return the run of a file's table as a frame: qid, docno, score, and the other columns of the file."""
-    rows = run_table_of(name, table)
-    frame = _pandas(name, table)
-    others = frame.drop(columns=["score", *(column for column in IDENTIFIERS[:4] if column in frame.columns)])
-    ids = {"qid": rows.qids[rows.query], "docno": rows.docnos.decode()}
-    kept: dict[Any, Any] = {column: others[column].to_numpy() for column in others}
-    result = pd.DataFrame({**ids, **kept, "score": rows.score})
+    others = [column for column in table.column_names if column not in ("score", *IDENTIFIERS[:4])]
+    run = run_of_table(name, table, others)
+    result = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
     first = [column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns]
     return result[[*first, *(column for column in result.columns if column not in first)]]
 
@@ -179,7 +175,7 @@ def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> s
 
 
 def _checked_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> Any:
-    values = _numbers(column)
+    values = read_labels(column)
     faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
     if len(faulty):
         qid, docno = rows.iloc[int(faulty[0])][["qid", "docno"]]

@@ -8,16 +8,22 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 from ..errors import MultiAspectError
 
-__all__ = ["Source", "Text", "as_text", "load", "name_in_utf8"]
+__all__ = ["Content", "Source", "Text", "as_text", "load", "name_in_utf8"]
 
-Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes]
 
 #: Bytes decompressed at once.
 _BLOCK = 1 << 22
+
+
+class Content(NamedTuple):
+    """The content of a file, decompressed, and its name."""
+
+    name: str
+    data: bytes
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,9 @@ class Text:
             start = end
 
 
+Source: TypeAlias = str | os.PathLike[str] | IO[str] | IO[bytes] | Content
+
+
 def name_in_utf8(name: str) -> str:
     """Return the name of a file that can be printed and written, also if it is not UTF-8."""
     return name.encode("utf-8", "backslashreplace").decode()
@@ -51,13 +60,15 @@ def name_in_utf8(name: str) -> str:
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def load(source: Source) -> tuple[str, bytes]:
-    """Return the name of a file and its content, decompressed."""
+def load(source: Source) -> Content:
+    """Return the content of a file, decompressed, and its name."""
+    if isinstance(source, Content):
+        return source
     name, data = _read_bytes(source)
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
-            return name, _decompressed(name, data, form, decompress)
-    return name, data
+            return Content(name, _decompressed(name, data, form, decompress))
+    return Content(name, data)
 
 
 def as_text(name: str, data: bytes) -> Text:

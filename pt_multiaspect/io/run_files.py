@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fnmatch
 import glob
 import os
 from pathlib import Path
 
 from ..errors import MultiAspectError
 
-__all__ = ["check_readable", "is_read_once", "run_files", "would_include"]
+__all__ = ["check_readable", "is_read_once", "run_files"]
 
 
 def run_files(path: str | os.PathLike[str]) -> list[str]:
@@ -39,41 +38,6 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
             raise MultiAspectError(f"no file matches {text}; check the pattern and the current directory")
         return matches
     return [expanded]
-
-
-def would_include(path: str | os.PathLike[str], file: str | os.PathLike[str]) -> bool:
-    """Return whether a directory or pattern includes a file, or would if the file existed.
-
-    Parameters
-    ----------
-    path : str or path
-        See `run_files`.
-    file : str or path
-        The file, whose directory need not exist either.
-    """
-    pattern, resolved = os.path.expanduser(os.fspath(path)), os.path.realpath(os.path.expanduser(os.fspath(file)))
-    if os.path.isdir(pattern):
-        parent, name = os.path.split(resolved)
-        return parent == os.path.realpath(pattern) and name[0] != "."
-    return glob.has_magic(pattern) and not os.path.exists(pattern) and _would_match(pattern, resolved)
-
-
-def _would_match(pattern: str, path: str) -> bool:
-    """Return whether a pattern matches a resolved path as by `glob.glob`, whether or not the path exists."""
-    if not glob.has_magic(pattern):
-        return os.path.realpath(pattern) == path
-    if any(os.path.realpath(match) == path for match in glob.iglob(pattern, recursive=True)):  # also by links
-        return True
-    head, tail = os.path.split(pattern)
-    parent, name = os.path.split(path)
-    if tail == "**":  # any number of names, none of them hidden
-        while name and name[0] != ".":
-            if _would_match(head, parent):
-                return True
-            parent, name = os.path.split(parent)
-        return _would_match(head, path)
-    is_hidden = name.startswith(".") and not tail.startswith(".")
-    return not is_hidden and fnmatch.fnmatch(name, tail) and _would_match(head, parent)
 
 
 def check_readable(path: str | os.PathLike[str]) -> None:

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from ..collection.frames import in_memory, is_frame
-from ..collection.inputs import about_run
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_if_swapped, warn_of_no_common_document
 from ..collection.rankings import Rankings
-from ..collection.run_tables import RunTable
+from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices
-from .file_contents import name_in_utf8
+from .file_contents import Content, name_in_utf8
 from .run_files import check_readable, is_read_once, run_files
-from .trec_files import read_run, read_run_table
+from .trec_files import load_run, read_run
 
-__all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "read_table", "repeatable", "titled"]
+__all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "repeatable", "run_of", "titled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,14 +173,14 @@ def repeatable(run: object) -> object:
     return list(run) if isinstance(run, Iterator) else run
 
 
-def read_table(name: str, run: Any, columns: Sequence[str] = ()) -> RunTable:
-    """Read the rows of a run.
+def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
+    """Read a run.
 
     Parameters
     ----------
     name : str
         Name of the run in errors.
-    run : DataFrame, dict, iterable of namedtuples, path, open file or RunTable
+    run : DataFrame, dict, iterable of namedtuples, path, open file or Run
         The run.
     columns : sequence of str, optional
         Columns to keep beside queries, documents and scores.
@@ -192,50 +191,43 @@ def read_table(name: str, run: Any, columns: Sequence[str] = ()) -> RunTable:
         If the run is invalid.
     """
     try:
-        is_file = isinstance(run, str | PathLike) or hasattr(run, "read")
-        if is_file and not columns:
-            return read_run_table(run)
-        return RunTable.of(read_run(run) if is_file else run, columns)
+        if isinstance(run, str | PathLike | Content) or hasattr(run, "read"):
+            return Run.of(read_run(run), columns) if columns else load_run(run)
+        return Run.of(run, columns)
     except MultiAspectError as error:
         raise about_run(titled(name), error) from None
 
 
-def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = ()) -> tuple[RunTable, Rankings]:
+def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = ()) -> Rankings:
     """Read a run, if it has not been read, and join it with the judgments.
 
     Parameters
     ----------
     name : str
         Name of the run in errors.
-    run : DataFrame, dict, iterable of namedtuples, path, open file or RunTable
+    run : DataFrame, dict, iterable of namedtuples, path, open file or Run
         The run.
     judgments : Judgments
         The judgments.
     columns : sequence of str, optional
-        See `read_table`.
-
-    Returns
-    -------
-    run, rankings
-        The rows of the run, and the join.
+        See `run_of`.
 
     Raises
     ------
     MultiAspectError
         If the run is invalid or has no query in common with the judgments.
     """
-    table = read_table(name, run, columns)
-    rankings = Rankings(table, judgments)
-    if not len(table):
+    rankings = Rankings(run_of(name, run, columns), judgments)
+    if not len(rankings.source):
         raise MultiAspectError(
             f"{titled(name)}: expected at least one row, got none. A reader that was read before is empty"
         )
     if not rankings.n_common:
         raise MultiAspectError(
             f"{titled(name)} and the qrels have no query in common: the qrels have queries such as "
-            f"{choices(judgments.qids[:3])}, the run has queries such as {choices(table.qids[:3])}. Check the "
-            "query ids"
+            f"{choices(judgments.qids[:3])}, the run has queries such as {choices(rankings.source.qids[:3])}. "
+            "Check the query ids"
         )
     warn_of_no_common_document(rankings, titled(name))
-    warn_if_swapped(titled(name), table, judgments)
-    return table, rankings
+    warn_if_swapped(rankings, titled(name))
+    return rankings

@@ -11,13 +11,13 @@ import pandas as pd
 
 from .._typing import Floats
 from ..collection.columns import BY_SUBTOPIC, IDENTIFIERS
-from ..collection.run_tables import RunTable
+from ..collection.run import Run
 from ..errors import MultiAspectError, choices, shown, warn_once
-from .arrow_files import labels_of_table, read_arrow, run_of_table, run_table_of
+from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .file_contents import Source, Text, as_text, load
 from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
-__all__ = ["NAME_COLUMNS", "read_qrels", "read_run", "read_run_table"]
+__all__ = ["NAME_COLUMNS", "load_run", "read_qrels", "read_run"]
 
 #: The remedy for a file with more label columns than aspects, which the command line words its own way.
 NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
@@ -159,20 +159,20 @@ def read_run(source: Source) -> pd.DataFrame:
     name, data = load(source)
     table = read_arrow(name, data)
     if table is not None:
-        return run_of_table(name, table)
+        return frame_of_run(name, table)
     rows = read_lines(as_text(name, data), _RUN).frame().astype({"rank": np.int64})
     return rows[["qid", "docno", "rank", "score", "name"]]
 
 
-def read_run_table(source: Source) -> RunTable:
+def load_run(source: Source) -> Run:
     """Read a run as `read_run` does, for the join with judgments."""
     name, data = load(source)
     table = read_arrow(name, data)
     if table is not None:
-        return run_table_of(name, table)
+        return run_of_table(name, table)
     columns = read_lines(as_text(name, data), _RUN, ("qid", "docno"))
     query, qids = columns.codes["qid"]
-    return RunTable(qids, query, columns.docnos, columns.numbers["score"])
+    return Run(qids, query, columns.docnos, columns.numbers["score"])
 
 
 _LABEL = NumberField("a finite number (or nan for no judgment)", lambda values: ~np.isinf(values))

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, cut
 from ..strings.texts import Texts
 from .file_contents import Text
 
@@ -228,7 +228,7 @@ class _Lines:
         """Return numbers as Python reads them, which also takes nan."""
         columns = {position: _Column(position, only_changes=False) for position in self.layout.numbers}
         self._fill(columns.values())
-        values = {position: _numbers(column.fields(self.text.data)) for position, column in columns.items()}
+        values = {position: _as_numbers(column.fields(self.text.data)) for position, column in columns.items()}
         if any(column is None for column in values.values()):
             raise _Unreadable
         return {position: column for position, column in values.items() if column is not None}
@@ -273,7 +273,7 @@ class _Column:
         return [data[start:end] for start, end in zip(texts.start.tolist(), ends.tolist(), strict=True)]
 
 
-def _numbers(fields: Sequence[bytes]) -> Floats | None:
+def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
     """Convert fields to numbers; return None if one of them is not a number."""
     try:
         values = np.fromiter(map(float, fields), np.float64, len(fields))
@@ -313,7 +313,7 @@ def _are_good(rows: Sequence[Sequence[bytes]], layout: LineFormat) -> bool:
 
 
 def _is_accepted(fields: Sequence[bytes], number: NumberField) -> bool:
-    values = _numbers(fields)
+    values = _as_numbers(fields)
     return values is not None and bool(np.all(number.accepts(values)))
 
 
@@ -351,5 +351,4 @@ def _remedy(number: int, fields: list[bytes], value: bytes) -> str:
 
 def excerpt(piece: bytes, limit: int = 80) -> str:
     """Return the beginning of a line or field in quotes, for an error message."""
-    text = piece.decode("utf-8").strip()
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+    return repr(cut(piece.decode("utf-8").strip(), limit))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 
-__all__ = ["TOLERANCE", "dominates", "frontier", "on_front", "staircases"]
+__all__ = ["TOLERANCE", "dominates", "front_of", "on_front", "staircases"]
 
 #: Values that differ by at most this, relative to the maximum, are equal (rounding errors).
 TOLERANCE = 1e-12
@@ -71,7 +71,7 @@ def on_front(scores: Floats) -> Bools:
     return front
 
 
-def frontier(points: Floats) -> Ints:
+def front_of(points: Floats) -> Ints:
     """Return the indices of the points that no other point dominates, one of several equal ones.
 
     Parameters
@@ -147,7 +147,7 @@ def staircases(values: Floats, group: NDArray[np.integer[Any]]) -> Ints:
         order = np.argsort(group, kind="stable")
         bounds = np.flatnonzero(np.diff(group[order])) + 1
         parts = np.split(order, bounds) if len(order) else []
-        return np.concatenate([part[frontier(values[part])] for part in parts] or [order])
+        return np.concatenate([part[front_of(values[part])] for part in parts] or [order])
     # Whole numbers, equal where values are equal but for rounding, so that groups can be told apart exactly.
     levels = [_levels(column) for column in values.T]
     order = np.lexsort((*(-level for level in levels[::-1]), group))

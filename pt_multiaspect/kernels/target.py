@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from .._typing import Bools, Floats, Ints
 from ..errors import MultiAspectError
 from .hits import descending, positions, sums
+from .memo import Memo
 
 __all__ = ["Source", "Target", "check_discount"]
-
-T = TypeVar("T")
 
 
 class Source(Protocol):
@@ -57,7 +56,7 @@ def check_discount(discount: Callable[[Ints], Floats], n_ranks: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class Target(Memo):
     """The gains of the judged documents on which a single-aspect measure is evaluated.
 
     Arrays have one element per judged (query, document) pair, sorted by query.
@@ -75,19 +74,11 @@ class Target:
     unjudged: float = 0.0
     #: The gain of the lowest grade, which need not be 0.
     bottom: float = 0.0
-    _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-
-    def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of `make`, computed once per `key` for all runs."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        result: T = self._cache[key]
-        return result
 
     def with_gain(self, gain: Floats, top: float | None = None) -> Target:
         """Return a target with the same documents and other gains."""
         highest = float(gain.max(initial=0.0)) if top is None else top
-        return replace(self, gain=gain, top=highest, unjudged=0.0, bottom=0.0, _cache={})
+        return replace(self, gain=gain, top=highest, unjudged=0.0, bottom=0.0)
 
     def exponentiated(self) -> Target:
         """Return a target of gains 2^g - 1, scaled per query by 2^-(maximum g) to avoid overflow.

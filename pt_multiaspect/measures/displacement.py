@@ -11,7 +11,6 @@ from .._typing import Floats
 from ..collection.judgments import Judgments
 from ..collection.rankings import Ranking, Rankings
 from ..errors import MultiAspectError
-from ..io.swapped import asks_whether_swapped
 from ..kernels import displacement
 from ..kernels.breakdown import Breakdown
 from ..kernels.displacement import Displacement
@@ -194,7 +193,6 @@ class _CRPRecovery(_Displacement):
         return displacement.recovery(ranking, target)
 
 
-@asks_whether_swapped("run")
 def crp_curve(run: object, qrels: object, measure: Measure = On) -> pd.DataFrame:
     """Compute the CRP of each query at each rank.
 

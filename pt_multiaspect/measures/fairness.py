@@ -140,7 +140,7 @@ class _AWRF(GroupMeasure):
         return (judgments.view("relevance", None),) if reads else ()
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        fair: Floats = rankings.shared(("awrf", self._groups, self.cutoff), lambda: self._fairness(rankings))
+        fair: Floats = rankings.cached(("awrf", self._groups, self.cutoff), lambda: self._fairness(rankings))
         if self._bases is not None:
             if self._bases.one.reads_gains:
                 views[0].check_gains(f"{self.NAME} times {self._bases.one.text}")
@@ -187,7 +187,7 @@ class _Stopping(GroupMeasure):
         """Return the GF of one dimension, per query."""
         hits = rankings.top(self.cutoff)
         key = ("seen", self._groups, dimension, self.cutoff)
-        seen: Floats = rankings.shared(key, lambda: self._seen(rankings, dimension))
+        seen: Floats = rankings.cached(key, lambda: self._seen(rankings, dimension))
         wanted = self._target(rankings.judgments, dimension)[hits.query]
         stops = self._stops(rankings, view)
         return sums(hits.query, stops * (1.0 - fairness.DIVERGENCES[divergence](seen, wanted)), hits.n_queries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-__all__ = ["hashable", "sign"]
+__all__ = ["hashable", "set_signatures"]
 
 
 def hashable(value: object) -> object:
@@ -17,7 +17,7 @@ def hashable(value: object) -> object:
     return value
 
 
-def sign(measure: Any) -> None:
+def set_signatures(measure: Any) -> None:
     """Set the signatures of the class and of its instances, for `inspect.signature` and code completion."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import ir_measures
@@ -18,17 +18,15 @@ from ..collection.judgments import Judgments
 from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, did_you_mean, warn, warn_once
-from ..io.swapped import asks_whether_swapped
+from ..errors import MultiAspectError, choices, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
-from .identity import hashable, sign
+from .explained import Explained
+from .identity import hashable, set_signatures
 from .parameters import Param
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from .explanation import Explanation
 
 __all__ = ["Measure"]
 
@@ -80,6 +78,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     __signature__: ClassVar[inspect.Signature] = inspect.Signature(
         [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
     )
+    #: Computes `explain`; `pt_multiaspect.explanation`, which is built on measures, sets it.
+    _explain: ClassVar[Callable[..., Explained]]
     #: The text that `help` shows for a measure.
     _help: ClassVar[str | None] = None
 
@@ -93,7 +93,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         if "SHORT_DESC" not in own:
             cls.SHORT_DESC = (cls.__doc__ or "").strip().partition("\n")[0]
         if "SUPPORTED_PARAMS" in own:
-            sign(cls)
+            set_signatures(cls)
         cls._help = f"{cls.NAME}{inspect.signature(cls)}\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
 
     def __init__(self, *args: Any, **params: Any) -> None:
@@ -111,12 +111,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 f"{self.NAME}: expected parameters by name, as in {self.NAME}({', '.join(named)}), got values "
                 "without names"
             )
-        unknown = [name for name in params if name not in self.SUPPORTED_PARAMS]
-        if unknown:
-            raise MultiAspectError(
-                f"{self.NAME} has no parameter {choices(unknown)}; expected {choices(self.SUPPORTED_PARAMS)}"
-                f"{did_you_mean(unknown, self.SUPPORTED_PARAMS)}"
-            )
+        refuse_unknown(params, self.SUPPORTED_PARAMS, "parameters", self.NAME)
         canonical = {}
         for name, param in self.SUPPORTED_PARAMS.items():
             if name in params:
@@ -357,8 +352,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     # -- explanations -------------------------------------------------------------------------
 
-    @asks_whether_swapped("run")
-    def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explanation:
+    def explain(self, run: object, qrels: object, qid: object, *, depth: int = 100) -> Explained:
         """Explain the value of one topic, rank by rank.
 
         Parameters
@@ -396,9 +390,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         1     2   new    NaN   0.0         0.000  unjudged
         2     3    d2    3.0   3.0         0.352
         """
-        from .explanation import explain
-
-        return explain(self, run, qrels, qid, depth=depth)
+        return self._explain(run, qrels, qid, depth=depth)
 
     def details(self, judgments: Judgments) -> Mapping[str, Any]:
         """Return quantities computed from the labels of each judged document, for explanations.

@@ -9,7 +9,7 @@ from ..aspects.aspects import aspect_name
 from ..bases import Term
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import refuse_unknown
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
@@ -70,11 +70,7 @@ class _On(BasedMeasure):
     }
 
     def _check_names(self, names: Sequence[str]) -> None:
-        if self["aspect"] not in names:
-            raise MultiAspectError(
-                f"expected aspect to be one of {choices(names)}, got {self['aspect']}"
-                + did_you_mean([self["aspect"]], names)
-            )
+        refuse_unknown([self["aspect"]], names, "one of the aspects", "aspect")
 
     @property
     def in_words(self) -> str:

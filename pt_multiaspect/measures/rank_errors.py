@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .._typing import Floats
@@ -12,7 +13,7 @@ from .._validation import real
 from ..aspects.aspects import aspect_name
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels import rank_errors
 from ..kernels.breakdown import Breakdown
 from ..kernels.hits import Hits
@@ -61,12 +62,7 @@ class _RankErrors(DirectMeasure):
     def _constants(self, names: Sequence[str]) -> list[float]:
         mu = self["mu"]
         if isinstance(mu, dict):
-            unknown = sorted(set(mu) - set(names))
-            if unknown:
-                raise MultiAspectError(
-                    f"{self.NAME}: expected constants in mu for the evaluated aspects ({choices(names)}), got "
-                    f"{choices(unknown)}"
-                )
+            refuse_unknown(mu, names, "constants in mu for the evaluated aspects", self.NAME)
             constants = [mu.get(name, _DEFAULT) for name in names]
         else:
             constants = [mu, self["nu"], *[_DEFAULT] * len(names)][: len(names)]
@@ -89,9 +85,7 @@ class _RankErrors(DirectMeasure):
         """Return the ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
         epsilons = [
-            rankings.shared(
-                ("rank errors", view, self.cutoff), lambda view=view: rank_errors.errors(hits, view.grade)
-            )
+            rankings.cached(("rank errors", view, self.cutoff), partial(rank_errors.errors, hits, view.grade))
             for view in views
         ]
         # As floats: NumPy cannot represent integers beyond 64 bits.

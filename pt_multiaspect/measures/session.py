@@ -14,7 +14,7 @@ from ..aspects.parameter import AspectSpec, parse_names, spell_names
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels.hits import Hits, positions, ratio
 from ..kernels.session import greedy_utility, utility
 from .direct import DirectMeasure
@@ -115,11 +115,7 @@ class _MDCU(DirectMeasure):
             )
 
     def _check_names(self, names: Sequence[str]) -> None:
-        missing = [name for name in self._names if name not in names]
-        if missing:
-            raise MultiAspectError(
-                f"expected themes and usability among the aspects {choices(names)}, got {choices(missing)}"
-            )
+        refuse_unknown(self._names, names, "themes and usability among the aspects")
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
         """Return the themes, then the usabilities."""

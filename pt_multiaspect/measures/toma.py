@@ -22,7 +22,8 @@ from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..orders import DistanceOrder, TupleOrder
 from ..orders.order import AXES, check_gate
-from ..orders.parameter import parse_distance, parse_order, spell_order
+from ..orders.parameter import parse_order, spell_order
+from ..orders.registered import check_distance
 from .joint import Joint, JointMeasure, JointSource
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
@@ -155,7 +156,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     SUPPORTED_PARAMS = {
         "base": base_param("the measure evaluated on the classes"),
         "distance": Param(
-            parse_distance,
+            check_distance,
             "euclidean",
             "euclidean, manhattan, chebyshev, a Minkowski exponent, or the name of a registered distance",
         ),

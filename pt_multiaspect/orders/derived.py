@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 
 from ..aspects.aspect import Aspect
-from ..errors import MultiAspectError, choices
+from ..errors import refuse_unknown
 from .explicit import Order
 from .tracks import CORRECT, CORRECTNESS, INCORRECT, order_of
 
@@ -67,8 +67,7 @@ def trec_misinfo_label(label: str) -> Order:
     >>> trec_misinfo_label("useful-correct").weigh([(2, 2), (1, 1), (0, 2)])
     array([1., 0., 0.])
     """
-    if label not in _LABELS:
-        raise MultiAspectError(f"label: expected {choices(_LABELS)}, got {label!r}")
+    refuse_unknown([label], _LABELS, "one of", "label")
     conditions = _LABELS[label]
 
     def weigh(usefulness: float, *labels: float) -> int:

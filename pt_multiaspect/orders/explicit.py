@@ -20,7 +20,7 @@ from ..aspects.aspects import Aspects
 from ..aspects.names import NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_repeated
 from .order import (
     MAX_TUPLES,
     TOLERANCE,
@@ -108,9 +108,7 @@ class Order(TupleOrder):
             tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
             for key, _ in pairs
         ]
-        if len(set(tuples)) < len(tuples):
-            twice = sorted({key for key in tuples if tuples.count(key) > 1})
-            raise MultiAspectError(f"expected one weight per tuple, got more than one for {choices(twice)}")
+        refuse_repeated(tuples, "tuples of labels", "weights")
         lengths = {len(key) for key in tuples}
         if isinstance(aspects, str | PathLike):
             aspects = declared_aspects(aspects)

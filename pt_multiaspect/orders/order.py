@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._numbers import exact, number, spell
 from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
-from ..errors import MultiAspectError, choices, did_you_mean, shown
+from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 
 __all__ = ["TupleOrder"]
 
@@ -67,18 +67,13 @@ def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> lis
 def check_gate(gate: str, names: Sequence[str]) -> int:
     """Return the position of the aspect `gate` among `names`."""
     name = aspect_name(gate)
-    if name not in names:
-        raise MultiAspectError(
-            f"unknown gate {gate!r}: expected one of the evaluated aspects ({choices(names)})"
-            + did_you_mean([name], names)
-        )
+    refuse_unknown([name], names, "one of the evaluated aspects", "gate")
     return list(names).index(name)
 
 
 def check_axes(axes: object) -> str:
     """Validate the scaling of the axes and return it."""
-    if axes not in AXES:
-        raise MultiAspectError(f"axes: expected {choices(AXES)}, got {axes!r}")
+    refuse_unknown([axes], AXES, "one of", "axes")
     return str(axes)
 
 

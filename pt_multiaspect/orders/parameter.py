@@ -1,26 +1,12 @@
-"""Parsing and printing of the measure parameters `distance=` and `order=`."""
+"""Parsing and printing of the measure parameter `order=`."""
 
 from __future__ import annotations
 
 from ..errors import MultiAspectError, choices, shown
 from .explicit import Order
-from .registered import check_distance, is_distance
+from .registered import is_distance
 
-__all__ = ["parse_distance", "parse_order", "spell_order"]
-
-
-def parse_distance(distance: object) -> str | float:
-    """Parse a distance: a name, or the exponent of a Minkowski distance."""
-    if hasattr(distance, "parameters"):  # an order
-        raise MultiAspectError(f"distance: expected a distance, got {distance!r}; pass it as order=")
-    if isinstance(distance, str) and (distance in Order.registry or distance.lstrip().startswith("{")):
-        raise MultiAspectError(f"distance: expected a distance, got the order {distance!r}; pass it as order=")
-    if callable(distance):
-        raise MultiAspectError(
-            "distance: expected a name or a number, got a function; register it with register_distance(name), or "
-            "convert it to an order: order=Order.from_distance(aspects, function)"
-        )
-    return check_distance(distance)
+__all__ = ["parse_order", "spell_order"]
 
 
 def parse_order(order: object) -> Order | None:

@@ -191,5 +191,5 @@ def check_distance(distance: object) -> str | float:
             return int(exponent) if exponent.is_integer() else exponent
     raise MultiAspectError(
         f"unknown distance {shown(distance)}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number "
-        "p > 0 (Minkowski); pass an Order, or the name of an Order, as order="
+        "p > 0 (Minkowski); register a function by register_distance(name), and pass an Order or its name as order="
     )

@@ -69,7 +69,7 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_frame
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..strings.identifiers import identifiers
 from .explicit import Order
 from .order import numeric
@@ -154,17 +154,11 @@ def correctness(
             f"expected an answer for every topic of the qrels, got none for {choices(missing[:10])} "
             f"({len(missing)} topics); add their answers or drop their rows"
         )
-    impossible = sorted({answer for qid, answer in right.items() if qid in set(qids)} - set(possible))
-    if impossible:
-        raise MultiAspectError(f"answers: expected {choices(possible)}, got {choices(impossible)}")
+    refuse_unknown(dict.fromkeys(right[qid] for qid in qids), possible, "answers", "answers")
     labels = numeric(frame[column], column)
     known = {**dict.fromkeys(_NOT_JUDGED_CODES, NOT_JUDGED), **dict.fromkeys(said, NEITHER)}
-    unknown = np.unique(labels[~np.isnan(labels) & ~np.isin(labels, list(known))])
-    if len(unknown):
-        raise MultiAspectError(
-            f"column {column!r}: expected the codes {choices(map(spell, sorted(known)))}, "
-            f"got {choices(map(spell, unknown.tolist()))}"
-        )
+    found = np.unique(labels[~np.isnan(labels)]).tolist()
+    refuse_unknown(map(spell, found), map(spell, sorted(known)), "codes", f"column {column!r}")
     wanted = np.array([right[qid] for qid in qids], dtype=object)
     result = np.full(len(frame), NOT_JUDGED, dtype=np.int64)
     for code, answer in said.items():

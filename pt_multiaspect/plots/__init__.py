@@ -12,7 +12,7 @@ Categories differ in marker or line style as well as in colour, and the cells of
 
 from __future__ import annotations
 
-from .attainable_frontier import attainable_frontier
+from .attainable_front import attainable_front
 from .correlation import correlation_heatmap
 from .displacement import crp_over_ranks
 from .explanation import explanation
@@ -26,7 +26,7 @@ from .upper_bounds import upper_bounds
 
 __all__ = [
     "asl_curves",
-    "attainable_frontier",
+    "attainable_front",
     "correlation_heatmap",
     "crp_over_ranks",
     "explanation",

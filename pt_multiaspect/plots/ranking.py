@@ -13,11 +13,10 @@ from .._validation import count
 from ..analysis._frames import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
-from ..collection.inputs import run_frame
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
+from ..collection.run import Run
 from ..errors import MultiAspectError
-from ..io.swapped import asks_whether_swapped
 from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readable_on, shorten, some, unit_square
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ _MOST_LABELS = 30
 _HATCHED: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": GREY, "hatch": "////", "linewidth": 0}
 
 
-@asks_whether_swapped("run")
 def ranking_grades(
     run: object,
     qrels: object,
@@ -90,7 +88,7 @@ def ranking_grades(
     views = judgments.views(parse_aspects(aspects))
     if qid not in judgments.qids:
         raise MultiAspectError(f"expected a query of the qrels ({some(judgments.qids)}), got {qid}")
-    frame = run_frame(run)
+    frame = Run.of(run).to_pandas()
     of_query = frame[frame["query_id"] == qid]
     if of_query.empty:
         raise MultiAspectError(f"expected a query of the run ({some(frame['query_id'].unique())}), got {qid}")

@@ -74,7 +74,7 @@ def understandability(scores: npt.ArrayLike, model: Model = "arctan", threshold:
     """
     check_option("model", model, MODELS)
     limit = checked_threshold(threshold)
-    return np.asarray(MODELS[model](_numbers(scores), limit), dtype=np.float64)
+    return np.asarray(MODELS[model](_checked_scores(scores), limit), dtype=np.float64)
 
 
 def checked_threshold(threshold: object) -> float:
@@ -85,7 +85,7 @@ def checked_threshold(threshold: object) -> float:
     return limit
 
 
-def _numbers(scores: npt.ArrayLike) -> Floats:
+def _checked_scores(scores: npt.ArrayLike) -> Floats:
     try:
         values = np.asarray(scores)
     except ValueError as error:

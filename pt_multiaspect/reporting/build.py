@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,31 +12,27 @@ from typing import Any
 import ir_measures
 import pandas as pd
 
-from .._rendering import WIDTH, Rendered, fragment, wrapped
 from .._validation import choice, count, proportion, random_seed
 from ..analysis import DiscriminativePower
 from ..analysis._significance import TESTS, corrector
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
-from ..description import Description, describe
-from ..errors import MultiAspectError, choices, did_you_mean, number_of, shown
+from ..description import describe
+from ..errors import MultiAspectError, choices, did_you_mean, shown
 from ..evaluation import check_columns, evaluate, interval_columns
-from ..evaluation.labels import recorded
 from ..evaluation.topics import check_all_topics
 from ..io.runs import named_runs, read_if_file, repeatable
-from ..io.swapped import asks_whether_swapped
-from ..measures.explanation.view import decimals
+from ..views import Block, Column, Heading, Sentence, Table, View, decimals
 from .columns import evaluated, with_aspect_columns, without_copies
-from .figures import Options, non_dominated, systems_table, tests_of, wide
-from .page import SHORT, page, vega
+from .figures import Figures, Options, wide
+from .page import page, vega
 from .payload import payload
 from .rankings import ranked
 
 __all__ = ["Report", "report"]
 
 
-@asks_whether_swapped()
 def report(
     runs: object,
     qrels: object,
@@ -155,8 +150,6 @@ def report(
         _check_page(Path(path).expanduser().parent)
     options = _options(test, correction, alpha, n_resamples, seed, ci)
     depth = count("depth")(depth)
-    if not isinstance(title, str):
-        raise MultiAspectError(f"title: expected a text, got {shown(title)}")
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
     named = {name: repeatable(run) for name, run in named_runs(runs).items()}
@@ -176,18 +169,12 @@ def report(
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
     perquery, labels = without_copies(perquery, labels, base, given)
     named = {name: read_if_file(run) for name, run in named.items()}
-    result = Report(
-        title,
-        describe(qrels if is_frame(qrels) else judgments, spec, runs=named),
-        perquery,
-        labels,
-        baseline,
-        options,
-    )
+    description = describe(qrels if is_frame(qrels) else judgments, spec, runs=named)
+    figures = Figures(title, description, perquery, labels, baseline, options)
     names_of_runs, _, _, values = wide(perquery)
-    measures_of = {label: measure for label, measure in recorded(perquery).items() if measure is not None}
     in_order = {name: named[name] for name in names_of_runs}
-    result._data = payload(result, options, ranked(in_order, judgments, spec, measures_of, values, depth))
+    rankings = ranked(in_order, judgments, spec, figures.measures, values, depth)
+    result = Report(figures, payload(figures, rankings))
     if path is not None:
         result.to_html(path)
     return result
@@ -215,25 +202,17 @@ def _options(test: str, correction: str | None, alpha: float, n_resamples: int, 
     return options
 
 
-class Report(Rendered):
+class Report(View):
     """An experiment as one page; made by `report` only.
 
     ``to_html(path)`` writes the page. In a notebook, the table of systems is shown.
 
     Parameters
     ----------
-    title : str
-        The title of the page.
-    description : Description
-        The judgments and runs.
-    perquery : DataFrame
-        The values.
-    aspects : dict of str to str
-        The label of the measure of each aspect.
-    baseline : str or None
-        The first baseline.
-    options : Options
-        How systems are compared.
+    figures : Figures
+        What was computed.
+    data : dict
+        What the script of the page reads.
 
     Attributes
     ----------
@@ -266,61 +245,37 @@ class Report(Rendered):
     See `report`.
     """
 
-    def __init__(
-        self,
-        title: str,
-        description: Description,
-        perquery: pd.DataFrame,
-        aspects: dict[str, str],
-        baseline: str | None,
-        options: Options,
-    ) -> None:
-        self.title, self.description, self.perquery = title, description, perquery
-        self.aspects, self.baseline, self._options = aspects, baseline, options
-        self.systems, self.notes = systems_table(perquery, options.ci)
-        n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
-        self.comparisons: pd.DataFrame | None = None
-        self.correlations: pd.DataFrame | None = None
-        self.power: DiscriminativePower | None = None
-        if min(n_systems, n_topics) >= 2:
-            tests = tests_of(perquery, options)
-            self.comparisons, self.correlations, self.power = tests.comparisons, tests.correlations, tests.power
-        else:
-            few = "systems" if n_systems < 2 else "topics"
-            self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
-        several = list(aspects.values())
-        rows = non_dominated(perquery, self.systems, several) if len(several) > 1 else []
-        self.not_dominated: list[str] = self.systems["name"].iloc[rows].tolist()
-        self._data: dict[str, Any] = {}
-
-    def __repr__(self) -> str:
-        counts = {"system": "name", "topic": "qid", "measure": "measure"}
-        numbers = [number_of(self.perquery[column].nunique(), noun) for noun, column in counts.items()]
-        return f"<Report: {choices(numbers)}>"
-
-    def _title(self) -> str:
-        return self.title
-
-    def _text(self) -> str:
-        means = self.systems[["name", *(label for label in self.labels)]]
-        lines = [self.title, "", *means.round(4).to_string(index=False, line_width=WIDTH).splitlines()]
-        return "\n".join([*lines, *(line for note in self.notes for line in wrapped(note, ""))])
-
-    def _fragment(self) -> str:
-        rows = "".join(
-            f"<tr><td class={'n' if len(name) <= SHORT else 'l'}>{escape(name)}</td>"
-            f"{''.join(f'<td>{decimals(value)}</td>' for value in values)}</tr>"
-            for name, *values in self.systems[["name", *self.labels]].itertuples(index=False, name=None)
-        )
-        heads = "".join(f"<th>{escape(label)}</th>" for label in ("", *self.labels))
-        table = f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
-        more = "<p>Write the page with <code>to_html(path)</code> to sort, test and explain these values.</p>"
-        return fragment(f"<h3>{escape(self.title)}</h3>{table}{more}")
-
-    def _page(self) -> str:
-        return page(self, self._data, self._options)
+    def __init__(self, figures: Figures, data: dict[str, Any]) -> None:
+        self._figures, self._data = figures, data
+        self.title, self.description, self.perquery = figures.title, figures.description, figures.perquery
+        self.systems, self.notes, self.not_dominated = figures.systems, figures.notes, figures.not_dominated
+        self.aspects, self.baseline = dict(figures.aspects), figures.baseline
+        tests = figures.tests
+        self.comparisons: pd.DataFrame | None = None if tests is None else tests.comparisons
+        self.correlations: pd.DataFrame | None = None if tests is None else tests.correlations
+        self.power: DiscriminativePower | None = None if tests is None else tests.power
 
     @property
     def labels(self) -> list[str]:
         """The labels of the measures."""
-        return [str(label) for label in self.perquery["measure"].unique()]
+        return list(self._figures.measures)
+
+    def __repr__(self) -> str:
+        return f"<Report: {choices(self._figures.counts)}>"
+
+    def _title(self) -> str:
+        return self.title
+
+    def _blocks(self) -> list[Block]:
+        columns = [Column("system", left=True, shorten=12), *(Column(head.short) for head in self._figures.heads)]
+        means = self.systems[["name", *self.labels]]
+        rows = [[name, *map(decimals, values)] for name, *values in means.itertuples(index=False, name=None)]
+        return [
+            Heading(self.title),
+            Table(columns, rows, most=len(rows)),
+            *map(Sentence, self.notes),
+            Sentence("Write the page with to_html(path) to sort, test and explain these values."),
+        ]
+
+    def _page(self) -> str:
+        return page(self._figures, self._data)

@@ -104,14 +104,14 @@ def without_copies(
         Without the copy.
     """
     (measure,) = parse_all(base).values()
-    twin = next((label for label, of in given.items() if of == measure), None)
+    twin = next((label for label, candidate in given.items() if candidate == measure), None)
     own = labels.get("relevance")
     if twin is None or own is None or own in given:
         return perquery, dict(labels)
-    one, other = (perquery.loc[perquery["measure"] == label, "value"].to_numpy() for label in (own, twin))
-    if not np.array_equal(one, other):
+    values, copies = (perquery.loc[perquery["measure"] == label, "value"].to_numpy() for label in (own, twin))
+    if not np.array_equal(values, copies):
         return perquery, dict(labels)
-    known = {label: of for label, of in recorded(perquery).items() if label != own and of is not None}
+    known = {label: one for label, one in recorded(perquery).items() if label != own and one is not None}
     kept = perquery[perquery["measure"] != own].reset_index(drop=True)
     record(kept, known)
     return kept, {**labels, "relevance": twin}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -12,13 +13,15 @@ import pandas as pd
 from .._typing import Floats
 from ..analysis import DiscriminativePower, correlation, discriminative_power
 from ..analysis._significance import corrector
-from ..errors import MultiAspectError, silenced
+from ..description import Description
+from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.labels import recorded
 from ..integration.aggregators import lower_aggregate_is_better
 from ..model_selection.front import pareto_front
+from ..tables.heads import Head, heads_of
 
-__all__ = ["Options", "Tests", "ends", "fronts", "non_dominated", "systems_table", "tests_of", "wide"]
+__all__ = ["Figures", "Options", "Tests", "ends", "fronts", "wide"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,52 @@ class Tests:
     correlations: pd.DataFrame
 
 
+@dataclass(eq=False)
+class Figures:
+    """What a report shows, computed from the values per query."""
+
+    title: str
+    description: Description
+    perquery: pd.DataFrame
+    #: The label of the measure of each aspect alone.
+    aspects: Mapping[str, str]
+    baseline: str | None
+    options: Options
+    #: The measures by label.
+    measures: dict[str, Any] = field(init=False)
+    heads: list[Head] = field(init=False)
+    #: The aggregates, with intervals where there are any.
+    systems: pd.DataFrame = field(init=False)
+    #: What the page leaves out, and why.
+    notes: list[str] = field(init=False)
+    #: None if there are fewer than two systems or topics.
+    tests: Tests | None = field(init=False, default=None)
+    #: The systems that no other dominates on the aspects.
+    not_dominated: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        perquery = self.perquery
+        known = recorded(perquery)
+        self.measures = {label: known[label] for label in map(str, perquery["measure"].unique())}
+        self.heads = heads_of(self.measures)
+        self.systems, self.notes = _systems_table(perquery, self.options.ci)
+        n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
+        if min(n_systems, n_topics) >= 2:
+            self.tests = _tests_of(perquery, self.options)
+        else:
+            few = "systems" if n_systems < 2 else "topics"
+            self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
+        several = list(self.aspects.values())
+        rows = _non_dominated(perquery, self.systems, several) if len(several) > 1 else []
+        self.not_dominated = self.systems["name"].iloc[rows].tolist()
+
+    @property
+    def counts(self) -> list[str]:
+        """The numbers of systems, topics and measures, in words."""
+        counts = {"system": "name", "topic": "qid", "measure": "measure"}
+        return [number_of(self.perquery[column].nunique(), noun) for noun, column in counts.items()]
+
+
 def wide(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Floats]:
     """Return systems, topics and measures in the order of the frame, and the values by measure, system, topic."""
     axes = [list(map(str, perquery[column].unique())) for column in ("name", "qid", "measure")]
@@ -57,21 +106,8 @@ def wide(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Float
     return names, qids, labels, values.transpose(1, 0, 2)
 
 
-def systems_table(perquery: pd.DataFrame, ci: float) -> tuple[pd.DataFrame, list[str]]:
-    """Return the aggregates with intervals where there are any, and why there are none elsewhere.
-
-    Parameters
-    ----------
-    perquery : DataFrame
-        The result of `evaluate`.
-    ci : float in (0, 1)
-        Confidence level.
-
-    Returns
-    -------
-    table, notes
-        As `aggregate` returns; measures without an interval have no columns of ends.
-    """
+def _systems_table(perquery: pd.DataFrame, ci: float) -> tuple[pd.DataFrame, list[str]]:
+    """Return the aggregates with intervals where there are any, and why there are none elsewhere."""
     known = recorded(perquery)
     parts, notes = [], []
     for label, of_measure in perquery.groupby("measure", sort=False):
@@ -86,20 +122,8 @@ def systems_table(perquery: pd.DataFrame, ci: float) -> tuple[pd.DataFrame, list
     return table, notes
 
 
-def tests_of(perquery: pd.DataFrame, options: Options) -> Tests:
-    """Compare all pairs of systems, and the measures on them.
-
-    Parameters
-    ----------
-    perquery : DataFrame
-        The result of `evaluate`, with at least two systems and topics.
-    options : Options
-        How systems are compared.
-
-    Returns
-    -------
-    Tests
-    """
+def _tests_of(perquery: pd.DataFrame, options: Options) -> Tests:
+    """Compare all pairs of at least two systems, and the measures on them."""
     power = discriminative_power(
         perquery, options.test, n_resamples=options.n_resamples, alpha=options.alpha, seed=options.seed
     )
@@ -112,14 +136,14 @@ def tests_of(perquery: pd.DataFrame, options: Options) -> Tests:
 def _with_each_baseline(pairs: pd.DataFrame, names: list[str], options: Options) -> pd.DataFrame:
     """Return the comparisons with each system as the only baseline, whose levels are those of the pairs."""
     correct = corrector(options.test, options.family_correction, options.alpha)
-    place = {name: row for row, name in enumerate(names)}
+    rows_by_name = {name: row for row, name in enumerate(names)}
     parts = []
     for measure, of_measure in pairs.groupby("measure", sort=False):
-        one, other = (of_measure[side].map(str).map(place).to_numpy() for side in "ab")
+        first, second = (of_measure[side].map(str).map(rows_by_name).to_numpy() for side in "ab")
         difference, level = np.zeros((len(names), len(names))), np.ones((len(names), len(names)))
-        difference[other, one] = of_measure["difference"] + 0.0  # a minus b, where b is the baseline
-        difference[one, other] = -of_measure["difference"] + 0.0
-        level[one, other] = level[other, one] = of_measure["asl"]
+        difference[second, first] = of_measure["difference"] + 0.0  # a minus b, where b is the baseline
+        difference[first, second] = -of_measure["difference"] + 0.0
+        level[first, second] = level[second, first] = of_measure["asl"]
         for against, baseline in enumerate(names):
             others = np.flatnonzero(np.arange(len(names)) != against)
             asl = level[against, others]
@@ -155,17 +179,17 @@ def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> di
         Rows of the table, for each pair of measures.
     """
     return {
-        pair: non_dominated(perquery, table, [labels[place] for place in pair])
+        pair: _non_dominated(perquery, table, [labels[column] for column in pair])
         for pair in combinations(range(len(labels)), 2)
     }
 
 
-def non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
+def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> list[int]:
     """Return the rows of the systems that no other dominates on several measures, each in its direction."""
     known = recorded(perquery)
     gains = {
-        str(place): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
-        for place, label in enumerate(labels)
+        str(column): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
+        for column, label in enumerate(labels)
     }
     on_front = pareto_front(pd.DataFrame(gains), list(gains))["on_front"]
     return np.flatnonzero(on_front).tolist()

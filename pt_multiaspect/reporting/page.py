@@ -4,8 +4,8 @@ Charts are drawn by Vega-Embed, whose script vl-convert-python contains: 0.9 MB,
 MB of Plotly. It draws SVG, which follows the colours of the page when these change, prints as lines, and describes
 its marks to screen readers (Bokeh draws on a canvas), and it interprets expressions without `eval`.
 
-Names come from files and are escaped: in HTML by `html.escape`, in JSON by `payload.as_script`, and the script only
-sets texts. A policy in the page allows its own two scripts, by their digests, and no connections.
+Names come from files and are escaped: in HTML by Jinja2, in JSON by `payload.as_script`, and the script only sets
+texts. A policy in the page allows its own two scripts, by their digests, and no connections.
 """
 
 from __future__ import annotations
@@ -13,31 +13,21 @@ from __future__ import annotations
 import base64
 import hashlib
 from functools import cache
-from html import escape
+from importlib.metadata import version
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import ir_measures
 import numpy as np
-import pandas as pd
 
-from .. import __version__, _rendering
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
-from ..evaluation.labels import recorded
-from ..measures.explanation.view import decimals
 from ..tables.content import places, test_name
-from ..tables.heads import Head, heads_of, scales_of
-from .figures import Options
+from ..tables.heads import scales_of
+from ..views import Bar, Cells, Column, Table, decimals, html_of, template
+from .figures import Figures
 from .payload import as_script
 
-if TYPE_CHECKING:
-    from .build import Report
-
-__all__ = ["SHORT", "page", "vega"]
-
-#: Names of systems with at most this many characters are not broken.
-SHORT = 20
+__all__ = ["page", "vega"]
 
 
 @cache
@@ -47,7 +37,7 @@ def _asset(name: str) -> str:
 
 @cache
 def vega() -> str:
-    """The script of Vega-Embed."""
+    """Return the script of Vega-Embed."""
     try:
         from vl_convert import javascript_bundle
     except ImportError as error:
@@ -59,17 +49,15 @@ def vega() -> str:
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def page(report: Report, data: dict[str, Any], options: Options) -> str:
+def page(figures: Figures, data: dict[str, Any]) -> str:
     """Return the page.
 
     Parameters
     ----------
-    report : Report
+    figures : Figures
         What was computed.
     data : dict
-        What the script reads.
-    options : Options
-        How systems are compared.
+        What the script reads, see `payload`.
 
     Returns
     -------
@@ -78,38 +66,27 @@ def page(report: Report, data: dict[str, Any], options: Options) -> str:
     """
     scripts = [vega(), _asset("report.js")]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
-    policy = (
-        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    heads = heads_of({label: recorded(report.perquery)[label] for label in report.labels})
     sections = [
-        _judgments(report),
-        _systems(report, data, heads, options),
-        _aspects(report, heads),
-        _measures(report, heads, options),
-        _queries(report, data, heads),
-        _definitions(report, heads),
+        ("judgments", "Judgments", _judgments(figures)),
+        ("systems", "Systems", _systems(figures, data)),
+        ("aspects", "Aspects", _aspects(figures)),
+        ("measures", "Measures", _measures(figures)),
+        ("queries", "Topics", _queries(figures, data)),
+        ("definitions", "Definitions", _definitions(figures)),
     ]
-    shown = [section for section in sections if section]
-    links = "".join(f'<li><a href="#{name}">{escape(title)}</a></li>' for name, title, _ in shown)
-    body = "".join(
-        f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(title)}</h2>{content}'
-        "</section>"
-        for name, title, content in shown
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{escape(report.title)}</title>'
-        f"<style>{_asset('report.css')}</style></head><body>"
-        f"<header><h1>{escape(report.title)}</h1><p>{_summary(report)}</p>{_notes(report.notes)}"
-        '<noscript><p class="note">Without JavaScript, the page shows the tables only.</p></noscript></header>'
-        f'<nav aria-label="Sections"><ul>{links}</ul></nav><main>{body}</main>'
-        f"<footer><p>pt_multiaspect {escape(__version__)}</p></footer>"
-        f'<script type="application/json" id="data">{as_script(data)}</script>'
-        f"<script>{scripts[0]}</script><script>{scripts[1]}</script></body></html>\n"
+    return template(_asset("page.html")).render(
+        title=figures.title,
+        summary=choices(figures.counts),
+        notes=figures.notes,
+        sections=[section for section in sections if section[2]],
+        names=data["runs"],
+        heads=figures.heads,
+        version=version("pt-multiaspect"),
+        style=_asset("report.css"),
+        policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}; "
+        "base-uri 'none'; form-action 'none'",
+        data=as_script(data),
+        scripts=scripts,
     )
 
 
@@ -117,218 +94,122 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
-def _summary(report: Report) -> str:
-    counts = {"system": "name", "topic": "qid", "measure": "measure"}
-    numbers = [number_of(report.perquery[column].nunique(), noun) for noun, column in counts.items()]
-    return ", ".join(numbers)
-
-
-def _notes(notes: list[str]) -> str:
-    return "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
-
-
-def _judgments(report: Report) -> tuple[str, str, str]:
-    description = report.description
+def _judgments(figures: Figures) -> dict[str, Any]:
+    description = figures.description
     counts = [
         number_of(description.n_documents, "judged document"),
         number_of(description.n_topics, "topic"),
         number_of(len(description.per_aspect), "aspect"),
         number_of(len(description.findings), "finding"),
     ]
-    inside = (
-        f"<details><summary>Labels, agreement, runs and findings</summary>{description._repr_html_()}</details>"
-    )
-    return "judgments", "Judgments", f"<p>{', '.join(counts)}</p>{inside}"
+    return {"counts": choices(counts), "description": description._repr_html_()}
 
 
-def _options_of(names: list[str], selected: int | None = None) -> str:
-    return "".join(
-        f'<option value="{place}"{" selected" if place == selected else ""}>{escape(name)}</option>'
-        for place, name in enumerate(names)
-    )
-
-
-def _head_cell(place: int, head: Head) -> str:
-    arrow = ' <span aria-label="lower is better">↓</span>' if head.lower_is_better else ""
-    return (
-        f'<th scope="col"><button type="button" class="sort" data-column="{place}" title="{escape(head.label)}">'
-        f"{escape(head.short)}{arrow}</button></th>"
-    )
-
-
-def _systems(report: Report, data: dict[str, Any], heads: list[Head], options: Options) -> tuple[str, str, str]:
-    names = data["runs"]
-    controls = [
-        '<label class="screen">Filter systems <input type="search" id="filter" autocomplete="off"></label>',
-    ]
-    if report.comparisons is not None:
-        chosen = '<option value="">none</option>' + _options_of(names, data["baseline"])
-        controls.append(f'<label>Baseline <select id="baseline">{chosen}</select></label>')
+def _systems(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
+    options, tested = figures.options, figures.tests is not None
+    columns = []
+    for head, means, ends in zip(figures.heads, data["means"], data["ends"], strict=True):
+        ranked = places((-1.0 if head.lower_is_better else 1.0) * np.array(means, dtype=np.float64))
+        marks = [("", "best", "second")[place] for place in ranked]
+        texts = [""] * len(means)
+        if ends is not None:
+            texts = [f"[{decimals(low)}, {decimals(high)}]" for low, high in zip(*ends, strict=True)]
+        columns.append(zip(map(decimals, means), marks, texts, strict=True))
     below = [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
-    below = [each for each in below if each[0] != "p" or report.comparisons is not None]
-    chosen = "".join(f'<option value="{value}">{escape(text)}</option>' for value, text in below)
-    controls.append(f'<label class="screen">Below each value <select id="below">{chosen}</select></label>')
-    best = [
-        places((-1.0 if head.lower_is_better else 1.0) * np.array(data["means"][place], dtype=np.float64))
-        for place, head in enumerate(heads)
-    ]
-    rows = []
-    for row, name in enumerate(names):
-        cells = []
-        for place in range(len(heads)):
-            ends = data["ends"][place]
-            text = "" if ends is None else f"[{decimals(ends[0][row])}, {decimals(ends[1][row])}]"
-            mark = ("", " class=best", " class=second")[best[place][row]]
-            value = f"<span{mark}>{decimals(data['means'][place][row])}</span>"
-            cells.append(f'<td>{value}<span class="mark"></span><small>{text}</small></td>')
-        short = " class=short" if len(name) <= SHORT else ""
-        rows.append(f'<tr data-row="{row}"><th scope="row"{short}>{escape(name)}</th>{"".join(cells)}</tr>')
-    first = '<th scope="col"><button type="button" class="sort" data-column="-1">System</button></th>'
-    head = first + "".join(_head_cell(place, head) for place, head in enumerate(heads))
-    table = (
-        f'<div class="wide" tabindex="0" role="region" aria-label="Table of systems"><table id="table">'
-        f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
     notes = ["The best value of each measure is bold, the second best underlined. Select a column head to sort."]
-    if report.comparisons is not None:
-        test = test_name(options.test, options.family_correction)
+    if tested:
         notes.append(
-            f"▲ significantly better, ▼ significantly worse than the baseline: {test}, p < {options.alpha:g}, "
+            f"▲ significantly better, ▼ significantly worse than the baseline: "
+            f"{test_name(options.test, options.family_correction)}, p < {options.alpha:g}, "
             f"{number_of(len(data['queries']), 'topic')}. The comparisons of one measure are a family."
         )
-    return (
-        "systems",
-        "Systems",
-        f'<div class="controls">{"".join(controls)}</div><p id="found" class="screen" role="status"></p>{table}'
-        + "".join(f"<p class=small>{escape(note)}</p>" for note in notes),
-    )
+    return {
+        "tested": tested,
+        "baseline": data["baseline"],
+        "below": [(value, text) for value, text in below if value != "p" or tested],
+        "rows": list(zip(*columns, strict=True)),
+        "notes": notes,
+    }
 
 
-def _aspects(report: Report, heads: list[Head]) -> tuple[str, str, str] | None:
+def _aspects(figures: Figures) -> dict[str, Any] | None:
+    heads = figures.heads
     if len(heads) < 2:
         return None
-    places_of = {head.label: place for place, head in enumerate(heads)}
-    of_aspects = [places_of[label] for label in report.aspects.values()]
-    x, y = (of_aspects + [place for place in range(len(heads)) if place not in of_aspects])[:2]
-    names = {label: f"{aspect}: {label}" for aspect, label in report.aspects.items() if aspect not in label}
-    texts = [names.get(head.label, head.short) for head in heads]
-    chosen = [
-        f'<label>{title} <select id="{axis}">{_options_of(texts, place)}</select></label>'
-        for title, axis, place in (("Horizontal", "x", x), ("Vertical", "y", y))
-    ]
-    over_all = ""
-    if len(report.aspects) > 1:
-        names_of = ", ".join(report.aspects)
-        over_all = (
-            f"<p>Not dominated on {escape(names_of)} together: {escape(', '.join(report.not_dominated))}.</p>"
-        )
-    content = (
-        f'<div class="controls">{"".join(chosen)}</div><figure><div id="scatter" class="chart"></div>'
-        "<figcaption>Each point is a system. A filled diamond is not dominated: no other system is at least as "
-        'good on both axes and better on one.</figcaption></figure><p id="front" role="status"></p>' + over_all
-    )
-    return "aspects", "Aspects", content
+    labels = [head.label for head in heads]
+    of_aspects = [labels.index(label) for label in figures.aspects.values()]
+    x, y = (of_aspects + [column for column in range(len(heads)) if column not in of_aspects])[:2]
+    names = {label: f"{aspect}: {label}" for aspect, label in figures.aspects.items() if aspect not in label}
+    return {
+        "x": x,
+        "y": y,
+        "texts": [names.get(head.label, head.short) for head in heads],
+        "several": ", ".join(figures.aspects) if len(figures.aspects) > 1 else "",
+        "not_dominated": ", ".join(figures.not_dominated),
+    }
 
 
-def _measures(report: Report, heads: list[Head], options: Options) -> tuple[str, str, str] | None:
-    if report.power is None or report.correlations is None:
+def _measures(figures: Figures) -> dict[str, Any] | None:
+    if figures.tests is None:
         return None
-    parts = []
-    if len(heads) > 1:
-        parts.append(f"<h3>Correlation of the system rankings</h3>{_correlations(report.correlations, heads)}")
+    heads, options = figures.heads, figures.options
     short = {head.label: head.short for head in heads}
-    rows = [
-        [
-            escape(short[str(measure)]),
-            f'<span class="bar"><span style="width:{100 * power:.2f}%"></span></span>',
-            decimals(power),
-            f"{found} of {pairs}",
-            decimals(needed),
-        ]
-        for measure, power, found, pairs, needed in report.power.table.itertuples(index=False, name=None)
+    rows: list[Cells] = [
+        [short[str(measure)], Bar(power), decimals(power), f"{n_different} of {n_pairs}", decimals(required)]
+        for measure, power, n_different, n_pairs, required in figures.tests.power.table.itertuples(
+            index=False, name=None
+        )
     ]
-    head = ["Measure", "", "Fraction", "Pairs", "Required difference"]
-    text = (
-        f"Pairs of systems that differ significantly: {test_name(options.test, None)}, p < {options.alpha:g}, not "
-        "corrected. The required difference of means is in the units of the measure."
-    )
-    parts.append(f"<h3>Discriminative power</h3>{_rendering.table(head, rows)}<p class=small>{escape(text)}</p>")
-    return "measures", "Measures", "".join(parts)
+    columns = [Column("Measure", left=True), Column("", left=True)]
+    columns += [Column(head) for head in ("Fraction", "Pairs", "Required difference")]
+    correlations = figures.tests.correlations.to_numpy(dtype=np.float64)
+    return {
+        "correlations": [[_shaded(value) for value in row] for row in correlations.tolist()]
+        if len(heads) > 1
+        else [],
+        "power": html_of([Table(columns, rows, most=len(rows))]),
+        "about_power": f"Pairs of systems that differ significantly: {test_name(options.test, None)}, "
+        f"p < {options.alpha:g}, not corrected. The required difference of means is in the units of the measure.",
+    }
 
 
-def _correlations(found: pd.DataFrame, heads: list[Head]) -> str:
-    """A table whose cells are shaded by the correlation."""
-    values = found.to_numpy(dtype=np.float64)
-    head = "".join(f'<th scope="col" title="{escape(each.label)}">{escape(each.short)}</th>' for each in heads)
-    rows = []
-    for row, each in enumerate(heads):
-        cells = []
-        for value in values[row].tolist():
-            text = "–" if np.isnan(value) else f"{value + 0.0:.2f}".replace("-", "−")
-            shade = 0.0 if np.isnan(value) else abs(value)
-            side = "minus" if value < 0 else "plus"
-            cells.append(f'<td class="{side}" style="--shade:{60 * shade:.0f}%">{text}</td>')
-        rows.append(f'<tr><th scope="row">{escape(each.short)}</th>{"".join(cells)}</tr>')
-    text = "Kendall’s τ-b of the systems’ means; – if a measure gives all systems the same mean."
-    return (
-        '<div class="wide" tabindex="0" role="region" aria-label="Correlations"><table class="matrix"><thead><tr>'
-        f"<td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div><p class=small>{text}</p>"
-    )
+def _shaded(value: float) -> tuple[str, str, str]:
+    """Return a correlation as text, its sign as a style, and how much it is shaded."""
+    if np.isnan(value):
+        return "–", "plus", "0"
+    text = f"{value + 0.0:.2f}".replace("-", "−")
+    return text, "minus" if value < 0 else "plus", f"{60 * abs(value):.0f}"
 
 
-def _queries(report: Report, data: dict[str, Any], heads: list[Head]) -> tuple[str, str, str]:
-    names = data["runs"]
-    order = sorted(range(len(names)), key=lambda row: -data["means"][0][row])
-    order = order[::-1] if heads[0].lower_is_better else order
-    first, second = (order[0], order[1] if len(order) > 1 else None)
+def _queries(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
+    sign = 1 if figures.heads[0].lower_is_better else -1
+    order = sorted(range(len(data["runs"])), key=lambda row: sign * data["means"][0][row])
+    first, second = order[0], order[1] if len(order) > 1 else None
     if data["baseline"] is not None and len(order) > 1:
         second = data["baseline"]
         first = next(row for row in order if row != second)
-    shorts = [head.short for head in heads]
-    chosen = (
-        f'<label>Measure <select id="measure">{_options_of(shorts, 0)}</select></label>'
-        f'<label>A <select id="a">{_options_of(names, first)}</select></label>'
-        f'<label>B <select id="b"><option value="">none</option>{_options_of(names, second)}</select></label>'
-    )
-    kept, every = len(data["topics"]), len(data["queries"])
-    depth = f"The first {number_of(data['depth'], 'rank')} of each ranking"
-    extent = f"{depth} are in this page" + (
-        "." if kept == every else f", for the {kept} of {every} topics on which the systems differ most."
-    )
-    content = (
-        f'<div class="controls">{chosen}</div><p id="counts" role="status"></p>'
-        '<figure><div id="differences" class="chart"></div><figcaption>One bar per topic, sorted by the '
-        "difference. Select a bar, or a topic in the table, to compare the rankings.</figcaption></figure>"
-        '<div class="wide tall" tabindex="0" role="region" aria-label="Table of topics"><table id="topics"></table>'
-        '</div><div id="explanation" tabindex="-1"></div>'
-        f"<p class=small>{escape(extent)}</p>"
-    )
-    return "queries", "Topics", content
+    n_kept, n_topics = len(data["topics"]), len(data["queries"])
+    extent = f"The first {number_of(data['depth'], 'rank')} of each ranking are in this page"
+    if n_kept < n_topics:
+        extent += f", for the {n_kept} of {n_topics} topics on which the systems differ most"
+    return {
+        "shorts": [head.short for head in figures.heads],
+        "first": first,
+        "second": second,
+        "extent": f"{extent}.",
+    }
 
 
-def _definition(measure: ir_measures.Measure | None) -> str:
-    """Return the printed measure, after what it omits."""
-    words = getattr(measure, "in_words", None)
-    return f"{'' if words is None else f'{escape(words)}: '}<code>{escape(str(measure))}</code>"
-
-
-def _scales(report: Report, heads: list[Head]) -> list[tuple[str, str]]:
-    """Return the scales of the judgments, then those that measures print by another name."""
-    own, per_aspect = report.description.aspects, report.description.per_aspect
+def _definitions(figures: Figures) -> dict[str, Any]:
+    """Return what measures omit where they are printed, and the scales, those of the judgments first."""
+    own, per_aspect = figures.description.aspects, figures.description.per_aspect
     inferred = per_aspect.loc[per_aspect["scale"] == "inferred", "aspect"]
     title = own.name or "Label scales"
     if len(inferred):
         title += f" (inferred from the judgments: {choices(inferred)})"
-    others = [scales for scales in scales_of(heads) if scales != own]
-    return [(title, in_words(own)), *((str(scales.name), in_words(scales)) for scales in others)]
-
-
-def _definitions(report: Report, heads: list[Head]) -> tuple[str, str, str]:
-    known = recorded(report.perquery)
-    rows = [
-        f"<dt>{escape(head.short)}</dt><dd>{_definition(known[head.label])}"
-        f"{' (lower is better)' if head.lower_is_better else ''}</dd>"
-        for head in heads
-    ]
-    rows += [f"<dt>{escape(title)}</dt><dd>{escape(words)}</dd>" for title, words in _scales(report, heads)]
-    return "definitions", "Definitions", f"<dl>{''.join(rows)}</dl>"
+    named = [(str(scales.name), in_words(scales)) for scales in scales_of(figures.heads) if scales != own]
+    measures = [(head, figures.measures[head.label]) for head in figures.heads]
+    return {
+        "measures": [(head, getattr(measure, "in_words", None), str(measure)) for head, measure in measures],
+        "scales": [(title, in_words(own)), *named],
+    }

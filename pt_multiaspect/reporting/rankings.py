@@ -20,9 +20,9 @@ from .._typing import Bools, Floats, Ints
 from ..aspects.parameter import AspectSpec
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, silenced
+from ..explanation.of_run import Contributions, Prefixes, contributions
 from ..integration.parsing import as_measure
 from ..io.runs import join
-from ..measures.explanation.of_run import Contributions, Prefixes, contributions
 
 __all__ = ["Extent", "ranked"]
 
@@ -114,10 +114,10 @@ def ranked(
     with silenced():
         explained, reasons = _explained(measures)
         documents = _Documents(len(extent.topics))
-        found: dict[str, list[Contributions]] = {label: [] for label in explained}
-        ranks, positions = [], {int(topic): place for place, topic in enumerate(extent.topics)}
+        parts: dict[str, list[Contributions]] = {label: [] for label in explained}
+        ranks, positions = [], {int(topic): row for row, topic in enumerate(extent.topics)}
         for name, run in runs.items():
-            _, rankings = join(name, run, judgments)
+            rankings = join(name, run, judgments)
             query, _, docnos = rankings.documents(extent.depth)
             of_run: list[list[int]] = [[] for _ in extent.topics]
             for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
@@ -127,7 +127,7 @@ def ranked(
             prefixes = Prefixes(rankings, extent.depth)
             for label in list(explained):
                 try:
-                    found[label].append(contributions(explained[label], prefixes))
+                    parts[label].append(contributions(explained[label], prefixes))
                 except MultiAspectError as error:
                     reasons[label] = str(error)
                     del explained[label]
@@ -142,8 +142,8 @@ def ranked(
         "labels": labels,
         "ranks": ranks,
         "contributions": [
-            _compact(found[label], values[place], extent.topics) if label in explained else reasons[label]
-            for place, label in enumerate(measures)
+            _compact(parts[label], values[row], extent.topics) if label in explained else reasons[label]
+            for row, label in enumerate(measures)
         ],
     }
 
@@ -163,23 +163,23 @@ class _Documents:
     """The documents of each topic, numbered in the order of their first occurrence."""
 
     def __init__(self, n_topics: int) -> None:
-        self._numbers: list[dict[str, int]] = [{} for _ in range(n_topics)]
+        self._positions: list[dict[str, int]] = [{} for _ in range(n_topics)]
 
     @property
     def names(self) -> list[list[str]]:
         """The documents of each topic."""
-        return [list(numbers) for numbers in self._numbers]
+        return [list(numbers) for numbers in self._positions]
 
     def position(self, topic: int, docno: str) -> int:
         """Return the number of a document."""
-        numbers = self._numbers[topic]
+        numbers = self._positions[topic]
         return numbers.setdefault(docno, len(numbers))
 
     def labels(self, judgments: Judgments, topics: Ints, label: Floats) -> list[list[float | int | None]]:
         """Return the labels of one aspect for each topic, None where a document is unjudged."""
         begins = np.searchsorted(judgments.pool_query, [topics, topics + 1])
         result = []
-        for numbers, begin, end in zip(self._numbers, *begins.tolist(), strict=True):
+        for numbers, begin, end in zip(self._positions, *begins.tolist(), strict=True):
             known = dict(zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True))
             result.append([_plain(known.get(docno, math.nan)) for docno in numbers])
         return result
@@ -202,10 +202,10 @@ def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict
         topic if there are any; ``explained``, the values [run, topic, value] that differ from those evaluated, as
         ir-measures breaks ties differently or rounds.
     """
-    ranks = np.stack([each.ranks[topics] for each in of_runs])
-    offset = np.stack([each.offset[topics] for each in of_runs])
-    marginal = np.stack([each.marginal[topics] for each in of_runs])
-    value = np.stack([each.value[topics] for each in of_runs])
+    ranks = np.stack([run.ranks[topics] for run in of_runs])
+    offset = np.stack([run.offset[topics] for run in of_runs])
+    marginal = np.stack([run.marginal[topics] for run in of_runs])
+    value = np.stack([run.value[topics] for run in of_runs])
     evaluated = values[:, topics]
     decimals = _decimals(ranks)
     units = np.rint(ranks * 10.0**decimals).astype(np.int64)
@@ -222,8 +222,8 @@ def _compact(of_runs: list[Contributions], values: Floats, topics: Ints) -> dict
     return result
 
 
-def _differs(one: Floats, other: Floats) -> Bools:
-    return np.asarray(np.abs(one - other) > _TOLERANCE * np.maximum(1.0, np.abs(other)), dtype=np.bool_)
+def _differs(values: Floats, expected: Floats) -> Bools:
+    return np.asarray(np.abs(values - expected) > _TOLERANCE * np.maximum(1.0, np.abs(expected)), dtype=np.bool_)
 
 
 def _decimals(ranks: Floats) -> int:

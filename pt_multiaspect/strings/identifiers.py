@@ -1,4 +1,4 @@
-"""Identifiers of queries and documents as strings and codes."""
+"""Identifiers of queries and documents as strings."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._typing import Ints
 from ..errors import MultiAspectError
 
-__all__ = ["encode", "identifiers"]
+__all__ = ["identifiers"]
 
 
 def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
@@ -26,11 +25,3 @@ def identifiers(column: pd.Series[Any], what: str) -> NDArray[np.object_]:
             f"{what}: expected a {column.name} in every row, got none in row {int(np.argmax(missing))}"
         )
     return np.array([str(value) for value in values.tolist()], dtype=object)
-
-
-def encode(values: NDArray[np.object_]) -> tuple[Ints, NDArray[np.object_]]:
-    """Factorise strings: one code per element, and the distinct strings."""
-    # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
-    heads = np.flatnonzero(np.append(True, values[1:] != values[:-1])) if len(values) else np.zeros(0, int)
-    codes, distinct = pd.factorize(values[heads])
-    return np.repeat(codes, np.diff(heads, append=len(values))), np.asarray(distinct, dtype=object)

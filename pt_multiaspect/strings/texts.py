@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .._typing import Bools, Ints
 from .identifiers import identifiers
 
-__all__ = ["Texts", "is_arrow", "joined"]
+__all__ = ["Texts", "as_bytes", "is_arrow"]
 
 Words = NDArray[np.uint64]
 
@@ -76,31 +76,23 @@ class Texts:
     @classmethod
     def of_strings(cls, values: NDArray[np.object_]) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is not a string."""
-        content = joined(values)
-        texts = cls.of_joined(content, len(values))
-        if texts is not None:
-            return texts
-        size = np.array([len(value.encode("utf-8", "surrogatepass")) for value in values.tolist()])
-        return cls(_padded(content), np.cumsum(size + 1) - size - 1, size)
-
-    @classmethod
-    def of_joined(cls, content: bytes, n_strings: int) -> Texts | None:
-        """Read `joined` strings; None if one of them has a zero byte, which looks like its end."""
+        content = _joined(values)
         data = _padded(content)
         ends = np.flatnonzero(data[: len(content)] == 0)
-        if len(ends) != n_strings:
-            return None
-        start = np.zeros(n_strings, dtype=np.int64)
-        start[1:] = ends[:-1] + 1
-        return cls(data, start, ends - start)
+        if len(ends) == len(values):
+            start = np.zeros(len(values), dtype=np.int64)
+            start[1:] = ends[:-1] + 1
+            return cls(data, start, ends - start)
+        # A zero byte within a string looks like its end.
+        size = np.array([len(value.encode("utf-8", "surrogatepass")) for value in values.tolist()])
+        return cls(data, _starts(size, 1), size)
 
     @classmethod
     def of_buffer(cls, data: NDArray[np.uint8], offsets: NDArray[np.integer[Any]]) -> Texts:
         """Read strings that follow each other in a buffer from `offsets` to the next of `offsets`."""
         bounds = offsets.astype(np.int64)
         used = data[bounds[0] : bounds[-1]]
-        padded = np.concatenate([used, np.zeros(_WIDTH, dtype=np.uint8)])
-        return cls(padded, bounds[:-1] - bounds[0], np.diff(bounds))
+        return cls(_with_padding(used), bounds[:-1] - bounds[0], np.diff(bounds))
 
     @classmethod
     def within(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
@@ -135,6 +127,19 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the bytes of other strings, and with one byte per size, if they are short.
+        for gap in (1, 0):  # as strings of Python and those of Arrow follow each other
+            start = _starts(self.size, gap)
+            if len(self) and np.array_equal(self.start - self.start[0], start):
+                first = int(self.start[0])
+                data = self.data[first : first + int(start[-1] + self.size[-1])]
+                break
+        else:
+            position = np.repeat(self.start - start, self.size)
+            data = self.data[position + np.arange(len(position))]
+        return _restored, (_with_padding(data).tobytes(), as_bytes(self.size), gap)
 
     # -- comparison ---------------------------------------------------------------------------
 
@@ -251,12 +256,33 @@ class Texts:
         return np.argsort(rank, kind="stable")
 
 
-def joined(values: NDArray[np.object_]) -> bytes:
+def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
+    """Return the parameters of `numpy.frombuffer` for whole numbers, none negative, in the smallest type."""
+    kind = np.min_scalar_type(int(numbers.max(initial=0)))
+    return numbers.astype(kind).tobytes(), kind.str
+
+
+def _restored(data: bytes, sizes: tuple[bytes, str], gap: int) -> Texts:
+    size = np.frombuffer(*sizes).astype(np.int64)
+    return Texts(np.frombuffer(data, dtype=np.uint8), _starts(size, gap), size)
+
+
+def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
+    """Return the starts of strings of these sizes that follow each other, with `gap` bytes after each."""
+    step = size + gap
+    return np.asarray(np.cumsum(step) - step, dtype=np.int64)
+
+
+def _joined(values: NDArray[np.object_]) -> bytes:
     """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is not a string."""
     # Joining is the only work in Python. It reads each string twice: the second time from the cache, if few are
     # joined at once.
     parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
     return "\0".join([*parts, ""]).encode("utf-8", "surrogatepass")
+
+
+def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return np.concatenate([data, np.zeros(_WIDTH, dtype=np.uint8)])
 
 
 def _padded(content: bytes) -> NDArray[np.uint8]:

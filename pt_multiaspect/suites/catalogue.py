@@ -2,59 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
+import ir_measures
 import pandas as pd
 
 from ..aspects import Aspects
+from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError, choices, did_you_mean, shown
 from ..groups.groups import Groups
+from ..integration.parsing import parse_all
 from .definition import Suite
-from .misinfo import misinfo_2020, misinfo_2020_recall, misinfo_2021, misinfo_2022
-from .other_tracks import clef_ehealth_2015, fair_2022, fairweb_1, touche_2021
-from .recommended import multi_aspect
 
 __all__ = ["NOT_OFFERED", "SUITES", "list_suites", "settings_of", "suite"]
 
-#: The factory and the title of each suite.
-SUITES: dict[str, tuple[Callable[..., Suite], str]] = {
-    "multi-aspect": (multi_aspect, "our recommendation for a paper"),
-    "trec-misinfo-2020": (misinfo_2020, "TREC Health Misinformation 2020, ad hoc task"),
-    "trec-misinfo-2020-recall": (misinfo_2020_recall, "TREC Health Misinformation 2020, total recall task"),
-    "trec-misinfo-2021": (misinfo_2021, "TREC Health Misinformation 2021"),
-    "trec-misinfo-2022": (misinfo_2022, "TREC Health Misinformation 2022, web retrieval task"),
-    "trec-fair-2022": (fair_2022, "TREC Fair Ranking 2022, coordinator task"),
-    "clef-ehealth-2015": (clef_ehealth_2015, "CLEF eHealth 2015, task 2"),
-    "touche-2021": (touche_2021, "Touché 2021, tasks 1 and 2"),
-    "ntcir-17-fairweb-1": (fairweb_1, "NTCIR-17 FairWeb-1"),
-}
+_CATALOGUE = json.loads((files(__package__) / "suites.json").read_text(encoding="utf-8"))
+
+#: The measures, columns and notes of each suite, and what its settings are.
+SUITES: dict[str, dict[str, Any]] = _CATALOGUE["suites"]
 
 #: Tracks with several judged aspects that have no suite, and the reason.
-NOT_OFFERED: dict[str, str] = {
-    "trec-decision-2019": "the options of its extended trec_eval (NLRE, nWCS and CAM of two and three aspects) and "
-    "the numeric codes of effectiveness and credibility are unknown",
-    "trec-fair-2021": "it cuts runs to 20 documents, but the ideal ranking of nDCG at 1000, which no measure here "
-    "does. Cut the runs to 20 documents per query, and evaluate AWRF(groups=...)@1000 and AWRF(groups=..., "
-    "score='track')@1000",
-    "clef-ehealth-2016": "how the file that combines understandability and trustworthiness was made is unknown. "
-    "For understandability alone, uRBP(p=0.8, aspects={'relevance': 1, 'understandability': Aspect(100, "
-    "threshold=50)}) is the official uRBP, on relevance mapped to 0 and 1",
-    "clef-ehealth-2017": "the persistence of RBP and the gain curve of uRBP's alpha are unknown",
-    "clef-ehealth-2018": "the persistence of RBP and the measures of most subtasks are unknown",
-    "clef-ehealth-2020": "its measures and settings are unknown",
-    "clef-ehealth-2021": "its measures are unknown",
-    "touche-2022-task-1": "the depth of its nDCG is known from the usage line of the script only, 5. Where that is "
-    "right, evaluate On(aspect=..., base='nDCG')@5 for relevance, quality and coherence",
-    "touche-2022-task-2": "the settings of its stance classification are unknown. For relevance and quality, see "
-    "touche-2021",
-    "touche-2022-task-3": "it measures the fraction of 20 images that are on topic, argumentative and of the right "
-    "stance, from three judgments per image and stance, which are not label columns",
-    "trec-product-search-2023": "it judges one aspect",
-    "lilas-2020": "it judges no documents: systems are compared by clicks on interleaved results",
-    "lilas-2021": "it judges no documents: systems are compared by clicks on interleaved results",
-}
+NOT_OFFERED: dict[str, str] = _CATALOGUE["not offered"]
 
 
 def suite(
@@ -112,7 +83,45 @@ def suite(
     unknown = [key for key in settings if key not in known]
     if unknown:
         raise MultiAspectError(f"suite({name!r}) takes no {choices(unknown)}; omit it")
-    return SUITES[name][0](**settings)
+    for key, meaning in SUITES[name].get("settings", {}).items():
+        if key not in settings:
+            raise MultiAspectError(f"suite({name!r}) requires {key}=, {meaning}")
+    return _suite(name, settings)
+
+
+def _suite(name: str, settings: dict[str, Any]) -> Suite:
+    """Return a suite with its settings."""
+    entry = SUITES[name]
+    measures, columns = entry["measures"], entry.get("columns", {})
+    if "aspects" in settings:
+        settings["aspects"] = declared = declared_aspects(settings["aspects"])
+        if len(declared) < 2 or "relevance" not in declared:
+            raise MultiAspectError(
+                f"suite({name!r}): expected relevance and at least one other aspect, got {', '.join(declared)}"
+            )
+        measures = {
+            label.replace("{aspect}", aspect): text.replace("{aspect}", aspect)
+            for label, text in measures.items()
+            for aspect in (declared if "{aspect}" in label else [""])
+        }
+        columns = {aspect: f"as declared: {scale!r}" for aspect, scale in declared.items()}
+    parsed = {label: _with_settings(measure, settings) for label, measure in parse_all(measures).items()}
+    if (
+        name == "trec-fair-2022"
+        and not next(m for m in parsed.values() if "groups" in m.params)["groups"].has_target
+    ):
+        raise MultiAspectError(
+            f"suite({name!r}): expected groups with a target, the track's distribution for each query, got none; "
+            "declare it, Groups(..., target={qid: ...})"
+        )
+    texts: dict[str, Any] = {key: entry[key] for key in ("topics", "about_topics") if key in entry}
+    texts |= {key: tuple(entry.get(key, ())) for key in ("notes", "sources")}
+    return Suite(name, entry["title"], parsed, columns, **texts)
+
+
+def _with_settings(measure: ir_measures.Measure, settings: Mapping[str, Any]) -> ir_measures.Measure:
+    used = {key: value for key, value in settings.items() if key in measure.SUPPORTED_PARAMS}
+    return measure(**used) if used else measure
 
 
 def settings_of(name: str) -> tuple[str, ...]:
@@ -140,7 +149,7 @@ def settings_of(name: str) -> tuple[str, ...]:
         raise MultiAspectError(
             f"unknown suite {name!r}: expected {choices(SUITES)}{did_you_mean([name], [*SUITES, *NOT_OFFERED])}"
         )
-    return tuple(inspect.signature(SUITES[name][0]).parameters)
+    return tuple(SUITES[name].get("settings", ()))
 
 
 def list_suites() -> pd.DataFrame:
@@ -161,6 +170,6 @@ def list_suites() -> pd.DataFrame:
     1         trec-misinfo-2020
     2  trec-misinfo-2020-recall
     """
-    offered = [(name, title, ", ".join(settings_of(name)), "") for name, (_, title) in SUITES.items()]
+    offered = [(name, entry["listed"], ", ".join(settings_of(name)), "") for name, entry in SUITES.items()]
     others = [(name, "", "", reason) for name, reason in NOT_OFFERED.items()]
     return pd.DataFrame([*offered, *others], columns=["name", "title", "requires", "unknown"])

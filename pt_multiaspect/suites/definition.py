@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from textwrap import fill
 
 import ir_measures
 import pandas as pd
 
 from ..evaluation.topics import TOPICS
 from ..integration.aggregators import lower_is_better
+from ..views import Block, Heading, Items, Sentence, fragment, text_of
 
 __all__ = ["Suite"]
-
-_WIDTH = 100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,46 +90,24 @@ class Suite(Mapping[str, ir_measures.Measure]):
     @property
     def description(self) -> str:
         """The columns, measures, topics, differences and sources as text."""
-        width = max(map(len, self.measures))
-        measures = [
-            f"  {label:<{width}}  {measure}{'  (lower is better)' if better == 'lower' else ''}"
-            for label, measure, better in self._rows()
-        ]
-        columns = [_item(f"{column}: {meaning}") for column, meaning in self.columns.items()]
-        parts = [
-            [f"{self.name}: {self.title}"],
-            ["Columns of the qrels:", *columns],
-            ["Measures:", *measures],
-            ["Topics of the means:", _item(self.about_topics)],
-        ]
-        if self.notes:
-            parts.append(["Notes:", *map(_item, self.notes)])
-        if self.sources:
-            parts.append(["Sources:", *map(_item, self.sources)])
-        return "\n\n".join("\n".join(part) for part in parts)
+        return text_of(self._blocks())
 
     def _repr_html_(self) -> str:
-        from html import escape
+        return fragment(self._blocks())
 
-        from .._rendering import fragment, table
-
-        rows = [
-            [f"<b>{escape(label)}</b>", f"<code>{escape(measure)}</code>", better]
-            for label, measure, better in self._rows()
-        ]
-        columns = [f"{column}: {meaning}" for column, meaning in self.columns.items()]
-        items = [*columns, f"Means: {self.about_topics}", *self.notes]
-        listed = "".join(f"<li>{escape(item)}</li>" for item in items)
-        shown = table(["label", "measure", "better"], rows, left=2, most=len(rows), whole=(0, 2))
-        return fragment(f"<h3>{escape(self.name)}: {escape(self.title)}</h3>{shown}<ul>{listed}</ul>")
-
-
-def _item(text: str) -> str:
-    return fill(
-        text,
-        width=_WIDTH,
-        initial_indent="  ",
-        subsequent_indent="    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    def _blocks(self) -> list[Block]:
+        listed = {
+            "Columns of the qrels": [Sentence(f"{column}: {meaning}") for column, meaning in self.columns.items()],
+            "Measures": [
+                Sentence(label + " (lower is better)" * (better == "lower"), code=measure)
+                for label, measure, better in self._rows()
+            ],
+            "Topics of the means": [Sentence(self.about_topics)],
+            "Notes": [Sentence(note) for note in self.notes],
+            "Sources": [Sentence(source) for source in self.sources],
+        }
+        blocks: list[Block] = [Heading(f"{self.name}: {self.title}")]
+        for title, sentences in listed.items():
+            if sentences:
+                blocks += [Sentence(f"{title}:"), Items([[sentence] for sentence in sentences])]
+        return blocks

@@ -209,8 +209,7 @@ def _progression(progression: Progression, world: World, rankings: Rankings, val
 
 def discounts_are_comparable(base: Base, world: World) -> bool:
     """Return whether the discounts of two targets are equal, so that sums of the measure can be sorted."""
-    forms = [base.additive(_target(world.rankings())) for _ in range(2)]
-    first, second = forms
+    first, second = (base.additive(_target(rankings)) for rankings in (world.rankings(), world.again))
     if not isinstance(first, Linear) or not isinstance(second, Linear):
         return True
     try:

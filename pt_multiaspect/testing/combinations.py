@@ -16,7 +16,7 @@ __all__ = ["mean_failures"]
 def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
     """Check that `combine` increases, and that `slope` is the derivative of a concave, homogeneous function."""
     rng = np.random.default_rng(seed)
-    n_terms = len(measure.terms(world.judgments()))
+    n_terms = len(measure.terms(world.judgments))
     if n_terms < 2:
         return
     shape = (n_terms, 200)

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -46,18 +47,15 @@ class World:
     judged: Judged
     ranked: tuple[tuple[str, ...], ...]
 
+    @cached_property
     def judgments(self) -> Judgments:
         """Return the judgments, repeated for every ranking."""
-        return Judgments(self._qrels)
+        return Judgments(self._qrels())
 
-    @cached_property
     def _qrels(self) -> pd.DataFrame:
-        rows = [
-            {"query_id": f"{index:03d}", "doc_id": docno, **labels}
-            for index in range(len(self.ranked))
-            for docno, labels in self.judged.items()
-        ]
-        return pd.DataFrame(rows)
+        rows = [{"doc_id": docno, **labels} for docno, labels in self.judged.items()]
+        qrels = pd.DataFrame(rows * len(self.ranked))
+        return qrels.assign(query_id=np.repeat([f"{index:03d}" for index in range(len(self.ranked))], len(rows)))
 
     def run(self, depth: int | None = None) -> dict[str, dict[str, float]]:
         """Return the rankings, or their first ranks."""
@@ -68,8 +66,19 @@ class World:
         }
 
     def rankings(self, depth: int | None = None) -> Rankings:
-        """Return the rankings, joined with new judgments."""
-        return Rankings(self.run(depth), self.judgments())
+        """Return the rankings, or their first ranks, joined with the judgments once."""
+        if depth not in self._rankings:
+            self._rankings[depth] = Rankings(self.run(depth), self.judgments)
+        return self._rankings[depth]
+
+    @cached_property
+    def _rankings(self) -> dict[int | None, Rankings]:
+        return {}
+
+    @cached_property
+    def again(self) -> Rankings:
+        """Return the rankings, joined with judgments of their own."""
+        return Rankings(self.run(), Judgments(self._qrels()))
 
     def values(self, measure: Measure) -> Floats:
         """Return the values of a measure, which are computed once."""
@@ -87,6 +96,11 @@ class World:
         sizes = [len(ranked) == len(self.judged) and "unjudged" not in ranked for ranked in self.ranked]
         return np.flatnonzero(sizes)
 
+    @property
+    def middle(self) -> int:
+        """The index of a ranking of some of the judged documents."""
+        return len(self.ranked) // 2
+
     def show(self, index: int) -> str:
         """Describe the world and one of its rankings, for an error."""
         shown: dict[str, object] = {}
@@ -96,7 +110,49 @@ class World:
         return f"judged {shown}, ranked {' '.join(self.ranked[index]) or 'nothing'}"
 
 
-def worlds(aspects: Aspects, seed: int) -> list[World]:
+@dataclass(frozen=True)
+class Worlds(Sequence[World]):
+    """Worlds of the same aspects, from small to large, and collections with one query per world."""
+
+    worlds: tuple[World, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> World: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[World]: ...
+    def __getitem__(self, index: Any) -> Any:
+        return self.worlds[index]
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    @cached_property
+    def together(self) -> Rankings:
+        """Return one ranking of each world."""
+        return self._joined(range(len(self)))
+
+    @cached_property
+    def backwards(self) -> Rankings:
+        """Return the same rankings, with queries and documents in reverse order."""
+        return self._joined(range(len(self))[::-1], step=-1)
+
+    @cached_property
+    def alone(self) -> list[Rankings]:
+        """Return the same rankings, each in a collection of its own."""
+        return [self._joined([index]) for index in range(len(self))]
+
+    def _joined(self, indices: Sequence[int], step: int = 1) -> Rankings:
+        """Return one ranking of some worlds, joined with their judgments."""
+        chosen = {chr(97 + index): self[index] for index in indices}
+        judged = {qid: dict(list(world.judged.items())[::step]) for qid, world in chosen.items()}
+        run = {
+            qid: {docno: -float(rank) for rank, docno in enumerate(world.ranked[world.middle])}
+            for qid, world in chosen.items()
+        }
+        return Rankings(run, Judgments(judged))
+
+
+def worlds(aspects: Aspects, seed: int) -> Worlds:
     """Return worlds with labels of the scales, junk and missing labels, from small to large."""
     rng = random.Random(seed)
     labels = {name: [*aspect.scale.grades.tolist() * 2, -1.0, _NAN] for name, aspect in aspects.items()}
@@ -108,7 +164,7 @@ def worlds(aspects: Aspects, seed: int) -> list[World]:
             for number in range(size)
         }
         result.append(World(judged, tuple(_arrangements(tuple(judged)))))
-    return result
+    return Worlds(tuple(result))
 
 
 def _arrangements(documents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from ir_measures import Measure as AnyMeasure
 from ..._validation import count, random_seed
 from ...aspects.aspects import Aspects
 from ...aspects.parameter import parse_aspects
-from ...errors import MultiAspectError, choices
+from ...errors import MultiAspectError, choices, refuse_unknown
 from ...integration import parsing
 from ...measures import Measure
 from ._asking import Bound, check_grades
@@ -117,9 +117,11 @@ def check(
     CAM  holds        fails  holds
     >>> result.example(CAM, "1 attainable")
     CAM, 1 attainable: fails
+    ------------------------
     rank   relevance  credibility
     1      0          1
     score  0.5000
+    <BLANKLINE>
     This is the best order of these documents. It should score 1, but does not.
     """
     declared = parse_aspects(aspects)
@@ -176,12 +178,8 @@ def _rules(properties: object, declared: Aspects) -> list[Property]:
     if properties is None:
         return list(_ALL)
     names = [properties] if isinstance(properties, str) else properties
-    if not isinstance(names, Iterable):
-        raise MultiAspectError(f"properties: expected names from {'; '.join(PROPERTIES)}, got {properties!r}")
-    wanted = list(names)
-    unknown = [name for name in wanted if not isinstance(name, str) or name not in PROPERTIES]
-    if unknown or not wanted:
-        raise MultiAspectError(f"properties: expected names from {'; '.join(PROPERTIES)}, got {choices(unknown)}")
+    wanted = list(names) if isinstance(names, Iterable) else [names]
+    refuse_unknown(wanted or [None], PROPERTIES, "names", "properties")
     rules = [rule for rule in _ALL if rule.name in wanted]
     for rule in rules:
         if len(declared) < rule.least_aspects:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 
 import ir_measures
 import pandas as pd
 
 from ..._numbers import spell
-from ..._rendering import fragment
 from ...aspects.aspects import Aspects
-from ...errors import MultiAspectError, choices
+from ...errors import refuse_unknown
 from ...measures import Measure
+from ...views import Block, Cell, Column, Heading, Items, Mark, Sentence, Table, View
+
+#: Verdicts that stand out; others do not.
+_MARKS: dict[str, Mark] = {"holds": "holds", "ties": "ties", "fails": "fails"}
 
 
 def written(score: float) -> str:
@@ -44,7 +46,7 @@ class RankedWorld:
 
 
 @dataclass(frozen=True, repr=False)
-class CounterExample:
+class CounterExample(View):
     """The smallest trial found that violates a property, or ties if the property requires a difference.
 
     Attributes
@@ -78,64 +80,46 @@ class CounterExample:
     figures: list[tuple[str, tuple[float, ...]]] = field(hash=False)
     sentence: str
 
-    def _grid(self) -> list[list[str]]:
-        """Return ranks and labels as cells. Documents that are not ranked are last."""
+    def _blocks(self) -> list[Block]:
+        n_aspects = len(self.aspects)
         sides = [self.rankings[index] for index in self.shown]
-        rows = []
-        for rank in range(max(len(side.tuples) for side in sides)):
-            cells = [str(rank + 1)]
-            for side in sides:
-                labels = side.tuples[rank] if rank < len(side.tuples) else None
-                cells += [""] * len(self.aspects) if labels is None else map(spell, labels)
-            rows.append(cells)
-        for index in range(max(len(side.unranked) for side in sides)):
-            rows.append(["not ranked", *(spell(label) for side in sides for label in side.unranked[index])])
-        return rows
+        unknown = [""] * n_aspects
+        rows = [
+            [str(rank + 1), *(cell for side in sides for cell in _labels(side.tuples, rank) or unknown)]
+            for rank in range(max(len(side.tuples) for side in sides))
+        ]
+        rows += [
+            ["not ranked", *(cell for side in sides for cell in _labels(side.unranked, index))]
+            for index in range(max(len(side.unranked) for side in sides))
+        ]
+        for name, values in self.figures:
+            rows.append([name, *(cell for value in values for cell in (written(value), *unknown[1:]))])
+        names = [
+            Column(name, left=True, separated=len(sides) > 1 and index == 0)
+            for _ in sides
+            for index, name in enumerate(self.aspects)
+        ]
+        groups = [("", 1), *((letter, n_aspects) for letter in "AB"[: len(sides)])] if len(sides) > 1 else []
+        return [
+            Heading(self._title()),
+            Table([Column("rank", left=True), *names], rows, groups=groups),
+            Sentence(self.sentence),
+        ]
+
+    def _title(self) -> str:
+        return f"{self.measure}, {self.property}: {self.verdict}"
 
     def __repr__(self) -> str:
-        n_aspects, n_sides = len(self.aspects), len(self.shown)
-        rows = [["rank", *self.aspects * n_sides], *self._grid()]
-        for name, values in self.figures:
-            rows.append([name, *(cell for value in values for cell in (written(value), *[""] * (n_aspects - 1)))])
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = []
-        if n_sides > 1:
-            side = sum(widths[1 : n_aspects + 1]) + 2 * n_aspects
-            titles = "".join(letter.ljust(side + 2) for letter in "AB"[:n_sides])
-            lines.append(" " * (widths[0] + 2) + titles)
-        for row in rows:
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-            sides = ["  ".join(cells[1 + index * n_aspects :][:n_aspects]) for index in range(n_sides)]
-            lines.append("    ".join(["  ".join([cells[0], sides[0]]), *sides[1:]]))
-        body = "\n".join(line.rstrip() for line in lines)
-        return f"{self.measure}, {self.property}: {self.verdict}\n{body}\n{self.sentence}"
+        return str(self)
 
-    def _repr_html_(self) -> str:
-        n_aspects, n_sides = len(self.aspects), len(self.shown)
-        first = " side"  # separates the rankings
 
-        def row(name: str, cells: list[str], tag: str, width: int = 1) -> str:
-            """Return a row that starts with a name or rank. Each cell spans `width` columns."""
-            parts = [
-                f'<{tag} class="n{"" if index * width % n_aspects else first}" colspan={width}>{cell}</{tag}>'
-                for index, cell in enumerate(cells)
-            ]
-            return f"<tr><th class=n>{escape(name)}</th>{''.join(parts)}</tr>"
-
-        head = row("", list("AB"[:n_sides]), "th", n_aspects) if n_sides > 1 else ""
-        head += row("rank", [escape(name) for name in self.aspects] * n_sides, "th")
-        body = "".join(row(cells[0], cells[1:], "td") for cells in self._grid())
-        foot = "".join(
-            row(name, [f"<b>{written(value)}</b>" for value in values], "td", n_aspects)
-            for name, values in self.figures
-        )
-        caption = f"{escape(self.measure)}, {escape(self.property)}: {self.verdict}"
-        table = f"<table><thead>{head}</thead><tbody>{body}{foot}</tbody></table>"
-        return fragment(f'<h3>{caption}</h3><div class="wide">{table}</div><p>{escape(self.sentence)}</p>')
+def _labels(tuples: Sequence[tuple[float, ...]], index: int) -> list[str]:
+    """Return the labels of a document as text; empty if there is no such document."""
+    return [spell(label) for labels in tuples[index : index + 1] for label in labels]
 
 
 @dataclass(frozen=True, repr=False)
-class AxiomCheck:
+class AxiomCheck(View):
     """Result of `check`.
 
     Attributes
@@ -190,14 +174,8 @@ class AxiomCheck:
             If the measure or the property is not in the table.
         """
         name = str(measure)
-        if name not in self.table.index:
-            raise MultiAspectError(
-                f"measure: expected one that was checked ({choices(self.table.index)}), got {name}"
-            )
-        if property not in self.table.columns:
-            raise MultiAspectError(
-                f"property: expected one that was checked ({choices(self.table.columns)}), got {property!r}"
-            )
+        refuse_unknown([name], self.table.index, "one that was checked", "measure")
+        refuse_unknown([property], self.table.columns, "one that was checked", "property")
         return self._examples.get((name, property))
 
     def reasons(self) -> list[str]:
@@ -232,17 +210,17 @@ class AxiomCheck:
         """
         return f"up to {self.trials} trials each, of up to {self.documents} documents; aspects {self.aspects}"
 
-    def __repr__(self) -> str:
-        return "\n".join([f"AxiomCheck: {self.title()}", self.table.to_string(), *self.reasons()])
+    def _blocks(self) -> list[Block]:
+        rows = [
+            [name, *(Cell(verdict, _MARKS.get(verdict, "muted")) for verdict in verdicts)]
+            for name, *verdicts in self.table.itertuples(name=None)
+        ]
+        columns = [Column("measure", left=True, shorten=12), *(Column(str(name)) for name in self.table.columns)]
+        reasons = [Items([[Sentence(reason)] for reason in self.reasons()])]
+        return [Sentence(self.title()), Table(columns, rows, most=len(rows)), *(reasons if self.reasons() else [])]
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th class=c>{escape(name)}</th>" for name in self.table.columns)
-        rows = []
-        for name, *verdicts in self.table.itertuples(name=None):
-            cells = "".join(f'<td class="c {verdict.replace("/", "")}">{verdict}</td>' for verdict in verdicts)
-            rows.append(f"<tr><th class=n>{escape(name)}</th>{cells}</tr>")
-        notes = "".join(f"<li>{escape(reason)}</li>" for reason in self.reasons())
-        return fragment(
-            f'<p>{escape(self.title())}</p><div class="wide"><table><thead><tr><th></th>{head}</tr></thead>'
-            f"<tbody>{''.join(rows)}</tbody></table></div>" + (f"<ul>{notes}</ul>" if notes else "")
-        )
+    def _title(self) -> str:
+        return "Axioms"
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -37,12 +37,7 @@ def judgments_of(qrels: object) -> Judgments:
 
 def measure_of(measure: ir_measures.Measure | str) -> Measure:
     """Return one measure of this package."""
-    members = parsing.parse(measure)
-    if len(members) != 1:
-        raise MultiAspectError(
-            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
-        )
-    checked = parsing.as_measure(members[0])
+    checked = parsing.as_measure(parsing.parse_one(measure))
     checked.validate_params()
     if checked.lower_is_better:
         raise MultiAspectError(f"upper_bound is undefined for lower-is-better measures such as {checked}")

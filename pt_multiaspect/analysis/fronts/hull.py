@@ -1,0 +1,212 @@
+"""The upper hull of points: the values that mixtures of rankings attain. Higher is better in every column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..._typing import Floats, Ints
+from ...kernels.pareto import TOLERANCE, front_of
+
+__all__ = ["Hull", "corners"]
+
+#: A corner is nearer than this to the line of its neighbours, relative to the largest value, if it is on the line.
+_FLAT = 1e-13
+
+#: Facets whose normals have a component below this face downwards.
+_DOWN = -0.5
+
+#: Components of normals up to this are 0 (rounding errors of Qhull).
+_ZERO = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """The set of points that are at most as high, in every column, as a mixture of some corners."""
+
+    #: The corners, shape (n_points, n_columns); none dominates another.
+    points: Floats
+    #: Non-negative normals of the facets, shape (n_facets, n_columns), which sum to 1, and their offsets: for
+    #: all points of the hull, normal · point ≤ offset.
+    normals: Floats
+    offsets: Floats
+    #: The parts that no point of the hull dominates: the indices of the ends of a segment or a triangle, or of a
+    #: single point.
+    pieces: list[Ints]
+
+    @classmethod
+    def of(cls, points: Floats) -> Hull:
+        """Return the hull of points of which none dominates another."""
+        varying = _varying(points)
+        if len(varying) == 0:
+            points = points[:1]
+        elif len(varying) == 2:
+            points = points[np.argsort(-points[:, varying[0]], kind="stable")]
+        normals, offsets, pieces = _BY_COLUMNS[len(varying)](points[:, varying])
+        fixed = np.setdiff1d(np.arange(points.shape[1]), varying)
+        all_normals = np.zeros((len(normals) + len(fixed), points.shape[1]))
+        all_normals[np.ix_(np.arange(len(normals)), varying)] = normals
+        all_normals[len(normals) + np.arange(len(fixed)), fixed] = 1.0
+        total = all_normals.sum(axis=1)
+        all_offsets = np.append(offsets, points[0, fixed])
+        return cls(points, all_normals / total[:, None], all_offsets / total, pieces)
+
+    @property
+    def extreme(self) -> Ints:
+        """The indices of the points that are ends of pieces, in their order."""
+        return np.unique(np.concatenate(self.pieces))
+
+    def excess(self, points: Floats) -> Floats:
+        """Return the excess of points over the hull: the maximum over weighted means, with weights summing to 1."""
+        return np.asarray((points @ self.normals.T - self.offsets).max(axis=1), dtype=np.float64)
+
+    def room(self, points: Floats) -> Floats:
+        """Return the maximum increase of each column that leaves the others unchanged, shape (n, n_columns).
+
+        Parameters
+        ----------
+        points : ndarray of float, shape (n, n_columns)
+            Points of the hull.
+        """
+        slack = self.offsets - points @ self.normals.T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(self.normals > 0, slack[:, :, None] / self.normals, np.inf)
+        return np.asarray(np.maximum(room.min(axis=1), 0.0), dtype=np.float64)
+
+    def distance(self, points: Floats) -> Floats:
+        """Return the Euclidean distance of points to the nearest piece."""
+        distances = [_distance(points, self.points[piece]) for piece in self.pieces]
+        return np.asarray(np.min(distances, axis=0), dtype=np.float64)
+
+    def volume(self, reference: Floats) -> float:
+        """Return the volume of the hull above a reference point."""
+        above = self.points - reference
+        if not (above.max(axis=0) > 0).all():
+            return 0.0
+        if above.shape[1] == 2:
+            (x, y) = above.T
+            return float(x[0] * y[0] + ((x[:-1] + x[1:]) / 2 * np.diff(y)).sum())
+        from scipy.spatial import ConvexHull
+
+        return float(ConvexHull(_with_shadows(above, 0.0)).volume)
+
+    @cached_property
+    def path(self) -> Floats:
+        """The length of the path from the first point to each point."""
+        return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(self.points, axis=0), axis=1)))
+
+    def along(self, alpha: float) -> Floats:
+        """Return the point at a fraction of the length of the path, shape (n_columns,)."""
+        length = alpha * self.path[-1]
+        return np.array([np.interp(length, self.path, column) for column in self.points.T])
+
+
+def corners(points: Floats) -> Floats:
+    """Return the corners of the hull of points, sorted by the first column, highest first."""
+    points = points[front_of(points)]
+    varying = _varying(points)
+    if len(varying) == 0:
+        return points[:1]
+    if len(varying) == 2:
+        points = points[np.argsort(-points[:, varying[0]], kind="stable")]
+        return points[_chain(points[:, varying])]
+    return points[Hull.of(points).extreme]
+
+
+def _varying(points: Floats) -> Ints:
+    """Return the columns in which points differ by more than rounding errors: none, two or three."""
+    near = TOLERANCE * np.maximum(np.abs(points).max(axis=0), 1.0)
+    varying = np.flatnonzero(np.ptp(points, axis=0) > near)
+    # Without a second column, one of the points would dominate the others.
+    return varying if len(varying) > 1 else varying[:0]
+
+
+def _chain(points: Floats) -> Ints:
+    """Return the indices of the corners of points that are sorted by the first column, highest first."""
+    flat = _FLAT * float(np.abs(points).max(initial=0.0))
+    kept: list[int] = []
+    xs, ys = points.T.tolist()
+    for index, (x, y) in enumerate(zip(xs, ys, strict=True)):
+        while len(kept) > 1:
+            first, last = kept[-2], kept[-1]
+            dx, dy = x - xs[first], y - ys[first]
+            # The distance of the last point to the line from the one before to the new one.
+            above = dy * (xs[last] - xs[first]) - dx * (ys[last] - ys[first])
+            if above > flat * (dx * dx + dy * dy) ** 0.5:
+                break
+            kept.pop()
+        kept.append(index)
+    return np.array(kept, dtype=np.intp)
+
+
+_Facets = tuple[Floats, Floats, list[Ints]]
+
+
+def _point(points: Floats) -> _Facets:
+    return np.zeros((0, 0)), np.zeros(0), [np.zeros(1, dtype=np.intp)]
+
+
+def _segments(points: Floats) -> _Facets:
+    """Return the facets of corners with two columns, sorted by the first column, highest first."""
+    steps = np.diff(points, axis=0)
+    normals = np.vstack([[1.0, 0.0], np.column_stack([steps[:, 1], -steps[:, 0]]), [0.0, 1.0]])
+    normals /= normals.sum(axis=1, keepdims=True)
+    first = np.append(0, np.arange(len(points)))
+    offsets = (normals * points[first]).sum(axis=1)
+    return normals, offsets, [np.array([index, index + 1]) for index in range(len(points) - 1)]
+
+
+def _triangles(points: Floats) -> _Facets:
+    """Return the facets of points with three columns."""
+    from scipy.spatial import ConvexHull
+
+    low, span = points.min(axis=0), np.ptp(points, axis=0)
+    scaled = (points - low) / span
+    hull = ConvexHull(_with_shadows(scaled, -1.0))
+    directions = hull.equations[:, :3]
+    is_upwards = directions.min(axis=1) > _DOWN
+    upwards = np.flatnonzero(is_upwards)
+    facing = np.where(directions > _ZERO, directions, 0.0)
+    ends = hull.simplices[upwards]
+    pieces = list(ends[(facing[upwards] > 0).all(axis=1) & (ends < len(points)).all(axis=1)])
+    for opposite in range(3):
+        # An edge is efficient if weights between the normals of its facets are all positive.
+        neighbour, edge = hull.neighbors[upwards, opposite], np.delete(ends, opposite, axis=1)
+        between = ((facing[upwards] + facing[neighbour]) > 0).all(axis=1)
+        is_efficient = is_upwards[neighbour] & (upwards < neighbour) & between & (edge < len(points)).all(axis=1)
+        pieces += list(edge[is_efficient])
+    covered = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.intp)
+    alone = np.setdiff1d(ends[ends < len(points)], covered)
+    pieces += [np.array([index]) for index in alone]
+    normals = facing[upwards] / span
+    # Offsets of the points themselves, so that rounding errors of Qhull do not matter.
+    offsets = (points @ normals.T).max(axis=0)
+    return normals, offsets, pieces
+
+
+_BY_COLUMNS = {0: _point, 2: _segments, 3: _triangles}
+
+
+def _with_shadows(points: Floats, low: float) -> Floats:
+    """Return points and copies with some columns lowered, so that their hull is the dominated set."""
+    n_columns = points.shape[1]
+    masks = (np.arange(1, 2**n_columns)[:, None] >> np.arange(n_columns)) & 1
+    return np.vstack([points, *(np.where(mask, low, points) for mask in masks)])
+
+
+def _distance(points: Floats, ends: Floats) -> Floats:
+    """Return the distance of points to a single point, a segment or a triangle."""
+    if len(ends) == 1:
+        return np.asarray(np.linalg.norm(points - ends[0], axis=1), dtype=np.float64)
+    if len(ends) == 2:
+        along = ends[1] - ends[0]
+        fraction = np.clip((points - ends[0]) @ along / (along @ along), 0.0, 1.0)
+        return np.asarray(np.linalg.norm(points - ends[0] - fraction[:, None] * along, axis=1), dtype=np.float64)
+    sides = [_distance(points, np.delete(ends, corner, axis=0)) for corner in range(3)]
+    edges = (ends[1:] - ends[0]).T
+    fractions = np.linalg.lstsq(edges, (points - ends[0]).T, rcond=None)[0]
+    inside = (fractions >= 0).all(axis=0) & (fractions.sum(axis=0) <= 1)
+    to_plane = np.linalg.norm((points - ends[0]).T - edges @ fractions, axis=0)
+    return np.asarray(np.where(inside, to_plane, np.min(sides, axis=0)), dtype=np.float64)

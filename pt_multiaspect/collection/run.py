@@ -1,0 +1,191 @@
+"""The rows of a run, in the one form between its file or frame and its rankings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._typing import Floats, Ints
+from ..errors import SWAPPED, MultiAspectError, choices, counted, shown
+from ..strings.texts import Texts, as_bytes, is_arrow
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
+from .frames import in_memory, to_pandas
+from .inputs import check_strings, shown_row
+
+__all__ = ["Run", "about_run"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The rows of a run, in their original order: queries as codes, documents as bytes, scores as floats.
+
+    Pickling takes little time, as there is no Python string per row.
+    """
+
+    #: The distinct queries.
+    qids: NDArray[np.object_]
+    #: The query, document and score of each row; queries are positions in `qids`.
+    query: Ints
+    docnos: Texts
+    score: Floats
+    #: Further columns, which measures of users read.
+    others: pd.DataFrame | None = None
+
+    @classmethod
+    def of(cls, run: object, columns: Sequence[str] = ()) -> Run:
+        """Read a run in any accepted form.
+
+        Parameters
+        ----------
+        run : DataFrame, dict, iterable of namedtuples or Run
+            The run.
+        columns : sequence of str, optional
+            Further columns to keep.
+
+        Raises
+        ------
+        MultiAspectError
+            If columns or identifiers are missing, or a score is not a number.
+        """
+        if isinstance(run, Run):
+            return run
+        run = in_memory(run)
+        if not columns and (of_polars := _of_polars(run)) is not None:
+            return of_polars
+        frame = _frame(run)
+        check_distinct_columns(frame, "a run")
+        queries, documents = (id_column(frame, names, "a run") for names in (QUERY_COLUMNS, DOCUMENT_COLUMNS))
+        for column in (queries, documents):
+            if not is_arrow(column):  # whose bytes are compared
+                check_strings(column, "a run")
+        codes, distinct = Texts.of_column(queries, "the run").codes()
+        qids, docnos = distinct.decode(), Texts.of_column(documents, "the run")
+        score = _scores(frame, lambda row: f"document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}")
+        missing = [name for name in columns if name not in frame.columns]
+        if missing:
+            raise MultiAspectError(
+                f"run: expected the column {choices(missing)}, which a measure names as an input, got the columns "
+                f"{choices(frame.columns)}"
+            )
+        return cls(qids, codes, docnos, score, frame[[*columns]].reset_index(drop=True) if columns else None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the run as a frame ``query_id doc_id score …``, which measures of ir-measures read."""
+        ids = {"query_id": self.qids[self.query], "doc_id": self.docnos.decode()}
+        frame = pd.DataFrame({**ids, "score": self.score})
+        return frame if self.others is None else frame.join(self.others)
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As bytes: joblib would write arrays to files, and keep these until all runs are evaluated.
+        heads = np.flatnonzero(np.diff(self.query, prepend=-1))
+        blocks = as_bytes(self.query[heads]), as_bytes(np.diff(heads, append=len(self)))
+        return _restored, (self.qids.tolist(), *blocks, self.docnos, self.score.tobytes(), self.others)
+
+
+def _restored(
+    qids: list[str],
+    block_query: tuple[bytes, str],
+    block_size: tuple[bytes, str],
+    docnos: Texts,
+    score: bytes,
+    others: pd.DataFrame | None,
+) -> Run:
+    query = np.repeat(np.frombuffer(*block_query).astype(np.intp), np.frombuffer(*block_size))
+    distinct = np.empty(len(qids), dtype=object)
+    distinct[:] = qids
+    return Run(distinct, query, docnos, np.frombuffer(score), others)
+
+
+def about_run(title: str, error: MultiAspectError) -> MultiAspectError:
+    """Return an error about a run with its title, or its file, instead of the word run."""
+    message = re.sub("^(a |the )?run: ", "", str(error))
+    name = title.removeprefix("run ")
+    return MultiAspectError(f"{title}: {message.removeprefix(f'{name}: ')}")  # a file may be its name
+
+
+def _frame(run: object) -> pd.DataFrame:
+    """Return a run in any form as a frame of pandas."""
+    frame = to_pandas(run)
+    if frame is not None:
+        return frame
+    if isinstance(run, Mapping):
+        for qid, documents in run.items():
+            if not isinstance(documents, Mapping):
+                raise MultiAspectError(
+                    f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(documents)} for query {qid!r}"
+                )
+        rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
+        return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+    if isinstance(run, Iterable) and not isinstance(run, str | bytes):
+        documents = list(run)
+        if not documents:
+            return pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
+        fields = getattr(documents[0], "_fields", None)
+        if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
+            return pd.DataFrame(documents, columns=list(fields))
+        raise MultiAspectError(
+            f"run: expected an iterable of namedtuples with the same fields, got {shown_row(documents[0])}"
+        )
+    raise MultiAspectError(
+        "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, got "
+        f"{type(run).__name__}; read files with read_run"
+    )
+
+
+def _scores(frame: pd.DataFrame, where: Any) -> Floats:
+    """Return the scores of a run; `where` returns the words for a row in an error."""
+    if "score" not in frame.columns:
+        remedy = ""
+        if "rank" in frame.columns:
+            remedy = "; if it has only ranks, add a column score = -rank"
+        elif not {"label", "relevance"}.isdisjoint(frame.columns):
+            remedy = f". {SWAPPED}"
+        raise MultiAspectError(f"run: expected a column score, got the columns {choices(frame.columns)}{remedy}")
+    column = frame["score"]
+    scores = as_floats(column)
+    faulty = np.flatnonzero(np.isnan(scores))
+    if len(faulty):
+        value = column.iloc[int(faulty[0])]
+        raise MultiAspectError(
+            f"invalid score {repr(value) if isinstance(value, str) else value} for {where(int(faulty[0]))}: "
+            f"expected a number {counted(len(faulty), 'row')}"
+        )
+    return scores
+
+
+def _of_polars(frame: Any) -> Run | None:
+    """Read a frame of Polars without an object per row; None if it is none, or must be converted or explained."""
+    if not hasattr(frame, "iter_columns") or type(frame).__module__.partition(".")[0] != "polars":
+        return None
+    queries, documents = (
+        [column for column in columns if column in frame.columns] for columns in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
+    )
+    if not len(frame) or len(queries) != 1 or len(documents) != 1 or "score" not in frame.columns:
+        return None
+    query, docno, score = (frame[column] for column in (*queries, *documents, "score"))
+    are_strings = str(query.dtype) == str(docno.dtype) == "String"
+    if not are_strings or not (score.dtype.is_float() or score.dtype.is_integer()):
+        return None
+    values = np.asarray(score.to_numpy(), dtype=np.float64)
+    if query.null_count() or docno.null_count() or np.isnan(values).any():
+        return None
+    # Rows of a query are mostly adjacent.
+    sizes, queries_of_blocks = query.rle().struct.unnest()
+    codes, distinct = _texts_of(queries_of_blocks).codes()
+    return Run(distinct.decode(), np.repeat(codes, sizes.to_numpy()), _texts_of(docno), values)
+
+
+def _texts_of(series: Any) -> Texts:
+    """Return strings of Polars, none of which is missing, as bytes."""
+    joined = series.str.join("").item().encode()
+    offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
+    return Texts.of_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)

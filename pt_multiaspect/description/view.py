@@ -1,0 +1,214 @@
+"""What a description shows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._numbers import spell
+from ..aspects import Aspects
+from ..errors import choices, number_of
+from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table, percent
+from .figures import Figures, declaration
+from .scales import records
+
+__all__ = ["blocks"]
+
+#: Scales with more labels are drawn in ranges of labels.
+_MOST_BARS = 12
+#: Names of runs, aspects and orders keep their beginning and their end where room is short.
+_NAME = 12
+
+
+def blocks(
+    figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame, in_shell: bool
+) -> list[Block]:
+    """Return the whole report, the findings first; declarations are options of the command line if `in_shell`."""
+    counts = [
+        number_of(figures.n_documents, "judged document"),
+        number_of(figures.n_topics, "topic"),
+        number_of(len(figures.per_aspect), "aspect"),
+    ]
+    return [
+        Sentence(choices(counts)),
+        *_findings(findings, proposed, in_shell),
+        *(block for row in records(figures.per_aspect) for block in _aspect(figures, row)),
+        *_between(figures.between),
+        *_shares(shares),
+        *_runs(figures.retrieved.runs, figures.retrieved.judged_at),
+        *_measures(figures.dependences),
+    ]
+
+
+def _findings(findings: pd.DataFrame, proposed: Aspects, in_shell: bool) -> list[Block]:
+    if findings.empty:
+        return [Heading("Findings"), Sentence("none")]
+    declared = declaration(proposed)
+    items: list[list[Sentence | Code]] = []
+    for row in records(findings):
+        about = f"{row.aspects}: " if row.aspects else ""
+        # The findings that one declaration mends share it.
+        remedy = Sentence("declare the scales as below") if row.remedy == declared else Code(row.remedy)
+        items.append([Sentence(f"{about}{row.finding}", tag=row.severity), remedy])
+    declaring = [number for number, item in enumerate(items, 1) if isinstance(item[1], Sentence)]
+    listed: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
+    if declaring:
+        title = f"Declaration for finding{'s' * (len(declaring) > 1)} {choices(declaring)}; check it before use:"
+        listed += [Sentence(title), _option(proposed) if in_shell else Code(declared)]
+    return listed
+
+
+def _option(proposed: Aspects) -> Code:
+    """Return a declaration as an option of the command line."""
+    specs = {name: aspect.to_spec() for name, aspect in proposed.items()}
+    # No quote may end the argument of the shell.
+    text = json.dumps(specs, ensure_ascii=False).replace("'", r"\u0027")
+    return Code(text, before="--aspects '", after="'")
+
+
+def _aspect(figures: Figures, row: Any) -> list[Block]:
+    threshold = "" if np.isnan(row.threshold) else f", positive from {spell(row.threshold)}"
+    facts = [
+        f"judged {row.judged} of {figures.n_documents}",
+        f"topics {row.topics} of {figures.n_topics}",
+        f"positive {percent(row.positive)}",
+        f"{number_of(row.topics_without_positive, 'topic')} without a positive document",
+    ]
+    for count, what in ((row.below_scale, "below the scale"), (row.out_of_scale, "out of scale")):
+        if count:
+            facts.append(f"{number_of(count, 'label')} {what}")
+    drawn = _ranges(figures.labels[figures.labels["aspect"] == row.aspect])
+    most = max((share for _, _, share, _ in drawn), default=0.0) or 1.0
+    labels: list[Cells] = [
+        [
+            text if kind == "grade" else f"{text} ({kind})",
+            Bar(share / most, label=f"{text}: {percent(share)}"),
+            str(count),
+            percent(share),
+        ]
+        for text, count, share, kind in drawn
+    ]
+    return [
+        Heading(row.aspect),
+        Sentence(f"{row.scale} scale {row.grades}{threshold}"),
+        Sentence("; ".join(facts)),
+        Table([Column("label"), Column("", left=True), Column("documents"), Column("fraction")], labels),
+    ]
+
+
+def _ranges(labels: pd.DataFrame) -> list[tuple[str, int, float, str]]:
+    """Return text, count, fraction and kind of each label of an aspect, with those of long scales in ranges."""
+    rows = [(spell(row.label), row.count, row.share, row.kind) for row in records(labels)]
+    grades = labels[labels["kind"] == "grade"]
+    if len(grades) <= _MOST_BARS:
+        return rows
+    used = [row for row in rows if row[1]]
+    if len(used) <= _MOST_BARS:
+        return used
+    low, high = float(grades["label"].min()), float(grades["label"].max())
+    edges = np.linspace(low, high, 11)
+    whole = bool((grades["label"] % 1 == 0).all())
+    if whole:
+        edges = np.unique(np.round(edges))
+    positions = np.clip(np.searchsorted(edges, grades["label"], side="right") - 1, 0, len(edges) - 2)
+    result = [row for row in rows if row[3] == "below the scale"]
+    for position in range(len(edges) - 1):
+        inside = grades[positions == position]
+        last = position == len(edges) - 2
+        lower, upper = edges[position], edges[position + 1] - (1 if whole and not last else 0)
+        text = f"{spell(round(float(lower), 3))}..{'' if whole or last else '<'}{spell(round(float(upper), 3))}"
+        result.append((text, int(inside["count"].sum()), float(inside["share"].sum()), "grade"))
+    return result + [row for row in rows if row[3] == "out of scale"]
+
+
+def _name(head: str) -> Column:
+    return Column(head, left=True, shorten=_NAME)
+
+
+def _between(between: pd.DataFrame) -> list[Block]:
+    if between.empty:
+        return []
+    heads = ["both", "first only", "second only", "tau-b (topics)"]
+    rows = [
+        [
+            row.first,
+            row.second,
+            str(row.both),
+            str(row.only_first),
+            str(row.only_second),
+            "-" if np.isnan(row.tau) else f"{row.tau:.2f} ({row.topics})",
+        ]
+        for row in records(between)
+    ]
+    return [
+        Heading("Between aspects"),
+        Sentence("Documents judged on both aspects or one, and the mean of Kendall's tau-b within topics."),
+        Table([_name("first"), _name("second"), *map(Column, heads)], rows),
+    ]
+
+
+def _shares(shares: pd.DataFrame) -> list[Block]:
+    if shares.empty:
+        return []
+    rows: list[Cells] = [
+        [row.order, row.aspect, Bar(0.0 if np.isnan(row.share) else row.share), percent(row.share)]
+        for row in records(shares)
+    ]
+    return [
+        Heading("Share of each aspect in TOMA's distance"),
+        Sentence("The mean over judged documents of gap^p / sum of gap^p; documents at distance 0 are left out."),
+        Table([_name("order"), _name("aspect"), Column("", left=True), Column("share")], rows),
+    ]
+
+
+def _runs(runs: pd.DataFrame, judged: pd.DataFrame) -> list[Block]:
+    if runs.empty:
+        return []
+    heads = ["topics", "missed", "unjudged topics", "documents", "repeated", "tied scores"]
+    counts = ["topics", "missed", "unjudged_topics", "documents", "repeated"]
+    rows = [[row.name, *(str(getattr(row, count)) for count in counts), percent(row.tied)] for row in records(runs)]
+    cutoffs = [column for column in judged.columns if column.startswith("judged@")]
+    judged_rows: list[list[str]] = []
+    for name, of_run in judged.groupby("name", sort=False):
+        values = of_run[cutoffs]
+        if len(of_run) > 1 and (values == values.iloc[0]).all(axis=None):
+            judged_rows.append([str(name), "all aspects", *map(percent, values.iloc[0])])
+        else:
+            judged_rows += [
+                [str(name), str(row[0]), *map(percent, row[1:])]
+                for row in of_run[["aspect", *cutoffs]].itertuples(index=False, name=None)
+            ]
+    return [
+        Heading("Runs"),
+        Table([_name("run"), *map(Column, heads)], rows),
+        Table([_name("run"), _name("aspect"), *map(Column, cutoffs)], judged_rows),
+    ]
+
+
+def _measures(measures: pd.DataFrame) -> list[Block]:
+    if measures.empty:
+        return []
+    blocks: list[Block] = [Heading("What values depend on")]
+    for measure, rows in measures.groupby("measure", sort=False):
+        read = [[Sentence(f"{row.aspect}: {_dependence(row)}")] for row in records(rows)]
+        blocks += [Sentence(str(measure)), Items(read)]
+    return blocks
+
+
+def _dependence(row: Any) -> str:
+    """Return in words what a measure reads of an aspect."""
+    names = {
+        "scale": "the length of the scale" + (" (inferred)" if row.inferred else ""),
+        "threshold": "the threshold",
+        "gains": "the gains",
+        "probabilities": "the probabilities",
+    }
+    read = [text for name, text in names.items() if getattr(row, name) is True]
+    if all(getattr(row, name) is None for name in names):
+        return "unknown"
+    unknown = [text for name, text in names.items() if getattr(row, name) is None]
+    known = ", ".join(read) or ("" if unknown else "the order of labels at most")
+    return "; ".join([known] * bool(known) + [f"unknown: {', '.join(unknown)}"] * bool(unknown))

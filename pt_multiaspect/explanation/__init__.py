@@ -1,0 +1,38 @@
+"""Explanations: the value of one topic as a sum over the ranks of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .._lazy import lazy_attributes
+from ..measures.measure import Measure
+
+if TYPE_CHECKING:
+    from .comparison import Comparison
+    from .differences import largest_differences
+    from .explaining import explain
+    from .explanation import Explanation
+
+__all__ = ["Comparison", "Explanation", "explain", "largest_differences", "register"]
+
+#: Imported on first use: evaluating a run does not need them.
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "Comparison": "comparison",
+        "Explanation": "explanation",
+        "explain": "explaining",
+        "largest_differences": "differences",
+    },
+)
+
+
+def register() -> None:
+    """Define `Measure.explain`; measures do not import what is built on them."""
+    Measure._explain = _explain
+
+
+def _explain(measure: Measure, run: object, qrels: object, qid: object, *, depth: int) -> Explanation:
+    from .explaining import explain
+
+    return explain(measure, run, qrels, qid, depth=depth)

@@ -1,0 +1,158 @@
+"""The function `explain`."""
+
+from __future__ import annotations
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from .._validation import count
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError, choices, did_you_mean, shown, silenced, warn_once
+from ..evaluation import evaluate
+from ..integration.parsing import as_measure, parse_one
+from ..integration.provider import supports
+from ..io.runs import join, named_runs
+from ..strings.identifiers import identifiers
+from .explanation import Explanation
+from .parts import tolerance
+from .topic import Topic
+
+__all__ = ["explain"]
+
+_check_depth = count("depth")
+
+
+def explain(
+    measure: ir_measures.Measure | str,
+    run: object,
+    qrels: object,
+    qid: object,
+    *,
+    depth: int = 100,
+    label: str | None = None,
+) -> Explanation:
+    """Explain the value of any measure for one topic, rank by rank.
+
+    Parameters
+    ----------
+    measure : measure or str
+        A measure of this package or of ir-measures, or the name of one. Measures of ir-measures evaluate
+        relevance.
+    run : DataFrame, dict, iterable of namedtuples or path
+        One run, as in `evaluate`; ``{name: run}`` names it.
+    qrels : DataFrame, dict, iterable or Judgments
+        Wide qrels, with one numeric column per aspect.
+    qid : str
+        The topic.
+    depth : int, default 100
+        Number of ranks with a row of their own if contributions are marginal; see `Explanation`.
+    label : str, optional
+        The title; by default, the measure as given.
+
+    Returns
+    -------
+    Explanation
+        The contribution of each retrieved document. The contributions and the offset sum to the value that
+        `evaluate` returns.
+
+    Raises
+    ------
+    MultiAspectError
+        If the measure is unknown, the topic is not in the qrels, or the input is invalid.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If ir-measures gives the topic another value, as it breaks ties of scores differently in RR@k, RBP, Compat
+        and others, and rounds nDCG(dcg='exp-log2')@k.
+
+    See Also
+    --------
+    largest_differences : The topics on which two runs differ most.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> print(ma.explain("nDCG@10", {"bm25": {"q1": {"new": 3.0, "d2": 2.0, "d1": 1.0}}}, qrels, "q1"))
+    nDCG@10
+    -------
+    topic q1, bm25: 0.6199
+    <BLANKLINE>
+    rank  docno  relevance  gain  discount  contribution  running
+       1  new            -     0    1.0000        0.0000   0.0000  unjudged
+       2  d2             1     1    0.6309        0.2398   0.2398
+       3  d1             2     2    0.5000        0.3801   0.6199
+    <BLANKLINE>
+    A best ranking has 1.0000 (0.3801 more). Largest shortfalls by rank
+    -------------------------------------------------------------------
+    rank  docno  contribution  in a best ranking  contribution  shortfall
+       1  new          0.0000  d1                       0.7602     0.7602
+    <BLANKLINE>
+    1 of the first 3 documents is unjudged.
+    contribution = gain x discount / 2.63093.
+    """
+    depth = _check_depth(depth)
+    if not isinstance(measure, str) and not hasattr(measure, "SUPPORTED_PARAMS"):
+        raise MultiAspectError(
+            f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
+            "run, qrels, qid)"
+        )
+    parsed = parse_one(measure)
+    explained = as_measure(parsed)
+    explained.validate_params()
+    judgments = Judgments.of(qrels)
+    named = named_runs(run)
+    if len(named) > 1:
+        raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
+    ((name, source),) = named.items()
+    rankings = join(name, source, judgments)
+    query = _position(qid, rankings)
+    docnos, scores = rankings.ranked(query)
+    title = "run" if name == "run 1" else name  # a run without a name
+    among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
+    value = among_all.value  # with the warnings of an evaluation
+    with silenced():
+        alone = among_all.alone()
+        # A measure may use other topics, against the rules; then their judgments are kept.
+        topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
+        explanation = Explanation(topic, value, str(measure) if label is None else label)
+    if not supports(parsed):
+        _compare_with_evaluation(explanation, parsed, rankings)
+    return explanation
+
+
+def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Measure, rankings: Rankings) -> None:
+    """Warn if ir-measures gives the topic another value than the one explained."""
+    with silenced():
+        values = evaluate(
+            {explanation.run: rankings.source}, rankings.judgments, measure, progress=False
+        ).set_index("qid")["value"]
+    value = float(values[explanation.qid])
+    if abs(value - explanation.value) > tolerance(value):
+        warn_once(
+            f"{measure} of topic {explanation.qid} is {value:.6g} in ir-measures, which breaks ties of scores "
+            f"differently or rounds; explained is {explanation.value:.6g}, with ties broken by docno, descending. "
+            "Use scores without ties",
+            key=f"{measure} {explanation.qid} {value}",
+            group="explained values",
+        )
+
+
+def _position(qid: object, rankings: Rankings) -> int:
+    """Return the position of the topic among the judgments."""
+    judgments = rankings.judgments
+    some = choices(judgments.qids[:3])
+    if not np.isscalar(qid):
+        raise MultiAspectError(f"qid: expected a topic of the qrels, such as {some}, got {shown(qid)}")
+    (text,) = identifiers(pd.Series([qid], name="qid"), "explain")
+    query = int(judgments.queries_of(np.array([text], dtype=object))[0])
+    if query < 0:
+        is_retrieved = " (it is in the run, but has no judgments)" if text in set(rankings.source.qids) else ""
+        raise MultiAspectError(
+            f"expected a topic of the qrels, such as {some}, got {text}{is_retrieved}"
+            + did_you_mean([text], judgments.qids)
+        )
+    return query

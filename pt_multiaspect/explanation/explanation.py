@@ -1,0 +1,196 @@
+"""The result of `Measure.explain`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import pandas as pd
+
+from ..errors import silenced
+from ..measures import Measure
+from ..measures.explained import Explained
+from ..views import Block, View
+from .comparison import Comparison
+from .frames import aspects_frame, at_ranks, label_columns, position, ranks_frame, swaps_frame
+from .notes import notes
+from .parts import parts_of
+from .topic import Topic
+from .view import blocks, gain_name
+
+__all__ = ["Explanation"]
+
+
+class Explanation(View):
+    """The value of a measure for one topic of a run, as a sum over ranks.
+
+    Returned by ``measure.explain(run, qrels, qid)`` and by `pt_multiaspect.explain`. It prints as text of at most
+    80 columns and shows as HTML in a notebook.
+
+    Parameters
+    ----------
+    topic : Topic
+        The ranking and the judgments of the topic.
+    value : float
+        The value of the measure.
+    label : str
+        The measure as it was given.
+
+    Attributes
+    ----------
+    measure : Measure
+        The measure.
+    label : str
+        The measure as it was given.
+    qid : str
+        The topic.
+    run : str
+        The name of the run.
+    value : float
+        The value of the measure, as in `pt_multiaspect.evaluate`.
+    offset : float
+        The part of the value that does not depend on the retrieved documents. ``value`` is ``offset`` plus the
+        sum of the contributions.
+    ranks : DataFrame
+        One row per retrieved document: ``rank docno``, the label on each aspect (NaN if unjudged), quantities
+        computed from the labels (such as TOMA's ``class`` and ``distance``), ``gain``, ``discount``, the
+        part of each aspect for measures that combine several values, ``contribution``, ``running`` (the offset
+        and the contributions down to this rank), ``how`` and ``note``. Contributions that belong to no single
+        rank have rows without a rank, described by ``note``.
+    aspects : DataFrame
+        ``aspect value weight part``: the value of the base on each aspect, its weight, and its part in the
+        value of the measure. One row for measures that combine the labels of each document. The part is NaN if
+        it is unknown.
+    swaps : DataFrame or None
+        For NLRE and NGRE, the adjacent documents in the wrong order: ``rank docno next_docno``, the error on each
+        aspect, and ``cost``, the amount by which the value were higher without this error. The most costly first.
+    notes : list of str
+        Remarks for reading the explanation.
+
+    Notes
+    -----
+    - ``how`` is ``'stated'`` if contributions follow from the definition of the measure, such as gain × discount
+      / norm for nDCG. It is ``'marginal'`` if they are differences between the values of the first k and the
+      first k - 1 ranks. Then the first `depth` ranks have a row each and the others have one row together.
+    - The gain is that of the base. For a measure that combines several linear values with equal discounts, it
+      is the weighted sum of the normalised gains, so that gain × discount is the contribution.
+    - CAM is a weighted sum of the values of its aspects. MM, WHAM and GAM are not: the part of an aspect is its
+      value times the derivative of the mean, which sum to the mean (Euler's theorem). With equal weights, the
+      *weaker* aspect has the larger part in MM, as the value depends most on it.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import MM
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> measure = MM(base="AP", aspects={"relevance": 1, "credibility": 1})
+    >>> explanation = measure.explain({"q1": {"d1": 2.0, "d2": 1.0}}, qrels, "q1")
+    >>> explanation
+    <Explanation: MM(base='AP',aspects={'relevance': 1, 'credibility': 1}) is 0.6667 for topic q1>
+    >>> explanation.aspects.round(3)
+            aspect  value  weight   part
+    0    relevance    1.0     0.5  0.222
+    1  credibility    0.5     0.5  0.444
+    """
+
+    def __init__(self, topic: Topic, value: float, label: str) -> None:
+        parts = parts_of(topic)
+        self._topic, self._parts = topic, parts
+        self.measure: Measure = topic.measure
+        self.label = label
+        self.qid = topic.qid
+        self.run = topic.run
+        self.value = value
+        self.offset = float(sum(part.offset for part in parts))
+        self.ranks = ranks_frame(topic, parts, self.offset)
+        self.aspects = aspects_frame(topic, parts)
+        self.swaps = swaps_frame(topic, parts)
+        #: The columns of `ranks` that hold labels, one per aspect.
+        self.labels = tuple(label_columns(self.measure.views(topic.judgments)))
+        self.notes = notes(topic, parts, self.ranks, self.aspects, gain_name(self.ranks, self.details))
+
+    @cached_property
+    def ideal(self) -> Explanation | None:
+        """Return the explanation of a best ranking of all judged documents; None if no best ranking is known."""
+        with silenced():
+            best = self._topic.best()
+            return None if best is None else Explanation(best, best.value, self.label)
+
+    @cached_property
+    def shortfall(self) -> pd.DataFrame | None:
+        """Return the shortfall of each rank from a best ranking; None if no best ranking is known.
+
+        Columns ``rank docno contribution ideal_docno ideal_contribution shortfall note``. The shortfalls sum to the
+        value of the best ranking minus this value.
+        """
+        if self.ideal is None:
+            return None
+        pairs = Comparison(self.ideal, self).ranks
+        names = {"docno_b": "docno", "contribution_b": "contribution", "docno_a": "ideal_docno"}
+        names |= {"contribution_a": "ideal_contribution", "difference": "shortfall"}
+        return pairs.rename(columns=names)[["rank", *names.values(), "note"]]
+
+    @property
+    def details(self) -> list[str]:
+        """Return the columns of `ranks` that the measure computes from the labels, such as TOMA's class."""
+        columns = list(self.ranks.columns)
+        return columns[2 + len(self.labels) : columns.index("gain")]
+
+    @property
+    def grade_positions(self) -> pd.DataFrame:
+        """Return the positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade.
+
+        One row per retrieved document and one column per aspect; NaN where a document is unjudged.
+        """
+        views = label_columns(self.measure.views(self._topic.judgments))
+        return pd.DataFrame({column: at_ranks(self._topic, position(view)) for column, view in views.items()})
+
+    @property
+    def retrieved(self) -> list[str]:
+        """Return all retrieved documents, in the order of their ranks."""
+        docnos: list[str] = self._topic.docnos.tolist()
+        return docnos
+
+    def compare(self, other: Explained) -> Comparison:
+        """Compare with the explanation of another run for the same topic.
+
+        Parameters
+        ----------
+        other : Explanation
+            Of the same measure, topic and qrels.
+
+        Returns
+        -------
+        Comparison
+            The contributions of both runs, paired by document; the differences sum to the value of this run minus
+            that of the other.
+
+        Raises
+        ------
+        MultiAspectError
+            If the measures, the topics or the labels of documents in both rankings differ.
+
+        Examples
+        --------
+        >>> from pt_multiaspect import TOMA
+        >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+        >>> measure = TOMA(aspects={"relevance": 1, "credibility": 1})
+        >>> a = measure.explain({"a": {"q1": {"d2": 2.0, "d1": 1.0}}}, qrels, "q1")
+        >>> b = measure.explain({"b": {"q1": {"d1": 2.0, "d2": 1.0}}}, qrels, "q1")
+        >>> print(a.compare(b))
+        TOMA(aspects={'relevance': 1, 'credibility': 1})
+        ------------------------------------------------
+        topic q1: a 1.0000, b 0.8597, difference 0.1403
+        <BLANKLINE>
+        docno  rank in a  rank in b  contribution in a  contribution in b  difference
+        d2             1          2             0.7602             0.4796      0.2806
+        d1             2          1             0.2398             0.3801     -0.1403
+        """
+        return Comparison(self, other)
+
+    def _blocks(self) -> list[Block]:
+        return blocks(self)
+
+    def _title(self) -> str:
+        return f"{self.label}, topic {self.qid}"
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.label} is {self.value:.4f} for topic {self.qid}>"

@@ -1,0 +1,180 @@
+"""The tables of an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Bools, Floats
+from ..collection.views import AspectView
+from ..kernels.breakdown import MARGINAL, STATED
+from .parts import Part
+from .topic import Topic
+
+__all__ = ["NOT_LABELS", "aspects_frame", "at_ranks", "label_columns", "position", "ranks_frame", "swaps_frame"]
+
+#: Columns of `ranks` that every explanation has.
+NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "how", "note")
+
+
+def ranks_frame(topic: Topic, parts: Sequence[Part], offset: float) -> pd.DataFrame:
+    """Return one row per rank, then one row for each contribution that belongs to no rank."""
+    views = topic.measure.views(topic.judgments)
+    numbers = {column: at_ranks(topic, view.label) for column, view in label_columns(views).items()}
+    if numbers:
+        judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
+    else:  # the measure reads no aspect
+        judged = topic.rows < len(topic.judgments)
+    for name, values in topic.measure.details(topic.judgments).items():
+        of_ranks = at_ranks(topic, np.asarray(values, dtype=np.float64))
+        numbers[_free(name, numbers)] = np.where(judged, of_ranks, np.nan)
+    several = len(parts) > 1
+    for part in parts:
+        for name, values in part.columns.items():
+            numbers[_free(f"{part.name} {name}" if several else name, numbers)] = values
+    numbers["gain"], numbers["discount"] = _gain_and_discount(topic, parts)
+    n_single = min((part.n_single for part in parts if part.n_single is not None), default=len(topic))
+    for part in parts if several else ():
+        numbers[_free(f"{part.name} part", numbers)] = part.contribution
+    numbers["contribution"] = np.sum([part.contribution for part in parts], axis=0)
+    rest = _rest(parts, n_single)
+    rows = [[amounts.get(name, np.nan) for amounts in rest.values()] for name in numbers]
+    columns = {
+        name: np.append(values[:n_single], more) for (name, values), more in zip(numbers.items(), rows, strict=True)
+    }
+    ranks = [*range(1, n_single + 1), *[pd.NA] * len(rest)]
+    docnos = [*topic.docnos[:n_single].tolist(), *[None] * len(rest)]
+    frame = pd.DataFrame(
+        {"rank": pd.array(ranks, dtype="Int64"), "docno": pd.Series(docnos, dtype=object), **columns}
+    )
+    frame["running"] = offset + frame["contribution"].cumsum()
+    frame["how"] = pd.Series(
+        MARGINAL if any(part.how == MARGINAL for part in parts) else STATED, index=frame.index, dtype=object
+    )
+    frame["note"] = pd.Series([*_notes(topic, judged)[:n_single], *rest], index=frame.index, dtype=object)
+    return frame
+
+
+def _rest(parts: Sequence[Part], n_single: int) -> dict[str, dict[str, float]]:
+    """Return amounts that belong to no single rank: per description, the amount in each column."""
+    result: dict[str, dict[str, float]] = {}
+    for part in parts:
+        rest = dict(part.rest)
+        if part.n_single is None and n_single < len(part.contribution):
+            # Where another part is known for the first ranks only, this one is summed over the same ranks.
+            together = next(text for limited in parts if limited.n_single == n_single for text in limited.rest)
+            rest[together] = rest.get(together, 0.0) + float(part.contribution[n_single:].sum())
+        for text, amount in rest.items():
+            amounts = result.setdefault(text, {"contribution": 0.0})
+            amounts["contribution"] += amount
+            if len(parts) > 1:
+                amounts[f"{part.name} part"] = amount
+    return result
+
+
+def _gain_and_discount(topic: Topic, parts: Sequence[Part]) -> tuple[Floats, Floats]:
+    """Return the gains and discounts of the base; for parts of equal discounts, the weighted sum of their gains."""
+    unknown = np.full(len(topic), np.nan)
+    first = parts[0]
+    if len(parts) == 1:
+        return (
+            unknown if first.gain is None else first.gain,
+            unknown if first.discount is None else first.discount,
+        )
+    total = np.zeros(len(topic))
+    for part in parts:
+        if part.gain is None or part.discount is None or not np.array_equal(part.discount, first.discount):  # type: ignore[arg-type]
+            return unknown, unknown
+        total += part.slope * part.gain / (1.0 if part.norm is None else part.norm or np.inf)
+    return total, unknown if first.discount is None else first.discount
+
+
+def _notes(topic: Topic, judged: Bools) -> list[str]:
+    cutoff = _cutoff(topic)
+    below = np.arange(len(topic)) >= (len(topic) if cutoff is None else cutoff)
+    return [
+        "; ".join(["unjudged"] * (not is_judged) + ["below the cutoff"] * is_below)
+        for is_judged, is_below in zip(judged.tolist(), below.tolist(), strict=True)
+    ]
+
+
+def _cutoff(topic: Topic) -> int | None:
+    """Return the last rank that can contribute, as far as the measure or all its bases state it."""
+    terms = topic.measure.terms(topic.judgments)
+    if not terms:
+        cutoff: int | None = topic.measure.params.get("cutoff")
+        return cutoff
+    depths = [term.base.depth for term in terms]
+    return None if None in depths else max(depth for depth in depths if depth is not None)
+
+
+def at_ranks(topic: Topic, values: Floats) -> Floats:
+    """Return values per judged pair at the rank of each document; NaN for unjudged documents."""
+    return np.append(values, np.nan)[topic.rows]
+
+
+def position(view: AspectView) -> Floats:
+    """Return the position of each label on its scale, from 0 for the lowest to 1 for the highest grade."""
+    return np.where(view.known, view.grade_index / max(1, len(view.scale) - 1), np.nan)
+
+
+def label_columns(views: Sequence[AspectView]) -> dict[str, AspectView]:
+    """Return the aspects by column name, distinct from the names of other columns."""
+    return {f"{view.name} label" if view.name in NOT_LABELS else view.name: view for view in views}
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """Return a column name that is not yet taken."""
+    while name in taken or name in NOT_LABELS:
+        name = f"{name} of the measure"
+    return name
+
+
+def aspects_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame:
+    """Return one row per term, with its value, its weight and its part in the value of the measure."""
+    together = ", ".join(view.name for view in topic.measure.views(topic.judgments))
+    terms = topic.measure.terms(topic.judgments)
+    rows: list[dict[str, Any]]
+    if len(terms) > 1 and len(parts) == 1:  # the parts of the terms are unknown
+        rows = [
+            {
+                "aspect": term.name,
+                "value": float(term.base.values(topic.rankings, term.target)[topic.query]),
+                "weight": float(term.weight[topic.query]),
+                "part": np.nan,
+            }
+            for term in terms
+        ]
+    else:
+        rows = [
+            {
+                "aspect": part.name or together,
+                "value": part.value,
+                "weight": part.weight,
+                "part": part.slope * part.value + 0.0,
+            }
+            for part in parts
+        ]
+    return pd.DataFrame(rows)
+
+
+def swaps_frame(topic: Topic, parts: Sequence[Part]) -> pd.DataFrame | None:
+    """Return adjacent documents in the wrong order, most costly first; None for measures without such pairs."""
+    (part, *others) = parts
+    if part.swap_cost is None or others:
+        return None
+    lower = np.flatnonzero(part.swap_cost > 0)
+    lower = lower[np.argsort(-part.swap_cost[lower], kind="stable")]
+    columns = {name: values[lower] for name, values in part.columns.items()}
+    return pd.DataFrame(
+        {
+            "rank": lower,
+            "docno": topic.docnos[lower - 1],
+            "next_docno": topic.docnos[lower],
+            **columns,
+            "cost": part.swap_cost[lower],
+        }
+    )

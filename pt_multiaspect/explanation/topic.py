@@ -1,0 +1,149 @@
+"""One topic of a run: its ranking, the values of its prefixes, and its best ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._typing import Floats, Ints
+from ..collection.judgments import Judgments, numbered
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError
+from ..kernels.best_ranking import is_by_sorting
+from ..kernels.hits import positions
+from ..measures.best_rank import best_rank, forms_of, sorted_by
+
+if TYPE_CHECKING:
+    from ..measures.measure import Measure
+
+__all__ = ["Topic"]
+
+#: Maximum number of judged documents of the collections that prefixes of a ranking are evaluated on at once.
+_MOST_JUDGED = 200_000
+#: Above this number of judged documents, the assignment of documents to ranks takes too much memory.
+_MOST_ASSIGNED = 2000
+
+#: Computes values of shape (n_outputs, n_queries).
+Evaluation = Callable[[Judgments, Rankings], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """A ranking of one topic, and the judgments it is evaluated on."""
+
+    measure: Measure
+    #: The judgments of this topic alone, or of all topics if the value depends on others.
+    judgments: Judgments
+    #: The position of the topic among the judgments.
+    query: int
+    qid: str
+    run: str
+    #: The retrieved documents in the order of their ranks, with their scores.
+    docnos: NDArray[np.object_]
+    scores: NDArray[Any]
+    #: Maximum number of ranks with a marginal contribution of their own.
+    depth: int
+
+    def __len__(self) -> int:
+        return len(self.docnos)
+
+    def alone(self) -> Topic:
+        """Return the topic on judgments without any other topic, on the same scales."""
+        return replace(self, judgments=self.judgments.repeated(self.query, 1), query=0)
+
+    @property
+    def is_alone(self) -> bool:
+        """Return whether the judgments have no other topic."""
+        return self.judgments.n_queries == 1
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        """Return the ranking, joined with the judgments."""
+        return self._join(self.judgments, [self.judgments.qids[self.query]], [len(self)])
+
+    @cached_property
+    def value(self) -> float:
+        """Return the value of the measure."""
+        return float(self.measure.evaluate(self.rankings)[self.query])
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Return the judged pair of each retrieved document, -1 for unjudged documents."""
+        rows = np.full(len(self), -1, dtype=np.intp)
+        rows[self.rankings.hits.rank - 1] = self.rankings.hits.row
+        return rows
+
+    def prefix_values(self, evaluate: Evaluation, lengths: Ints) -> Floats:
+        """Evaluate the first ranks of the ranking.
+
+        Parameters
+        ----------
+        evaluate : callable
+            Returns values of shape (n_outputs, n_queries) for judgments and a run.
+        lengths : ndarray of int, shape (n_prefixes,)
+            Numbers of ranks.
+
+        Returns
+        -------
+        ndarray of float, shape (n_outputs, n_prefixes)
+            Computed on collections of limited size that repeat the topic.
+        """
+        if not self.is_alone:
+            qids = [self.judgments.qids[self.query]]
+            runs = [self._join(self.judgments, qids, [length]) for length in lengths.tolist()]
+            return np.stack([evaluate(self.judgments, run)[:, self.query] for run in runs], axis=1)
+        at_once = max(1, _MOST_JUDGED // max(len(self.judgments), 1))
+        parts = []
+        for start in range(0, len(lengths), at_once):
+            some = lengths[start : start + at_once].tolist()
+            judgments = self.judgments.repeated(self.query, len(some))
+            parts.append(evaluate(judgments, self._join(judgments, numbered(len(some)), some)))
+        return np.concatenate(parts, axis=1)
+
+    def best(self) -> Topic | None:
+        """Return the topic with a best ranking of all judged documents; None if none is known."""
+        rank = self._best_rank()
+        if rank is None:
+            return None
+        rows = np.flatnonzero(self.judgments.pool_query == self.query)
+        rows = rows[np.argsort(rank[rows])]
+        scores = np.arange(len(rows), 0, -1, dtype=np.float64)
+        best = replace(self, docnos=self.judgments.docnos[rows], scores=scores, run="ideal")
+        # With gains of unjudged documents, a run can exceed every ranking of judged ones.
+        return best if best.value >= self.value - 1e-9 * max(1.0, abs(self.value)) else None
+
+    def _best_rank(self) -> Ints | None:
+        measure, judgments = self.measure, self.judgments
+        if measure.lower_is_better:
+            return None
+        terms = measure.terms(judgments)
+        if not terms:
+            gain = measure.document_gain(judgments)
+            if gain is None or measure.gain_is_surrogate(judgments):
+                return None
+            return sorted_by(judgments, gain[None])
+        forms = forms_of(terms)
+        sorts = len(terms) == 1 and terms[0].base.SORTING_IS_OPTIMAL
+        if forms and not sorts and not is_by_sorting(forms) and len(judgments) > _MOST_ASSIGNED:
+            return None
+        try:
+            return best_rank(measure, judgments)
+        except MultiAspectError:  # of discounts that increase, for example
+            return None
+
+    def _join(self, judgments: Judgments, qids: Sequence[str], lengths: list[int]) -> Rankings:
+        """Return the first ranks of the ranking as runs for queries of the judgments."""
+        query = np.repeat(np.arange(len(lengths)), lengths)
+        position = positions(query)
+        run = {
+            "query_id": np.array(qids, dtype=object)[query],
+            "doc_id": self.docnos[position],
+            "score": self.scores[position],
+        }
+        return Rankings(pd.DataFrame(run), judgments)

@@ -1,0 +1,61 @@
+"""The order of the rows of a run by query, score and document."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Ints
+from .texts import Texts
+
+__all__ = ["Scores", "begins", "heads", "positions"]
+
+Scores = NDArray[np.float32] | NDArray[np.float64]
+
+
+def heads(query: Ints) -> Ints:
+    """Return the first row of each block of adjacent rows of the same query."""
+    return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
+
+
+def begins(n_ret: Ints) -> Ints:
+    """Return the position of the first document of each query."""
+    return np.cumsum(n_ret) - n_ret
+
+
+def _downwards(scores: Scores) -> NDArray[np.uint32]:
+    """Return numbers that increase as scores decrease, equal for equal scores."""
+    if scores.dtype != np.float32:
+        return np.unique(-scores, return_inverse=True)[1].astype(np.uint32)
+    # The bits of the floats, in reverse order.
+    bits = scores.view(np.uint32)
+    return np.where(bits >> 31 == 1, bits, ~bits & np.uint32(0x7FFFFFFF))
+
+
+def positions(query: Ints, scores: Scores, docnos: Texts, n_ret: Ints, first: Ints) -> Ints:
+    """Return the position of each row in the order by query, score descending, docno descending."""
+    downwards = _downwards(scores)
+    ranked = downwards[1:] >= downwards[:-1]
+    ranked[first[1:] - 1] = True
+    if len(first) == np.count_nonzero(n_ret) and ranked.all():
+        # The rows of each query are together and ranked, as in most run files.
+        shift = begins(n_ret)[query[first]] - first
+        position = np.arange(len(query)) + np.repeat(shift, np.diff(first, append=len(query)))
+        same = np.append(downwards[1:] == downwards[:-1], False)
+        same[first[1:] - 1] = False
+        tied = np.flatnonzero(same | np.append(False, same[:-1]))
+        level = np.cumsum(~np.append(False, same[:-1]))[tied]
+    else:
+        keys = (query.astype(np.uint64) << np.uint64(32)) | downwards
+        order = np.argsort(keys)
+        position = np.empty(len(order), dtype=np.intp)
+        position[order] = np.arange(len(order))
+        keys = keys[order]
+        same = np.append(keys[1:] == keys[:-1], False)
+        adjacent = np.flatnonzero(same | np.append(False, same[:-1]))
+        tied, level = order[adjacent], keys[adjacent]
+    if len(tied):
+        # Tied documents exchange positions among themselves.
+        order = docnos.take(tied).descending(level)
+        position[tied[order]] = position[tied]
+    return position

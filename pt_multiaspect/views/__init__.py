@@ -1,0 +1,51 @@
+"""Results as text, HTML and LaTeX: they say what they show in blocks, and three writers draw these."""
+
+from .blocks import (
+    Bar,
+    Block,
+    Cell,
+    Cells,
+    Code,
+    Column,
+    Heading,
+    Items,
+    Mark,
+    Row,
+    Sentence,
+    Table,
+    bars,
+    frame_table,
+)
+from .html import fragment, html_of, page, template
+from .latex import latex_of
+from .numbers import decimals, percent
+from .text import WIDTH, printable, text_of
+from .view import View
+
+__all__ = [
+    "WIDTH",
+    "Bar",
+    "Block",
+    "Cell",
+    "Cells",
+    "Code",
+    "Column",
+    "Heading",
+    "Items",
+    "Mark",
+    "Row",
+    "Sentence",
+    "Table",
+    "View",
+    "bars",
+    "decimals",
+    "fragment",
+    "frame_table",
+    "html_of",
+    "latex_of",
+    "page",
+    "percent",
+    "printable",
+    "template",
+    "text_of",
+]

@@ -1,0 +1,48 @@
+"""Blocks as HTML that needs no other file, in the colours of the page around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from .blocks import Block
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+__all__ = ["fragment", "html_of", "page", "template"]
+
+
+def html_of(blocks: Iterable[Block]) -> str:
+    """Return blocks as HTML elements, without their style."""
+    return str(_environment().get_template("blocks.html").render(blocks=list(blocks)))
+
+
+def fragment(blocks: Iterable[Block]) -> str:
+    """Return blocks as one HTML element with its style, which notebooks show."""
+    return f'<div class="ptma"><style>{_asset("style.css")}</style>{html_of(blocks)}</div>'
+
+
+def template(source: str) -> Template:
+    """Return a template that escapes what is put into it."""
+    return _environment().from_string(source)
+
+
+def page(title: str, content: str) -> str:
+    """Return an HTML page."""
+    return str(_environment().get_template("page.html").render(title=title, content=content))
+
+
+@cache
+def _environment() -> Environment:
+    # On the first use: importing Jinja2 takes longer than drawing.
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined)
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")

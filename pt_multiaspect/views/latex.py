@@ -1,0 +1,156 @@
+"""Tables as LaTeX."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from .blocks import Bar, Cell, Row, Sentence, Table
+
+__all__ = ["escape", "latex_of"]
+
+#: The first line: what a document with the table has to load.
+_REQUIRED = r"% requires \usepackage{booktabs}"
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"\char34{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
+    # After a line break of a table, these would be an argument.
+    "[": "{[}", "]": "{]}", "*": "{*}",
+    "−": "$-$", "±": r"$\pm$", "†": r"$\dagger$", "↓": r"$\downarrow$", "×": r"$\times$",
+    "–": r"\textendash{}", "—": r"\textemdash{}", "’": "'", "…": r"\ldots{}",
+}  # fmt: skip
+_MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underline{%s}"}
+
+
+def latex_of(
+    table: Table,
+    *,
+    caption: str | None = None,
+    label: str | None = None,
+    comments: Sequence[str] = (),
+) -> str:
+    r"""Return a ``table`` environment.
+
+    Parameters
+    ----------
+    table : Table
+        The first column is aligned left, the others right. Rows of one cell are heads of groups.
+    caption, label : str, optional
+        The caption, as LaTeX, and the label for ``\\ref``.
+    comments : sequence of str
+        Sentences for the author, which are not printed.
+
+    Returns
+    -------
+    str
+        LaTeX that ends with a newline.
+    """
+    lines = [_REQUIRED, *(f"% {' '.join(comment.split())}" for comment in comments)]
+    lines += [r"\begin{table}", r"\centering"]
+    if caption is not None:
+        lines.append(rf"\caption{{{caption}}}")
+    if label is not None:
+        lines.append(rf"\label{{{label}}}")
+    width = len(table.columns)
+    heads = " & ".join(escape(column.head) for column in table.columns)
+    lines += [rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}", r"\toprule", heads + r" \\", r"\midrule"]
+    lines += [*_rows(table), r"\bottomrule", r"\end{tabular}"]
+    if table.notes:
+        notes = [_note(note) for note in table.notes]
+        lines += ["", r"\smallskip", r"\parbox{\linewidth}{\footnotesize\raggedright", *notes, "}"]
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def _rows(table: Table) -> list[str]:
+    width = len(table.columns)
+    rows = [row if isinstance(row, Row) else Row(row) for row in table.rows]
+    is_head = [row.span == width and len(row.cells) == 1 for row in rows]
+    # Every superscript of a column takes up space in all its cells, so that numbers are aligned.
+    signs = [
+        sorted({sign for row in rows if row.span == 1 for sign in _signs(row.cells[column])})
+        for column in range(width)
+    ]
+    lines: list[str] = []
+    for row, head in zip(rows, is_head, strict=True):
+        if head:
+            lines += [r"\midrule"] * bool(lines)
+            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_cell(row.cells[0], [])}}}}} \\")
+            continue
+        cells = [_cell(cell, signs[column] if column else []) for column, cell in enumerate(row.cells)]
+        if any(is_head):
+            cells[0] = rf"\quad {cells[0]}"
+        lines.append(" & ".join(cells) + r" \\")
+    return lines
+
+
+def _signs(cell: Cell | Bar | str) -> str:
+    return cell.signs if isinstance(cell, Cell) else ""
+
+
+def _cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
+    if isinstance(cell, Bar):
+        return escape(cell.label)
+    if isinstance(cell, str):
+        cell = Cell(cell)
+    text = _MARKS.get(cell.mark, "%s").replace("%s", escape(cell.text))
+    shown = [_sign(sign) if sign in cell.signs else rf"\phantom{{{_sign(sign)}}}" for sign in signs or cell.signs]
+    if shown:
+        text += f"$^{{{''.join(shown)}}}$"
+    if cell.after.startswith("["):
+        return rf"{text} {{\footnotesize {escape(cell.after)}}}"
+    return f"{text} {escape(cell.after)}" if cell.after else text
+
+
+def _sign(sign: str) -> str:
+    return r"\dagger" if sign == "†" else sign
+
+
+def _note(note: Sentence) -> str:
+    """Return a sentence; printed measures may be broken after commas."""
+    if not note.code:
+        return escape(note.text)
+    breakable = escape(note.code).replace(",", r",\allowbreak{}")
+    return rf"{escape(note.text)}: \texttt{{{breakable}}}."
+
+
+def escape(text: object) -> str:
+    r"""Return a text such that LaTeX prints it.
+
+    Parameters
+    ----------
+    text : object
+        Its string form is escaped. Control characters and line breaks become spaces.
+
+    Returns
+    -------
+    str
+        LaTeX.
+
+    Examples
+    --------
+    >>> print(escape("50%_of {α}"))
+    50\%\_of \{$\alpha$\}
+    """
+    spaced = "".join(
+        " " if unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") else letter for letter in str(text)
+    )
+    escaped = "".join(_ESCAPES.get(letter) or _greek(letter) or letter for letter in spaced)
+    return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would be a dash
+
+
+def _greek(letter: str) -> str | None:
+    """Return the command of a Greek letter that does not look like a Latin one."""
+    found = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(letter, ""))
+    if found is None:
+        return None
+    name = found[2].replace("LAMDA", "LAMBDA").lower()
+    if found[1] == "CAPITAL":
+        return rf"$\{name.capitalize()}$" if name in _CAPITALS else None
+    return rf"$\{name}$" if name in _SMALL else None
+
+
+_CAPITALS = set("gamma delta theta lambda xi pi sigma upsilon phi psi omega".split())  # noqa: SIM905
+_SMALL = _CAPITALS | set("alpha beta epsilon zeta eta iota kappa mu nu rho tau chi".split())  # noqa: SIM905

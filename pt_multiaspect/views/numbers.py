@@ -1,0 +1,26 @@
+"""Numbers as results show them."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["decimals", "percent"]
+
+
+def decimals(value: float) -> str:
+    """Return a number with four decimals, or few digits if it is very small or large; '-' if there is none."""
+    if math.isnan(value):
+        return "-"
+    if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
+        return f"{value:.2g}"
+    return f"{value:.4f}"
+
+
+def percent(share: float) -> str:
+    """Return a fraction in per cent, never 0 or 100 unless it is; '-' if there is none."""
+    if math.isnan(share):
+        return "-"
+    text = f"{100 * share:.1f}"
+    if (text == "0.0" and share > 0) or (text == "100.0" and share < 1):
+        text = f"{100 * share:.3g}" if share < 0.5 else f"{100 - 100 * (1 - share):.6g}"
+    return f"{text} %"

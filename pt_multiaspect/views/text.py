@@ -1,0 +1,340 @@
+"""Blocks as text for a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
+
+__all__ = ["WIDTH", "crop", "printable", "text_of"]
+
+WIDTH = 80
+_BAR = 24
+#: What gives where a table is too wide, one after the other: the width that heads are broken to (or that of the
+#: cells, if they are wider), the gap between columns, and whether names are shortened.
+_WAYS = (
+    (None, 2, False), (16, 2, False), (12, 2, False),
+    (16, 2, True), (12, 2, True), (12, 1, True), (10, 1, True), (8, 1, True),
+)  # fmt: skip
+#: Names are not shortened below this.
+_NAME = 9
+
+
+def text_of(blocks: Iterable[Block], width: int = WIDTH, emphasis: bool = False) -> str:
+    """Return blocks as text of at most `width` columns, where words and numbers are not wider.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+        What to draw.
+    width : int, default 80
+        The number of columns.
+    emphasis : bool, default False
+        Whether a terminal shows the best values in bold.
+    """
+    parts: list[str] = []
+    before: Block | None = None
+    for block in blocks:
+        lines = _lines(block, width, emphasis)
+        together = isinstance(before, Heading) or (
+            isinstance(before, Sentence) and not isinstance(block, Heading | Table)
+        )
+        if parts and not together:
+            parts.append("")
+        parts += lines
+        before = block
+    return "\n".join(line.rstrip() for line in parts)
+
+
+def printable(text: str) -> str:
+    """Return a text in one line, without characters that move a terminal's cursor or change its colours."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def crop(text: str, width: int) -> str:
+    """Return the beginning and the end of a text that is longer than `width`."""
+    if len(text) <= width:
+        return text
+    tail = width // 3
+    return f"{text[: width - tail - 2]}..{text[len(text) - tail :]}"
+
+
+def _lines(block: Block, width: int, emphasis: bool) -> list[str]:
+    if isinstance(block, Heading):
+        title = _wrap(block.text, width, "")
+        return [*title, "-" * max(map(len, title), default=0)]
+    if isinstance(block, Sentence):
+        return _wrap(_sentence(block), width, "", whole=bool(block.code))
+    if isinstance(block, Code):
+        return _code(block, width, "  ")
+    if isinstance(block, Items):
+        return _items(block, width)
+    return _table(block, width, emphasis)
+
+
+def _sentence(block: Sentence) -> str:
+    tag = f"{block.tag.upper()} " if block.tag else ""
+    return f"{tag}{block.text}: {block.code}" if block.code else f"{tag}{block.text}"
+
+
+def _wrap(text: str, width: int, indent: str, hanging: str = "  ", whole: bool = False) -> list[str]:
+    """Return a paragraph as lines; words that are `whole`, such as printed measures, may be wider."""
+    return textwrap.wrap(
+        printable(text),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + hanging,
+        break_on_hyphens=False,
+        break_long_words=not whole,
+    )
+
+
+def _items(block: Items, width: int) -> list[str]:
+    lines = []
+    for number, item in enumerate(block.items, 1):
+        sign = f"{number}. " if block.numbered else "- "
+        for part in item:
+            if isinstance(part, Code):
+                lines += _code(part, width, " " * (len(sign) + 2))
+            else:
+                lines += _wrap(f"{sign}{_sentence(part)}", width, "", " " * len(sign), whole=bool(part.code))
+                sign = " " * len(sign)
+    return lines
+
+
+def _code(block: Code, width: int, indent: str) -> list[str]:
+    """Break statements within brackets, after commas if possible, so that what is printed can be pasted."""
+    *statements, last = block.text.split("\n")
+    lines: list[str] = []
+    for statement in statements:
+        lines += _statement(statement, width, indent, "  ")
+    further = " " * (len(block.before) or 2)
+    return [*lines, *_statement(last, width, f"{indent}{block.before}", further, block.after)]
+
+
+def _statement(code: str, width: int, start: str, further: str, after: str = "") -> list[str]:
+    """Return the lines of a statement: the first begins with `start`, the others are indented `further`."""
+    code = printable(code)
+    chunks, depth, end = [start], 0, 0
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        chunks[-1] += code[end : token.end[1]] if token.string else ""
+        end = token.end[1] if token.string else end
+        if token.type == tokenize.OP:
+            depth += (token.string in "([{") - (token.string in ")]}")
+            if depth and token.string in ",([{":
+                chunks.append("")
+    chunks[-1] += after
+    indent = " " * (len(start) - len(start.lstrip())) + further
+    lines = [chunks[0]]
+    for chunk in chunks[1:]:
+        if len(lines[-1]) + len(chunk.rstrip()) > width:
+            lines.append(f"{indent}{chunk.lstrip()}")
+        else:
+            lines[-1] += chunk
+    return [line.rstrip() for line in lines]
+
+
+class _Fitted(NamedTuple):
+    """The columns of a table that are drawn side by side, with their heads in lines and their widths."""
+
+    columns: list[int]
+    heads: list[list[str]]
+    widths: list[int]
+    gap: int
+
+
+def _table(table: Table, width: int, emphasis: bool) -> list[str]:
+    rows = [
+        replace(row, cells=[cell if isinstance(cell, Bar) else _cell(cell) for cell in row.cells])
+        for row in table.all_rows()
+    ]
+    fits, dropped = _fitting(table, rows, width)
+    lines: list[str] = []
+    for fitted in fits:
+        if lines:
+            lines.append("")
+        lines += _drawn(table, rows, fitted, emphasis)
+    if dropped:
+        names = ", ".join(table.columns[column].head for column in dropped)
+        where = f" (see {table.elsewhere})" if table.elsewhere else ""
+        lines += _wrap(f"Not shown for lack of room: {names}{where}.", width, "")
+    for note in table.notes:
+        lines += _lines(note, width, emphasis)
+    return lines
+
+
+def _cell(cell: Cell | str) -> Cell:
+    return Cell(printable(cell)) if isinstance(cell, str) else Cell(printable(cell.text), cell.mark)
+
+
+def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
+    """Return how a table fits: heads break first, then names shorten, columns drop, and at last go below."""
+    columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
+    dropped: list[int] = []
+    while True:
+        spare = max(table.columns[column].spare for column in columns)
+        for head, gap, shorten in _WAYS:
+            fitted = _fit(table, rows, columns, head)._replace(gap=gap)
+            fitted = _shortened(table, fitted, width) if shorten else fitted
+            if _total(fitted) <= width:
+                return [fitted], dropped
+        if not spare:
+            break
+        dropped += [column for column in columns if table.columns[column].spare == spare]
+        columns = [column for column in columns if table.columns[column].spare < spare]
+    fitted = _fit(table, rows, columns, 12)
+    # Names, which each part repeats, take a third of the width.
+    widths = [
+        wide if table.columns[column].shorten is None else min(wide, width // 3)
+        for column, wide in zip(columns, fitted.widths, strict=True)
+    ]
+    return _stacked(_narrowed(fitted, widths), width), dropped
+
+
+def _fit(table: Table, rows: Sequence[Row], columns: list[int], head: int | None) -> _Fitted:
+    """Return columns in their full width, with heads broken to that of cells or `head`."""
+    heads, widths = [], []
+    for column in columns:
+        cells = max((_length(row, column) for row in rows), default=0)
+        name = printable(table.columns[column].head)
+        lines = [name] if head is None else _broken(name, max(head, cells))
+        heads.append(lines)
+        widths.append(max(cells, *map(len, lines)))
+    return _Fitted(columns, heads, widths, 2)
+
+
+def _length(row: Row, column: int) -> int:
+    """Return the width of a cell; those that span columns take what there is."""
+    position = 0 if column == 0 else column - row.span + 1
+    if (column < row.span and row.span > 1) or position >= len(row.cells):
+        return 0
+    cell = row.cells[position]
+    return _BAR if isinstance(cell, Bar) else len(cell.text if isinstance(cell, Cell) else cell)
+
+
+def _total(fitted: _Fitted) -> int:
+    return sum(fitted.widths) + fitted.gap * (len(fitted.widths) - 1)
+
+
+def _shortened(table: Table, fitted: _Fitted, width: int) -> _Fitted:
+    """Return columns whose names are as much shorter as necessary, the longest first."""
+    widths = list(fitted.widths)
+    least = [table.columns[column].shorten for column in fitted.columns]
+    over = _total(fitted) - width
+    while over > 0:
+        long = [at for at, low in enumerate(least) if low is not None and widths[at] > max(low, _NAME)]
+        if not long:
+            break
+        longest = max(long, key=widths.__getitem__)
+        widths[longest] -= 1
+        over -= 1
+    return _narrowed(fitted, widths)
+
+
+def _narrowed(fitted: _Fitted, widths: list[int]) -> _Fitted:
+    """Return columns of other widths, with their heads broken to these."""
+    heads = [
+        lines if max(map(len, lines)) <= new else _broken(" ".join(lines), new)
+        for lines, new in zip(fitted.heads, widths, strict=True)
+    ]
+    return fitted._replace(widths=widths, heads=heads)
+
+
+def _stacked(fitted: _Fitted, width: int) -> list[_Fitted]:
+    """Return columns in tables below each other, each with the first column."""
+    groups, used = [[0]], fitted.widths[0]
+    for at, wide in enumerate(fitted.widths[1:], 1):
+        if len(groups[-1]) > 1 and used + fitted.gap + wide > width:
+            groups.append([0])
+            used = fitted.widths[0]
+        groups[-1].append(at)
+        used += fitted.gap + wide
+    return [
+        _Fitted(
+            [fitted.columns[at] for at in group],
+            [fitted.heads[at] for at in group],
+            [fitted.widths[at] for at in group],
+            fitted.gap,
+        )
+        for group in groups
+    ]
+
+
+def _broken(head: str, width: int) -> list[str]:
+    """Break a column head into lines, after punctuation and blanks where possible; long words are abbreviated."""
+    lines = [""]
+    for part in re.findall(r"[^\s,(=:]*[\s,(=:]?", head):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        word = part.rstrip()
+        lines[-1] += f"{word[: width - 1]}." if len(word) > width and word.isalpha() else part
+        while len(lines[-1].rstrip()) > width:
+            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+    return [line.rstrip() for line in lines]
+
+
+def _drawn(table: Table, rows: Sequence[Row], fitted: _Fitted, emphasis: bool) -> list[str]:
+    columns = [table.columns[column] for column in fitted.columns]
+    lines = _group_lines(table, fitted)
+    depth = max(map(len, fitted.heads)) if any(column.head for column in columns) else 0
+    for line in range(depth):
+        # Heads end on one line.
+        texts = [head[line - depth + len(head)] if line >= depth - len(head) else "" for head in fitted.heads]
+        lines.append(_joined(texts, columns, fitted.widths, fitted.gap))
+    for row in rows:
+        lines.append(_row(row, columns, fitted, emphasis))
+    return lines
+
+
+def _group_lines(table: Table, fitted: _Fitted) -> list[str]:
+    if not table.groups or len(fitted.columns) != len(table.columns):
+        return []
+    line, at = "", 0
+    for name, span in table.groups:
+        wide = sum(fitted.widths[at : at + span]) + fitted.gap * span
+        line += f"{printable(name):<{wide}}"
+        at += span
+    return [line]
+
+
+def _row(row: Row, columns: list[Column], fitted: _Fitted, emphasis: bool) -> str:
+    spanned = [at for at, column in enumerate(fitted.columns) if column < row.span]
+    wide = sum(fitted.widths[: len(spanned)]) + fitted.gap * max(len(spanned) - 1, 0)
+    texts, widths, kinds = [], [], []
+    for at, column in enumerate(fitted.columns):
+        if row.span > 1 and at < len(spanned):
+            if at == 0:
+                texts.append(_shown(row.cells[0], wide, emphasis))
+                widths.append(wide)
+                kinds.append(Column("", left=True))
+            continue
+        position = column if row.span == 1 else column - row.span + 1
+        cell = row.cells[position] if position < len(row.cells) else ""
+        texts.append(_shown(cell, fitted.widths[at], emphasis))
+        widths.append(fitted.widths[at])
+        kinds.append(columns[at])
+    return _joined(texts, kinds, widths, fitted.gap)
+
+
+def _shown(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
+    if isinstance(cell, Bar):
+        drawn = "#" * max(round(_BAR * cell.length), int(cell.length > 0))
+        return f"{' ' * round(_BAR * cell.start)}{drawn}"
+    text = crop(cell.text if isinstance(cell, Cell) else cell, width)
+    if emphasis and isinstance(cell, Cell) and cell.mark in ("best", "strong"):
+        return f"\x1b[1m{text}\x1b[0m"
+    return text
+
+
+def _joined(texts: list[str], columns: Sequence[Column], widths: list[int], gap: int) -> str:
+    cells = []
+    for text, column, width in zip(texts, columns, widths, strict=True):
+        room = " " * (width - len(re.sub(r"\x1b\[\d*m", "", text)))
+        cells.append(text + room if column.left or text.lstrip().startswith("#") else room + text)
+    return (" " * gap).join(cells)

@@ -1,0 +1,57 @@
+"""The base class of results that can be read: as text, in notebooks and as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+
+from .._writing import write_file
+from .blocks import Block
+from .html import fragment, page
+from .text import text_of
+
+__all__ = ["View"]
+
+
+class View:
+    """A result that prints as text, shows as HTML in notebooks, and is written as a page that needs no other file.
+
+    Subclasses define `_blocks` and `_title`; a page that shows more than these also `_page`.
+    """
+
+    def _blocks(self) -> Sequence[Block]:
+        """Return what the result shows."""
+        raise NotImplementedError
+
+    def _title(self) -> str:
+        """Return the title of the page."""
+        raise NotImplementedError
+
+    def _page(self) -> str:
+        """Return the result as an HTML page."""
+        return page(self._title(), self._repr_html_())
+
+    def __str__(self) -> str:
+        return text_of(self._blocks())
+
+    def _repr_html_(self) -> str:
+        return fragment(self._blocks())
+
+    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+        """Return one HTML page that needs no other file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the page too.
+
+        Returns
+        -------
+        str
+            The page, in light or dark colours as the reader's browser prefers.
+        """
+        # Names of files that are not UTF-8 contain surrogates, which cannot be written.
+        text = self._page().encode("utf-8", "replace").decode("utf-8")
+        if path is not None:
+            write_file(path, text)
+        return text

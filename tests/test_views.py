@@ -1,0 +1,140 @@
+"""The writers of blocks: what gives way where there is little room, and what HTML and LaTeX escape."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pt_multiaspect.views import (
+    Bar,
+    Cell,
+    Code,
+    Column,
+    Heading,
+    Items,
+    Row,
+    Sentence,
+    Table,
+    bars,
+    fragment,
+    latex_of,
+    text_of,
+)  # fmt: skip
+
+NAMES = ["a-very-long-name-of-a-system-1", "a-very-long-name-of-a-system-2"]
+
+
+def systems(n_measures: int, spare: int = 0, shorten: int | None = 10) -> Table:
+    columns = [Column("system", left=True, shorten=shorten)]
+    columns += [Column(f"nDCG(aspect='{number}')@10", spare=spare * (number > 2)) for number in range(n_measures)]
+    return Table(columns, [[name, *["0.1234"] * n_measures] for name in NAMES])
+
+
+def test_a_table_with_room_is_left_as_it_is() -> None:
+    assert text_of([systems(1)]).splitlines() == [
+        "system                          nDCG(aspect='0')@10",
+        "a-very-long-name-of-a-system-1               0.1234",
+        "a-very-long-name-of-a-system-2               0.1234",
+    ]
+
+
+def test_heads_break_before_names_are_shortened() -> None:
+    text = text_of([systems(3)])
+    assert all(name in text for name in NAMES)
+    assert "nDCG(aspect='0')@10" not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_names_keep_beginning_and_end() -> None:
+    last = text_of([systems(7)]).splitlines()[-2:]
+    assert [(line.split()[0][:5], line.split()[0][-2:]) for line in last] == [("a-ver", "-1"), ("a-ver", "-2")]
+    assert all(".." in line and len(line) <= 80 and line.count("0.1234") == 7 for line in last)
+
+
+def test_spare_columns_are_left_out_and_named() -> None:
+    text = text_of([systems(12, spare=1)])
+    assert text.count("0.1234") == 6
+    assert "Not shown for lack of room: nDCG(aspect='3')@10," in " ".join(text.split())
+
+
+def test_what_may_not_give_goes_below() -> None:
+    text = text_of([systems(12, shorten=None)])
+    assert text.count("0.1234") == 24
+    assert text.count(NAMES[0]) > 1
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@given(
+    st.lists(st.lists(st.text("abc 1.\x1b\n☃", max_size=30), min_size=3, max_size=3), max_size=4),
+    st.integers(30, 100),
+)
+def test_text_has_one_line_per_row_and_no_control_characters(rows: list[list[str]], width: int) -> None:
+    table = Table([Column("first", left=True), Column("second"), Column("third")], rows)
+    assert all(letter.isprintable() or letter == "\n" for letter in text_of([table], width))
+    assert len(text_of([table], 200).split("\n")) == len(rows) + 1
+
+
+def test_code_is_broken_within_brackets_and_can_be_pasted() -> None:
+    code = f"dict(values={list(range(60))!r}, name='x')"
+    text = text_of([Code(code)])
+    assert max(map(len, text.splitlines())) <= 80
+    assert eval(text.strip()) == eval(code)
+    two = text_of([Code("x = [1]\nfor y in x: x = [y]")])
+    assert two.splitlines() == ["  x = [1]", "  for y in x: x = [y]"]
+    option = text_of([Code('{"a": [1, 2]}', before="--aspects '", after="'")])
+    assert option == """  --aspects '{"a": [1, 2]}'"""
+
+
+def test_bars_of_both_signs_share_a_scale() -> None:
+    left, right = bars([-1.0, 3.0], ["a", "b"])
+    assert (left.start, left.length, left.zero) == (0.0, 0.25, 0.25)
+    assert (right.start, right.length) == (0.25, 0.75)
+    assert text_of([Table([Column("")], [[left], [right]])]).splitlines() == ["######", f"{' ' * 6}{'#' * 18}"]
+
+
+def test_html_escapes_everything() -> None:
+    nasty = "<script>alert('&')</script>"
+    blocks = [
+        Heading(nasty),
+        Sentence(nasty, tag="note", code=nasty),
+        Items([[Sentence(nasty), Code(nasty)]]),
+        Table([Column(nasty)], [[nasty], [Cell(nasty, "best", after=nasty)], [Bar(0.5, label=nasty)]]),
+    ]
+    html = fragment(blocks)
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") == 10
+
+
+def test_latex_marks_and_escapes() -> None:
+    rows = [
+        Row([Cell("dense & sparse")], span=2),
+        Row(["a_b", Cell("0.5", "best", signs="†")]),
+        Row(["c", Cell("0.4", "second")]),
+    ]
+    latex = latex_of(Table([Column("system"), Column("nDCG")], rows, notes=[Sentence("100%")]))
+    assert r"\multicolumn{2}{l}{\textit{dense \& sparse}} \\" in latex
+    assert r"\quad a\_b & \textbf{0.5}$^{\dagger}$ \\" in latex
+    assert r"\quad c & \underline{0.4}$^{\phantom{\dagger}}$ \\" in latex
+    assert r"100\%" in latex
+
+
+def test_long_tables_say_how_many_rows_are_left_out() -> None:
+    table = Table([Column("n")], [[str(number)] for number in range(60)])
+    for drawn in (text_of([table]), fragment([table])):
+        assert "and 10 more" in drawn
+        assert "49" in drawn
+        assert "51" not in drawn
+
+
+@pytest.mark.parametrize("module", ["jinja2", "rich"])
+def test_the_package_is_imported_without(module: str) -> None:
+    code = "import sys, {}; print({!r} in sys.modules)"
+    found = [
+        subprocess.run([sys.executable, "-c", code.format(name, module)], capture_output=True, check=True).stdout
+        for name in ("ir_measures, pandas, scipy", "pt_multiaspect")
+    ]
+    assert found[0] == found[1]
