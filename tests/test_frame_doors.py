@@ -61,7 +61,7 @@ def _of_fusion(as_: As) -> Any:
 
 def _boosters(as_: As) -> Any:
     metric = ma.metric_for("lightgbm", MEASURE, as_(Y), as_(QID))
-    return metric(Y["relevance"], SCORE.to_numpy(), None, [4, 4, 4])
+    return metric(Y["relevance"], SCORE.to_numpy())
 
 
 def _figure(ax: Any) -> Any:

@@ -99,7 +99,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         train, test : ndarray of int
             Indices of the rows.
         """
-        X, y = in_memory(X), in_memory(y)
+        X, y, groups = map(in_memory, (X, y, groups))
         queries = find_queries(y, X, groups)
         if queries is None:
             raise MultiAspectError(

@@ -201,7 +201,7 @@ class LabelledRows:
         """Return the value of each query: the expectation over ties if the measure is linear."""
         if rankings.tied.any():
             judgments = rankings.judgments
-            if judgments.cached(("linear", measure), lambda: _is_linear(measure, judgments)):
+            if judgments.cached(("linear", measure), lambda: _linear(measure, judgments)):
                 rankings = rankings.expected
         return measure.evaluate(rankings)
 
@@ -212,7 +212,7 @@ class LabelledRows:
         return aggregated(measure, self.values(measure, rankings).tolist())
 
 
-def _is_linear(measure: Measure, judgments: Judgments) -> bool:
+def _linear(measure: Measure, judgments: Judgments) -> bool:
     """Return whether a measure is a weighted sum of bases that are discounted sums of gains."""
     terms = measure.terms(judgments) if measure.IS_WEIGHTED_SUM else []
     return bool(terms) and all(isinstance(term.base.additive(term.target), Linear) for term in terms)
