@@ -261,7 +261,8 @@ def metric_for(
             "or a column qid to y"
         )
     rows = evaluated.rows(y, queries)
-    return Evaluation(evaluated.on(rows, choice("missing", "error", "lowest")(missing)), [rows])
+    choice("missing", "error", "lowest")(missing)
+    return Evaluation(evaluated.on(rows, missing), [rows])
 
 
 # -- fitting with evaluation sets --------------------------------------------------------------------
@@ -367,7 +368,7 @@ def _fit_xgboost(
 def _fit_catboost(
     estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation, params: Any
 ) -> int:
-    from catboost import Pool  # type: ignore[import-untyped]
+    from catboost import Pool
 
     columns = {
         name: passed.get(name, params.get(name)) for name in ("cat_features", "text_features", "embedding_features")

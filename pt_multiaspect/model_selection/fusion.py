@@ -200,7 +200,9 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             shares = self._shares(setting, names)
             row = {f"weight_{name}": share for name, share in zip(names, shares, strict=True)}
             fused = self._fused(standardised, setting)
-            table.append(row | scorer.of_predictions(y, fused, queries))
+            values = scorer.of_predictions(y, fused, queries)
+            assert isinstance(values, dict)
+            table.append(row | values)
         return pd.DataFrame(table)
 
     # -- parts --------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class RowJudgments(Judgments):
         self.qids = self.original_qids = qids
         self._query_index = pd.Index(qids, dtype=object)
         self._frame, self._positional, self._origin = frame, False, None
-        self._labels, self._cache = {}, {}
+        self._labels = {}
         self.label_names = self._names_of(frame)
 
     @cached_property
@@ -112,7 +112,6 @@ class RowRankings(Rankings):
         ranked = self._scores[self._sorted]
         #: Whether each ranked row is tied with the next one.
         self.tied: Bools = (ranked[1:] == ranked[:-1]) & (query[1:] == query[:-1])
-        self._cache = {}
 
     def _descending(self, scores: Floats) -> Ints:
         """Return the stable order of the scores within queries, which are contiguous."""
@@ -147,16 +146,17 @@ class RowRankings(Rankings):
     @cached_property
     def expected(self) -> RowRankings:
         """The same rankings, with expected values of linear bases over tied rows."""
-        result = copy(self)
-        result._cache, result._expected = {}, True
+        result = copy(self)  # without what is cached
+        result.__dict__.pop("expected", None)
+        result._expected = True
         return result
 
-    def shared(self, key: Any, make: Any) -> Any:
+    def cached(self, key: Any, make: Any) -> Any:
         """Return the result of `make`, or the expected value of a linear base."""
         if self._expected and isinstance(key, tuple) and key[0] == "base":
             _, base, target = key
-            return super().shared(key, lambda: self._expectation(base, base.additive(target)))
-        return super().shared(key, make)
+            return super().cached(key, lambda: self._expectation(base, base.additive(target)))
+        return super().cached(key, make)
 
     def _expectation(self, base: Any, form: Linear) -> Floats:
         """Return the value of a linear form if tied rows have the mean of their gains."""
@@ -165,7 +165,8 @@ class RowRankings(Rankings):
         mean = np.bincount(group, weights=gain) / np.bincount(group)
         shared = np.empty(len(gain))
         shared[self._sorted] = mean[group]
-        return np.minimum(replace(form, gain=shared).values(self.hits), base.RANGE[1])
+        values: Floats = np.minimum(replace(form, gain=shared).values(self.hits), base.RANGE[1])
+        return values
 
 
 class LabelledRows:
@@ -438,8 +439,8 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     if qid is None:
         return named[0] if named else None
     queries = unmasked(qid)
-    for others in named:
-        _check_same_queries("the index", others, "qid", queries)
+    for known in named:
+        _check_same_queries("the index", known, "qid", queries)
     return queries
 
 

@@ -135,7 +135,8 @@ class RankingScorer:
             raise MultiAspectError("expected at least one measure, got an empty dict")
         self._measures = {str(name): EvaluatedMeasure(given, aspects) for name, given in named.items()}
         self._response_method = response_method
-        self._missing = choice("missing", "error", "lowest")(missing)
+        choice("missing", "error", "lowest")(missing)
+        self._missing = missing
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float | dict[str, float]:
         """Score `estimator` on the rows of X with the labels y."""

@@ -58,11 +58,11 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
     if _is_aspect(target):
         return On(aspect=target)
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
-    measure = parsed[0]
+    named = parsed[0]
     # All measures except those without a gain per document, which only their class tells at this point.
-    gain = getattr(type(measure), "document_gain", Measure.document_gain)
+    gain = getattr(type(named), "document_gain", Measure.document_gain)
     if len(parsed) == 1 and gain is not Measure.document_gain:
-        return cast(Measure, measure)
+        return cast(Measure, named)
     raise _no_labels(target)
 
 
