@@ -349,7 +349,7 @@ def _fit_xgboost(
     ]
     patience = _patience(params)
 
-    class Stopping(xgboost.callback.TrainingCallback):  # type: ignore[misc]
+    class Stopping(xgboost.callback.TrainingCallback):
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             for index, matrix in enumerate(matrices):
                 evaluation.evaluate_set(model.predict(matrix), index)
@@ -368,7 +368,7 @@ def _fit_xgboost(
 def _fit_catboost(
     estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation, params: Any
 ) -> int:
-    from catboost import Pool
+    from catboost import Pool  # type: ignore[import-untyped]
 
     columns = {
         name: passed.get(name, params.get(name)) for name in ("cat_features", "text_features", "embedding_features")

@@ -62,8 +62,8 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Compared with an `AspectRanker` with CAM as its target, fusion changed CAM@10 by +0.001 to −0.014 on synthetic
-    collections and by −0.020 ± 0.029 on CLEF eHealth 2015 (notebook 03, LightGBM): prefer `AspectRanker` if the
+    Compared with an `AspectRanker` with CAM as its target, fusion changed CAM@10 by +0.000 to −0.011 on synthetic
+    collections and by −0.026 ± 0.038 on CLEF eHealth 2015 (notebook 03, LightGBM): prefer `AspectRanker` if the
     weights are known when training.
 
     `predict` needs the query of each row. `ranking_scorer` passes it, but a `Pipeline` does not: wrap the pipeline
