@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from .readability import with_readability
     from .reporting import Report, report
     from .suites import Suite, suite
-    from .tables import cite, to_latex, to_styler
+    from .tables import SystemsTable, cite, systems_table, to_latex, to_styler
 
 __version__ = "0.1.0"
 
@@ -144,6 +144,7 @@ __all__ = [
     "SingleAspectMeasure",
     "Subtopics",
     "Suite",
+    "SystemsTable",
     "accelerate",
     "aggregate",
     "aggregate_labels",
@@ -178,6 +179,7 @@ __all__ = [
     "register_distance",
     "report",
     "suite",
+    "systems_table",
     "testing",
     "to_latex",
     "to_styler",
@@ -198,6 +200,7 @@ __getattr__ = lazy_attributes(
         "Report": "reporting",
         "accelerate": "integration.accelerating",
         "Suite": "suites",
+        "SystemsTable": "tables",
         "analysis": "analysis",
         "cite": "tables",
         "describe": "description",
@@ -208,6 +211,7 @@ __getattr__ = lazy_attributes(
         "report": "reporting",
         "suite": "suites",
         "testing": "testing",
+        "systems_table": "tables",
         "to_latex": "tables",
         "to_styler": "tables",
         "with_readability": "readability",

@@ -172,6 +172,7 @@ _TOOLS = (
     "ir_measures",
     "pyterrier",
     "joblib",
+    "functools",  # cached properties
     "tqdm",
     "sklearn",
     "lightgbm",
@@ -227,7 +228,10 @@ def refuse_unknown(given: Iterable[object], known: Iterable[object], what: str, 
     lookup = set(options)
     unknown = [name for name in given if not isinstance(name, Hashable) or name not in lookup]
     if unknown:
-        got = choices(name if isinstance(name, str) else shown(name) for name in unknown)
+        got = choices(
+            name if isinstance(name, str) and len(name) <= _LONGEST and "\n" not in name else shown(name)
+            for name in unknown
+        )
         raise MultiAspectError(
             f"{_start(parameter)}expected {what} ({choices(options)}), got {got}{did_you_mean(unknown, options)}"
         )

@@ -765,7 +765,7 @@ def test_plot_errors(plt) -> None:
             "for two measures, got three: a, b, c",
         ),
         ({"systems": systems, "qid": "q1"}, "expected the result of AttainableFront.systems with perquery=True"),
-        ({"qid": "q7"}, r"expected one of the topics q1, got 'q7'"),
+        ({"qid": "q7"}, r"expected a topic of the qrels \(q1\), got q7"),
         ({"systems": systems.drop(columns="a")}, "without a"),
         ({"systems": systems, "label": ["s"]}, "expected names of systems"),
         ({"systems": systems, "label": "r"}, "expected a number of systems"),

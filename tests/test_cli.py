@@ -19,7 +19,7 @@ from printed_tables import read_table
 from pt_multiaspect import Aspects, MultiAspectError, aggregate, evaluate, read_qrels, to_latex
 from pt_multiaspect.analysis import compare_with_baseline
 from pt_multiaspect.cli import main, tables
-from pt_multiaspect.cli.tables import Sheet, blocks, broken
+from pt_multiaspect.cli.tables import Sheet
 from pt_multiaspect.integration.measure_lists import parse_list, split
 from pt_multiaspect.measures import ALL
 
@@ -656,7 +656,7 @@ def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, line):
 
 def test_without_pyarrow_nothing_is_computed(cli, trec_files, monkeypatch):
     monkeypatch.setattr(tables, "find_spec", lambda name: None)
-    monkeypatch.setattr("pt_multiaspect.cli.evaluate.evaluate", None)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", None)
     code, out, err = cli("evaluate", "-m", "AP", "-o", "table.parquet", "runs")
     assert (code, out) == (2, "")
     assert err.startswith("pt-multiaspect: error: --output: writing Parquet files requires PyArrow")
@@ -701,13 +701,6 @@ def test_a_table_fits_the_terminal_with_every_digit(trec_files, monkeypatch, wid
     assert "…" not in plain
 
 
-def test_heads_are_broken_and_columns_divided():
-    assert broken("CAM(base='AP',weights={'a': 1})@10", 16) == ["CAM(base='AP',", "weights={'a':", "1})@10"]
-    assert broken("x" * 20, 8) == ["x" * 8, "x" * 8, "x" * 4]
-    assert blocks(10, [10, 30, 30, 30], 80) == [[0, 1, 2], [0, 3]]
-    assert blocks(10, [10, 90], 80) == [[0, 1]]
-
-
 def test_small_and_missing_numbers():
     sheet = Sheet.of(pd.DataFrame({"name": ["a"], "x": [-1e-9], "y": [float("nan")], "n": [3]}))
-    assert sheet.rows == [["a", "0.0000", "-", "3"]]
+    assert sheet.table.rows == [["a", "0.0000", "-", "3"]]

@@ -255,7 +255,7 @@ def test_a_process_that_ends_early_is_no_traceback(cli, monkeypatch):
     def killed(*_, **__):
         raise BrokenProcessPool("a task has failed to un-serialize")
 
-    monkeypatch.setattr("pt_multiaspect.cli.evaluate.evaluate", killed)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", killed)
     code, out, err = cli(*EVALUATE, "--jobs", "2", "runs")
     assert (code, out) == (1, "")
     assert err == (
@@ -328,6 +328,7 @@ REWORDED = [
     ),
     ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
     ("axioms -m TOMA --documents 0", "--documents: expected a whole number of at least 1, got 0"),
+    ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     (
         "evaluate -m AP --qrels relevance,relevance=two.txt runs",
         "error: expected distinct aspects, got 'relevance'",

@@ -130,14 +130,15 @@ def test_a_code_that_is_no_grade_is_unjudged() -> None:
 
 def test_what_is_known_is_shown() -> None:
     for name, entry in published._COLLECTIONS.items():
-        shown = " ".join(repr(datasets.info(name)).split())
-        assert max(map(len, repr(datasets.info(name)).splitlines())) < 130  # the address of a commit
-        assert all(part in shown for part in (entry.licence, entry.citation, entry.repository.commit, *entry.notes))
-        assert len(entry.repository.commit) == 40
-        assert bool(entry.files) == (entry.read is not None) == (name in datasets.names())
-    repositories = {file.repository for entry in published._COLLECTIONS.values() for _, file in entry.files}
-    assert len(repositories) == len(datasets.names())
-    file = dict(published._COLLECTIONS["clef-ehealth-2018"].files)["relevance"]
+        known = datasets.info(name)
+        shown = " ".join(repr(known).split())
+        assert max(map(len, repr(known).splitlines())) < 130  # the address of a commit
+        assert all(part in shown for part in (known.licence, known.citation, known.source, *known.notes))
+        assert len(entry["commit"]) == 40
+        assert bool(known.files) == (name in datasets.names())
+        assert all(len(file.sha256) == 64 for file in published._files(name).values())
+    assert len({datasets.info(name).source for name in datasets.names()}) == len(datasets.names())
+    file = published._files("clef-ehealth-2018")["relevance"]
     assert file.url == (
         "https://raw.githubusercontent.com/CLEFeHealth/CLEFeHealth2018IRtask/"
         "b60a08c4490b676f24d4dc1131dd5a3e40abad93/assessments/Final%20assessment/CLEF2018_qrel_20180914.txt"

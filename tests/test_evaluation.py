@@ -190,7 +190,7 @@ def test_skipping_hides_no_other_error(collection):
         evaluate({"x": {"q99": {"d1": 1.0}}}, qrels, MEASURES, progress=False, errors="skip")
     with pytest.raises(MultiAspectError, match="no column for the aspect effort"):
         evaluate(runs, qrels, TOMA(aspects="relevance,effort"), progress=False, errors="skip")
-    with pytest.raises(MultiAspectError, match=r"errors: expected one of .raise, skip., got ignore"):
+    with pytest.raises(MultiAspectError, match=r"errors: expected one of 'raise', 'skip', got 'ignore'"):
         evaluate(runs, qrels, MEASURES, progress=False, errors="ignore")
 
 

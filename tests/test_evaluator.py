@@ -147,7 +147,7 @@ def test_scales_are_declared_for_parts_by_query(qrels):
     ):
         evaluator(qrels, [TOMA, "AP"], by="query")
     evaluator(qrels, [TOMA(aspects=SCALES), "AP"], by="query")
-    with pytest.raises(MultiAspectError, match=r"by: expected one of .run, query., got topic"):
+    with pytest.raises(MultiAspectError, match=r"by: expected one of 'run', 'query', got 'topic'"):
         evaluator(qrels, "AP", by="topic")
 
 

@@ -103,6 +103,7 @@ def views() -> dict[str, str]:
         "counterexample": next(example for example in examples if example is not None),
         "power": ma.analysis.discriminative_power(values, "t"),
         "report": ma.report(runs, health.qrels, aspects=scales, progress=False),
+        "systems": ma.systems_table(values),
         "styler": ma.to_styler(values),
     }
     return {name: each._repr_html_() for name, each in shown.items()}

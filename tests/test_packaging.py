@@ -31,7 +31,6 @@ HEAVY = (
     "lightgbm",
     "xgboost",
     "click",
-    "rich",
     "vl_convert",
     "pt_multiaspect.analysis",
     "pt_multiaspect.description",

@@ -592,7 +592,7 @@ BAD = [
     ),
     (lambda: plots.crp_over_ranks({}, "q1"), ["expected at least one curve, got none"]),
     (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a query of the qrels (q1, q2), got q9"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a topic of the qrels (q1, q2), got q9"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["expected a query of the run (q1, q3), got q2"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),

@@ -489,7 +489,7 @@ def test_the_command_writes_the_page(cli, trec_files):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-o", "report.pdf"], "expected a file that ends in .html, got report.pdf"),
+        (["-o", "report.pdf"], "expected a file that ends in .html, .htm, got report.pdf"),
         ([], "missing --output: give the file to write"),
         (["-o", "r.html", "--baseline", "none"], "--baseline: expected one of the runs"),
         (["-o", "r.html", "--aspects", '{"relevance": 2, "x": 1}'], "--aspects declares x, but the qrels have"),

@@ -18,7 +18,7 @@ WAYS = {
     "evaluate one": (lambda run: ma.evaluate(run, QRELS, CAM, progress=False), "run 1"),
     "evaluator": (lambda run: ma.evaluator(QRELS, CAM)(run.assign(name="bm25.txt")), "run bm25.txt"),
     "explain": (lambda run: ma.explain(CAM, {"bm25": run}, QRELS, "q1"), "run bm25"),
-    "explain one": (lambda run: ma.explain(CAM, run, QRELS, "q1"), "run"),
+    "explain one": (lambda run: ma.explain(CAM, run, QRELS, "q1"), "run 1"),
     "describe": (lambda run: ma.describe(QRELS, runs={"bm25": run}), "run bm25"),
     "plot": (lambda run: ma.plots.ranking_grades(run, QRELS, "q1"), "run"),
     "ir-measures": (lambda run: ir_measures.calc_aggregate([CAM], ma.Judgments(QRELS), run), "run"),

@@ -235,7 +235,7 @@ def test_unknown_settings_of_the_shared_notes_are_named() -> None:
             ["expected groups with a target"],
         ),
         (lambda: ma.suite("ntcir-17-fairweb-1", groups=GROUPS), ["requires divergence="]),
-        (lambda: trec_misinfo_label("credible"), ["label: expected one of (useful-correct"]),
+        (lambda: trec_misinfo_label("credible"), ["label: expected one of 'useful-correct"]),
     ],
 )
 def test_errors(call, parts: list[str]) -> None:

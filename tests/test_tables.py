@@ -14,7 +14,7 @@ from ir_measures import AP, NumRet
 
 import pt_multiaspect as ma
 from pt_multiaspect.aspects.wording import in_words
-from pt_multiaspect.tables.latex import escape
+from pt_multiaspect.views.latex import escape
 
 NASTY = r"""a_b%c#d$e&f{g}h~i^j\k<l>m|n"o'p`q[r]s*t--u-v @=+()/;:,.!?αβΣ±−†é"""
 
@@ -222,7 +222,7 @@ def test_labels_are_kept_and_can_be_given() -> None:
     assert r"Mean AP: \texttt{AP}." in legend
     assert f"CAM: \\texttt{{{escape(mean @ 5)}}}." in legend
     frame.attrs.clear()  # as from a file: what is not recorded is not claimed
-    with pytest.warns(ma.MultiAspectWarning, match="to_latex: mine names no known measure"):
+    with pytest.warns(ma.MultiAspectWarning, match="systems_table: mine names no known measure"):
         assert "mine:" not in ma.to_latex(frame)
 
 
@@ -245,7 +245,7 @@ def test_a_record_that_cannot_be_read_is_averaged_as_by_aggregate() -> None:
 
 def test_measures_can_be_given_for_a_frame_without_record() -> None:
     frame = long({"length": THREE})
-    with pytest.warns(ma.MultiAspectWarning, match="to_latex: length names no known measure"):
+    with pytest.warns(ma.MultiAspectWarning, match="systems_table: length names no known measure"):
         assert cells(ma.to_latex(frame))["a"] == [r"\textbf{0.600}"]
     found = cells(ma.to_latex(frame, {"length": ma.ESL}))
     assert found[""] == [r"length $\downarrow$"]
@@ -284,7 +284,7 @@ def test_labels_without_a_direction_are_one_warning() -> None:
     frame = long({"one": THREE, "AP": THREE, "two": THREE})
     with pytest.warns(ma.MultiAspectWarning) as caught:
         ma.to_styler(frame)
-    assert [str(each.message).partition(",")[0] for each in caught] == ["to_styler: one"]
+    assert [str(each.message).partition(",")[0] for each in caught] == ["systems_table: one"]
     assert "one, two name no known measure" in str(caught[0].message)
 
 
@@ -403,6 +403,23 @@ def test_a_styler_marks_what_latex_marks() -> None:
     assert context[1, 1][0] == ("font-weight", "bold")
     assert context[2, 0][0] == ("text-decoration", "underline")
     assert all("font-weight" not in dict(context[place]) for place in [(0, 1), (1, 0), (2, 0)])
+
+
+def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
+    options = {"baseline": ["low", "near"], "ci": 0.9, "groups": {"<A>": ["low", "high"], "B": ["base", "near"]}}
+    table = ma.systems_table(many, **options)
+    assert table.to_latex("Results.", "tab:x") == ma.to_latex(many, caption="Results.", label="tab:x", **options)
+    assert table.to_styler().set_uuid("u").to_html() == ma.to_styler(many, **options).set_uuid("u").to_html()
+    page = table.to_html(tmp_path / "table.html")
+    assert page == (tmp_path / "table.html").read_text(encoding="utf-8")
+    assert page.count('class="best"') == page.count('class="second"') == 2
+    assert "&lt;A&gt;" in page
+    lines = str(table).splitlines()
+    assert [line.split()[0] for line in lines[:7]] == ["AP", "<A>", "lowᵃ", "high", "B", "base", "nearᵇ"]
+    assert "bold" not in str(table)  # which text does not have
+    for name, row in table.to_styler().data.droplevel(0).iterrows():
+        (line,) = (line for line in lines if line.split()[0] == name)
+        assert all(cell.split()[0] in line for cell in row)
 
 
 @pytest.mark.parametrize(

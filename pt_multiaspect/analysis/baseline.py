@@ -140,6 +140,6 @@ def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
     """Return the baselines as a list, after checking that they are systems."""
     several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
     baselines: list[Any] = list(baseline) if several else [baseline]
-    refuse_unknown(baselines or [None], names, "names of systems", "baseline")
+    refuse_unknown(baselines or ["none"], names, "names of systems", "baseline")
     refuse_repeated(baselines, "names", "baseline")
     return baselines

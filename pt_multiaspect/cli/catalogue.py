@@ -20,7 +20,8 @@ from ..errors import MultiAspectError
 from ..measures import ALL, Param
 from ..suites import suite
 from ..suites.catalogue import NOT_OFFERED, SUITES, settings_of
-from .options import Command, complete_measure
+from .options import complete_measure, option
+from .verb import verb
 
 __all__ = ["completion", "datasets", "demo", "list_measures", "measures"]
 
@@ -31,20 +32,23 @@ EXAMPLE_ASPECTS = {"relevance": 2, "credibility": 2}
 _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 
 
-@click.command(
-    cls=Command,
-    short_help="List the measures, or show the help of one.",
-    epilog="\b\nExamples:\n  pt-multiaspect measures\n  pt-multiaspect measures TOMA\n"
-    "  pt-multiaspect measures --suites\n  pt-multiaspect measures --suites trec-misinfo-2021",
+@verb(
+    "List the measures, or show the help of one.",
+    """
+    Examples:
+      pt-multiaspect measures
+      pt-multiaspect measures TOMA
+      pt-multiaspect measures --suites
+      pt-multiaspect measures --suites trec-misinfo-2021
+    """,
+    option("--suites", is_flag=True, help="List the suites of measures, or show the suite NAME."),
+    click.Argument(["name"], required=False, shell_complete=complete_measure),
 )
-@click.option("--suites", is_flag=True, help="List the suites of measures, or show the suite NAME.")
-@click.argument("name", required=False, shell_complete=complete_measure)
-def measures(name: str | None, suites: bool) -> None:
+def measures(name: str | None, suites: bool) -> str:
     """List the measures of this package with their parameters, or show the help of the measure NAME."""
     if suites:
-        click.echo(list_of_suites() if name is None else suite_help(name))
-    else:
-        click.echo(list_measures() if name is None else measure_help(name))
+        return list_of_suites() if name is None else suite_help(name)
+    return list_measures() if name is None else measure_help(name)
 
 
 def list_of_suites() -> str:
@@ -113,11 +117,7 @@ def _parameter(name: str, param: Param) -> str:
     return f"{name}={value}  {param.desc}"
 
 
-@click.command(
-    cls=Command,
-    short_help="Show the package at work, in a few seconds.",
-    epilog="\b\nExample:\n  pt-multiaspect demo",
-)
+@verb("Show the package at work, in a few seconds.", "Example:\n  pt-multiaspect demo")
 def demo() -> None:
     """Evaluate and tune three rankers on the collection that the package contains."""
     from ..demo import run_demo
@@ -125,53 +125,67 @@ def demo() -> None:
     run_demo()
 
 
-@click.command(
-    cls=Command,
-    short_help="List the test collections, or write one to files.",
-    epilog="\b\nExamples:\n  pt-multiaspect datasets\n  pt-multiaspect datasets health --output health\n"
-    "  pt-multiaspect datasets clef-ehealth-2018\n  pt-multiaspect datasets clef-ehealth-2018 --output clef2018",
+@verb(
+    "List the test collections, or write one to files.",
+    """
+    Examples:
+      pt-multiaspect datasets
+      pt-multiaspect datasets health --output health
+      pt-multiaspect datasets clef-ehealth-2018
+      pt-multiaspect datasets clef-ehealth-2018 --output clef2018
+    """,
+    click.Argument(["name"], required=False, type=click.Choice(["health", *names()])),
+    option(
+        "-o", "--output", "folder", metavar="DIR", type=click.Path(), help="The directory to write, new or empty."
+    ),
 )
-@click.argument("name", required=False, type=click.Choice(["health", *names()]))
-@click.option("-o", "--output", metavar="DIR", type=click.Path(), help="The directory to write, new or empty.")
-def datasets(name: str | None, output: str | None) -> None:
+def datasets(name: str | None, folder: str | None) -> str:
     """List the test collections, describe NAME, or write it to TREC files.
 
     The files are one qrels file per aspect and the label scales; for health also topics, documents and three runs.
     Published collections are downloaded on first use, to the directory PT_MULTIASPECT_DATA or the user's cache.
     """
     if name is None:
-        health = load_health()
-        scales = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items())
-        click.echo(
-            f"health  {len(health.topics)} queries, {len(health.documents)} documents, "
-            f"{len(health.qrels)} judgments\n        {scales}"
-        )
-        for published in names():
-            known = info(published)
-            click.echo(f"{published}  {known.title}\n        {', '.join(known.aspects)}; licence: {known.licence}")
-        if output is not None:
+        if folder is not None:
             raise click.UsageError("--output requires the name of a collection")
-        return
-    if output is None:
+        return _list_of_datasets()
+    if folder is None:
         if name in names():
-            click.echo(repr(info(name)))
-            return
+            return repr(info(name))
         raise click.UsageError(
             f"expected a directory to write, as in: pt-multiaspect datasets {name} --output {name}"
         )
-    folder = Path(output).expanduser()
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise MultiAspectError(f"--output: expected a new or empty directory, got {output}")
-    aspects, runs = _write_health(folder) if name == "health" else _write_published(name, folder)
-    qrels = " ".join(f"{aspect}={output}/{aspect}.qrels" for aspect in aspects)
-    click.echo(f"wrote {output}; try:\npt-multiaspect describe --qrels {qrels} --aspects {output}/scales.json")
-    if runs:
-        # ir-measures' nDCG takes labels as gains, which is right for scales that start at 0 only.
-        first = "nDCG@5 " if aspects["relevance"].scale.grades[0] == 0 else ""
-        click.echo(
-            f"pt-multiaspect evaluate --qrels {qrels} \\\n"
-            f"  --aspects {output}/scales.json -m '{first}CAM@5 TOMA@5' {output}/runs"
-        )
+    path = Path(folder).expanduser()
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise MultiAspectError(f"--output: expected a new or empty directory, got {folder}")
+    aspects, runs = _write_health(path) if name == "health" else _write_published(name, path)
+    qrels = " ".join(f"{aspect}={folder}/{aspect}.qrels" for aspect in aspects)
+    text = f"wrote {folder}; try:\npt-multiaspect describe --qrels {qrels} --aspects {folder}/scales.json"
+    if not runs:
+        return text
+    # ir-measures' nDCG takes labels as gains, which is right for scales that start at 0 only.
+    first = "nDCG@5 " if aspects["relevance"].scale.grades[0] == 0 else ""
+    return (
+        f"{text}\npt-multiaspect evaluate --qrels {qrels} \\\n"
+        f"  --aspects {folder}/scales.json -m '{first}CAM@5 TOMA@5' {folder}/runs"
+    )
+
+
+def _list_of_datasets() -> str:
+    """Return a text that lists the collection of the package and the published ones."""
+    health = load_health()
+    scales = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items())
+    size = f"{len(health.topics)} queries, {len(health.documents)} documents, {len(health.qrels)} judgments"
+    published = {name: info(name) for name in names()}
+    return "\n".join(
+        [
+            f"health  {size}\n        {scales}",
+            *(
+                f"{name}  {about.title}\n        {', '.join(about.aspects)}; licence: {about.licence}"
+                for name, about in published.items()
+            ),
+        ]
+    )
 
 
 def _write_health(folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
@@ -226,20 +240,24 @@ def _write_lines(path: Path, lines: Any) -> None:
     write_file(path, "".join(f"{line}\n" for line in lines))
 
 
-@click.command(
-    cls=Command,
-    short_help="Print the script for completion in a shell.",
-    epilog="\b\nExamples:\n"
-    '  bash: add to ~/.bashrc\n    eval "$(pt-multiaspect completion bash)"\n'
-    '  zsh: add to ~/.zshrc\n    eval "$(pt-multiaspect completion zsh)"\n'
-    "  fish:\n    pt-multiaspect completion fish \\\n      > ~/.config/fish/completions/pt-multiaspect.fish",
+@verb(
+    "Print the script for completion in a shell.",
+    r"""
+    Examples:
+      bash: add to ~/.bashrc
+        eval "$(pt-multiaspect completion bash)"
+      zsh: add to ~/.zshrc
+        eval "$(pt-multiaspect completion zsh)"
+      fish:
+        pt-multiaspect completion fish \
+          > ~/.config/fish/completions/pt-multiaspect.fish
+    """,
+    click.Argument(["shell"], type=click.Choice(["bash", "zsh", "fish"])),
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
+def completion(shell: str) -> str:
     """Print the script that completes commands, options, measures and files in a shell."""
-    program = ctx.find_root()
+    program = click.get_current_context().find_root()
     kind = get_completion_class(shell)
     assert kind is not None  # a choice of the argument
     variable = f"_{program.info_name}_COMPLETE".replace("-", "_").upper()
-    click.echo(kind(program.command, {}, str(program.info_name), variable).source())
+    return kind(program.command, {}, str(program.info_name), variable).source()

@@ -25,7 +25,6 @@ from ..io.trec_files import read_qrels, read_run
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
 from .options import DIRECTORIES, STDIN, Requested
-from .wording import tell
 
 __all__ = [
     "judged_aspects",
@@ -34,23 +33,22 @@ __all__ = [
     "read_aspects",
     "read_measures",
     "read_runs",
-    "refusals",
 ]
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
 
 
-def read_all_qrels(given: Sequence[str]) -> pd.DataFrame:
+def read_all_qrels(items: Sequence[str]) -> pd.DataFrame:
     """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance."""
-    if len(given) == 1:
-        aspects, separator, path = given[0].partition("=")
-        if os.path.exists(given[0]) or not separator:
-            return read_qrels(_source(given[0], given[0]))
+    if len(items) == 1:
+        aspects, separator, path = items[0].partition("=")
+        if os.path.exists(items[0]) or not separator:
+            return read_qrels(_source(items[0], items[0]))
         if "," in aspects and path:
-            return read_qrels(_source(path, given[0]), aspects=aspects.split(","))
+            return read_qrels(_source(path, items[0]), aspects=aspects.split(","))
     files: dict[str, str] = {}
-    for item in given:
+    for item in items:
         aspect, separator, path = item.partition("=")
         if aspect and separator and not path:
             raise MultiAspectError(f"--qrels: {item} lacks its file; write {item}FILE")
@@ -85,12 +83,12 @@ def _source(path: str, item: str):  # type: ignore[no-untyped-def]  # a path or 
     raise MultiAspectError(f"--qrels: no such file: {path}{remedy}")
 
 
-def read_runs(given: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
+def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
     """Return the runs by name: their paths, and the content of standard input.
 
     Parameters
     ----------
-    given : sequence of str
+    items : sequence of str
         Files, directories, patterns such as ``runs/*.run``, ``-`` for standard input, or ``NAME=`` one of these.
     qrels : sequence of str
         What is given as qrels, which may be read from standard input too.
@@ -100,11 +98,11 @@ def read_runs(given: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
     MultiAspectError
         If nothing is found, a run is given twice, or two runs have the same name.
     """
-    found: dict[str, str] = {}
-    places: dict[str, str] = {}
+    runs: dict[str, str] = {}
+    seen: dict[str, str] = {}
     context = click.get_current_context(silent=True)
     directories: dict[str, str] = {} if context is None else context.meta.setdefault(DIRECTORIES, {})
-    for item in given:
+    for item in items:
         name, path = _name_and_path(item)
         files = _files(path)
         if name is not None and len(files) != 1:
@@ -113,21 +111,21 @@ def read_runs(given: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, obje
             directories.update(dict.fromkeys(files, path.rstrip("/")))
         for file in files:
             label = name or ("stdin" if file == STDIN else Path(file).name)
-            place = file if file == STDIN else os.path.realpath(file)
-            if place in places:
-                raise MultiAspectError(f"the run {places[place]} is given twice; omit one")
-            if label in found:
+            real = file if file == STDIN else os.path.realpath(file)
+            if real in seen:
+                raise MultiAspectError(f"the run {seen[real]} is given twice; omit one")
+            if label in runs:
                 parent = Path(file).parent.name or "other"
                 raise MultiAspectError(
-                    f"two runs have the name {label}: {found[label]} and {file}; name one of them, as in "
+                    f"two runs have the name {label}: {runs[label]} and {file}; name one of them, as in "
                     f"{parent}-{label}={file}"
                 )
-            found[label] = places[place] = file
-    if not found:
+            runs[label] = seen[real] = file
+    if not runs:
         raise MultiAspectError("expected at least one run, got none")
-    if STDIN in found.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
+    if STDIN in runs.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
-    return named_runs({name: read_run(sys.stdin.buffer) if file == STDIN else file for name, file in found.items()})
+    return named_runs({name: read_run(sys.stdin.buffer) if file == STDIN else file for name, file in runs.items()})
 
 
 def _name_and_path(item: str) -> tuple[str | None, str]:
@@ -160,20 +158,20 @@ def _is_measure(text: str) -> bool:
         return False
 
 
-def pick_run(given: str, names: Sequence[str], option: str) -> str:
+def pick_run(text: str, names: Sequence[str], option: str) -> str:
     """Return the name of the run that an option refers to by its name, with or without extension, or its path."""
-    name = Path(given).name
-    for known in (given, name):
+    name = Path(text).name
+    for known in (text, name):
         if known in names:
             return known
     short = {known: _without_extension(known) for known in names}
-    found = [known for known in names if name in short[known]]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise MultiAspectError(f"{option}: {given!r} may be {' or '.join(found)}; give its whole name")
+    matching = [known for known in names if name in short[known]]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise MultiAspectError(f"{option}: {text!r} may be {' or '.join(matching)}; give its whole name")
     raise MultiAspectError(
-        f"{option}: expected one of the runs ({choices(names)}), got {given!r}"
+        f"{option}: expected one of the runs ({choices(names)}), got {text!r}"
         + (
             did_you_mean([name], [*names, *(stem for stems in short.values() for stem in stems)])
             or "; add it to the runs"
@@ -187,17 +185,17 @@ def _without_extension(name: str) -> tuple[str, str]:
     return stem, Path(stem).stem if Path(name).suffix in (".gz", ".bz2", ".zst") else stem
 
 
-def read_aspects(given: str | None) -> Aspects | None:
+def read_aspects(text: str | None) -> Aspects | None:
     """Read declared scales from JSON, or from a file of it."""
-    if given is None:
+    if text is None:
         return None
     try:
-        if given.lstrip().startswith("{"):
-            return declared_aspects(given)
-        path = Path(given).expanduser()
+        if text.lstrip().startswith("{"):
+            return declared_aspects(text)
+        path = Path(text).expanduser()
         if not path.exists():
             raise MultiAspectError(
-                f"no such file: {given}; expected a file that 'pt-multiaspect describe --write-aspects' writes, or "
+                f"no such file: {text}; expected a file that 'pt-multiaspect describe --write-aspects' writes, or "
                 'JSON such as \'{"relevance": 2, "credibility": 3}\''
             )
         return Aspects.from_file(path)
@@ -207,13 +205,13 @@ def read_aspects(given: str | None) -> Aspects | None:
 
 
 def read_measures(
-    given: Requested, aspects: Aspects | None, qrels: pd.DataFrame | None = None
+    requested: Requested, aspects: Aspects | None, qrels: pd.DataFrame | None = None
 ) -> Mapping[str, ir_measures.Measure]:
     """Parse measures, and let those that declare no scales use `aspects`, and those without groups the given ones.
 
     Parameters
     ----------
-    given : Requested
+    requested : Requested
         One or more measures each (see `parse_list`), or labels of the suite, the suite, and the file of groups.
     aspects : Aspects or None
         The scales. Single-aspect measures of this package use that of relevance.
@@ -236,10 +234,10 @@ def read_measures(
     MultiAspectWarning
         If an aspect of the qrels is not declared, or a measure of ir-measures cannot use what is declared.
     """
-    groups = None if given.groups is None else _read_groups(given.groups)
-    chosen = None if given.suite is None else _suite(given, aspects, groups)
-    of_suite = () if chosen is None else [text for text in given.texts if text in chosen]
-    texts = [text for text in given.texts if text not in of_suite]
+    groups = None if requested.groups is None else _read_groups(requested.groups)
+    chosen = None if requested.suite is None else _suite(requested, aspects, groups)
+    of_suite = () if chosen is None else [text for text in requested.texts if text in chosen]
+    texts = [text for text in requested.texts if text not in of_suite]
     measures: dict[str, ir_measures.Measure] = {}
     if texts:
         judged = list(aspects or ()) if qrels is None else judged_aspects(qrels)
@@ -268,20 +266,20 @@ def read_measures(
     return measures if chosen is None else replace(chosen, measures=measures)
 
 
-def _suite(given: Requested, aspects: Aspects | None, groups: Groups | None) -> Suite:
-    """The suite that is asked for. Scales and groups that it does not take may be for other measures."""
-    name = str(given.suite)
+def _suite(requested: Requested, aspects: Aspects | None, groups: Groups | None) -> Suite:
+    """Return the suite that is asked for; scales and groups that it does not take may be for other measures."""
+    name = str(requested.suite)
     settings = {"aspects": aspects, "groups": groups}
-    if given.texts:
+    if requested.texts:
         settings = {key: settings[key] for key in settings_of(name) if key in settings}
     return suite(name, **settings)  # type: ignore[arg-type]
 
 
-def _read_groups(given: str) -> Groups:
-    path = Path(given).expanduser()
+def _read_groups(file: str) -> Groups:
+    path = Path(file).expanduser()
     if not path.is_file():
         raise MultiAspectError(
-            f"--groups: no such file: {given}; expected a .csv or .tsv file with the columns docno and group, or a "
+            f"--groups: no such file: {file}; expected a .csv or .tsv file with the columns docno and group, or a "
             ".json file"
         )
     try:
@@ -291,28 +289,10 @@ def _read_groups(given: str) -> Groups:
 
 
 def _lacks_groups(measure: ir_measures.Measure) -> bool:
-    """Whether a measure evaluates groups, but declares none."""
+    """Return whether a measure evaluates groups, but declares none."""
     return supports(measure) and "groups" in measure.SUPPORTED_PARAMS and measure["groups"] is None
 
 
 def judged_aspects(qrels: pd.DataFrame) -> list[str]:
     """Return the aspects of the qrels that `read_all_qrels` returns."""
     return ["relevance" if column == "label" else column for column in qrels.columns[2:]]
-
-
-def refusals(refused: Mapping[str, str]) -> int:
-    """Show the errors of measures that cannot be computed, beside results of others, and return the exit code.
-
-    Parameters
-    ----------
-    refused : mapping of str to str
-        The error by measure.
-
-    Returns
-    -------
-    int
-        1 if there are any, else 0.
-    """
-    for measure, error in refused.items():
-        tell(f"error: {measure} cannot be computed: {error}")
-    return int(bool(refused))

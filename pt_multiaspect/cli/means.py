@@ -1,7 +1,8 @@
-"""The table of means of the command ``evaluate``, for terminals, programs and papers."""
+"""The table of means of `evaluate`, for terminals, programs and papers."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,173 +16,157 @@ from ..errors import MultiAspectError, silenced
 from ..evaluation import interval_columns
 from ..evaluation.labels import recorded
 from ..integration.aggregators import lower_aggregate_is_better
-from ..tables.content import content
-from ..tables.latex import latex_of
-from .significance import TESTS, tested
+from ..tables import systems_table
+from ..tables.content import DIFFERENT_TOPICS, places
+from ..views import Cell, Column, Row, Sentence, latex_of
+from .significance import Significance, tested
 from .tables import DECIMALS, Sheet, number
 
-__all__ = ["JUDGED", "BaselineTest", "Means"]
+__all__ = ["JUDGED", "Means", "judged_fractions"]
 
 #: How many of the first ranks --judged looks at.
 JUDGED = 10
 
 
+def judged_fractions(
+    runs: Mapping[str, object], qrels: pd.DataFrame, aspects: Aspects | None
+) -> dict[str, list[float]]:
+    """Return which fraction of the first documents of each run is judged, by column, over the queries it has."""
+    with silenced():
+        judged = retrieved(runs, read(qrels, aspects)).judged_at
+    return {
+        f"judged@{JUDGED} {aspect}": rows.set_index("name")[f"judged@{JUDGED}"].reindex(list(runs)).tolist()
+        for aspect, rows in judged.groupby("aspect", sort=False)
+    }
+
+
 @dataclass(frozen=True)
-class BaselineTest:
-    """Tests against a baseline: the run, one of `TESTS`, one of `CORRECTIONS`, and the significance level."""
-
-    baseline: str
-    test: str
-    correction: str
-    alpha: float
-
-
 class Means:
-    """The table of means: columns for programs, and cells for people.
+    """The means of runs, with what is shown beside them.
 
     Parameters
     ----------
     values : DataFrame
         The result of `pt_multiaspect.evaluate`.
-    table : DataFrame
+    means : DataFrame
         The result of `pt_multiaspect.aggregate`, whose runs are shown in its order.
     labels : list of str
         The measures.
     n_judged : int
         The number of judged topics; where means are over fewer, notes tell.
     confidence : float or None
-        The confidence level of the intervals in `table`, None without.
+        The confidence level of the intervals in `means`, None without.
+    baseline : str or None
+        The run that others are tested against.
+    significance : Significance
+        The test.
+    judged : mapping of str to list of float
+        The result of `judged_fractions`, in the order of `means`.
+    advice : sequence of str
+        Notes about the measures.
     """
 
-    def __init__(
-        self, values: pd.DataFrame, table: pd.DataFrame, labels: list[str], n_judged: int, confidence: float | None
-    ) -> None:
-        self._values = values
-        self._table = table
-        self._labels = labels
-        self._confidence = confidence
-        self._names: list[str] = table["name"].tolist()
-        self._judged: dict[str, list[float]] = {}
-        self._n_judged = n_judged
-        self._advice: list[str] = []
+    values: pd.DataFrame
+    means: pd.DataFrame
+    labels: list[str]
+    n_judged: int
+    confidence: float | None
+    baseline: str | None
+    significance: Significance
+    judged: Mapping[str, list[float]]
+    advice: Sequence[str]
 
-    def tell_suite(self, name: str) -> None:
-        """Refer to what is to be known of a suite."""
-        self._advice.append(
-            f"for how these values can differ from official ones, see 'pt-multiaspect measures --suites {name}'"
-        )
+    def sheet(self) -> Sheet:
+        """Return the table for programs, terminals and papers."""
+        _check_new(self.judged, self.means, "--judged")
+        tests = self._tests()
+        known = recorded(self.values)
+        columns: dict[str, Any] = {"name": self.means["name"]}
+        cells: dict[str, Sequence[Cell | str]] = {"name": self.means["name"].tolist()}
+        for label in self.labels:
+            values = self.means[label].to_numpy(dtype=np.float64)
+            ends = () if self.confidence is None else interval_columns(label, self.confidence)
+            columns |= {column: self.means[column] for column in (label, *ends)}
+            beside = {f"{label} {name}": column.array for name, column in tests[label].items()} if tests else {}
+            signs = beside.pop(f"{label} sign", [""] * len(values))
+            _check_new(beside, [*self.means, *self.judged], "--baseline")
+            columns |= beside
+            intervals = [
+                f"[{', '.join(map(number, row))}]" if ends else ""
+                for row in self.means[list(ends)].to_numpy().tolist()
+            ]
+            ranks = places(-values if lower_aggregate_is_better(known[label]) else values)
+            cells[label] = [
+                Cell(number(value), "best" if rank == 1 else "", sign, interval)
+                for value, rank, sign, interval in zip(values.tolist(), ranks, signs, intervals, strict=True)
+            ]
+        cells |= {column: list(map(number, fractions)) for column, fractions in self.judged.items()}
+        counted = self._counted(self.labels)
+        notes = [*([] if counted is None else [f"means over {counted}"]), *self.advice]
+        if self.baseline is not None:
+            correction = self.significance.correction
+            corrected = "" if correction == "none" else f", correction: {correction}"
+            notes.append(f"+ better, - worse than {self.baseline} ({self.significance}{corrected})")
+        heads = [Column(head, left=head == "name", shorten=12 if head == "name" else None) for head in cells]
+        rows = [list(row) for row in zip(*cells.values(), strict=True)]
+        return Sheet.with_cells(pd.DataFrame(columns | dict(self.judged)), heads, rows, notes, self._latex)
 
-    def add_judged(self, runs: dict[str, object], qrels: pd.DataFrame, aspects: Aspects | None) -> None:
-        """Add how many of the first documents are judged, over the queries that the run has."""
-        with silenced():
-            found = retrieved(runs, read(qrels, aspects)).judged_at
-        for aspect, rows in found.groupby("aspect", sort=False):
-            column = f"judged@{JUDGED} {aspect}"
-            if column in self._table:
-                raise MultiAspectError(
-                    f"--judged: {column!r} is the label of a measure; omit --judged, or relabel it"
-                )
-            fractions = rows.set_index("name")[f"judged@{JUDGED}"].reindex(self._names)
-            self._judged[column] = fractions.tolist()
-
-    def sheet(self, comparison: BaselineTest | None) -> Sheet:
-        """Return the table for terminals and programs, with the tests against a baseline."""
-        table = self._table.assign(**self._judged)
-        columns = {label: [label, *self._ends(label)] for label in self._labels}
-        marks = {label: [""] * len(table) for label in self._labels}
-        notes = list(self._advice)
-        if (counted := self._counted({label: label for label in self._labels})) is not None:
-            notes.insert(0, f"means over {counted}")
-        if comparison is not None:
-            for label, of_run in self._tested(comparison).items():
-                marks[label] = of_run.pop("mark").tolist()
-                for column, cells in of_run.items():
-                    name = f"{label} {column}"
-                    if name in table:
-                        raise MultiAspectError(f"--baseline: {name!r} is the label of a measure; use another label")
-                    table[name] = cells.array
-                    columns[label].append(name)
-            notes.append(_legend(comparison))
-        order = ["name", *(column for label in self._labels for column in columns[label]), *self._judged]
-        known = recorded(self._values)
-        shown: dict[str, list[str]] = {"name": self._names}
-        bold = set()
-        for at, label in enumerate(self._labels, 1):
-            values = table[label]
-            shown[label] = [f"{number(value)}{mark}" for value, mark in zip(values, marks[label], strict=True)]
-            if self._confidence is not None:
-                low, high = self._ends(label)
-                shown[label] = [
-                    f"{cell} [{number(start)}, {number(end)}]"
-                    for cell, start, end in zip(shown[label], table[low], table[high], strict=True)
-                ]
-            best = values.min() if lower_aggregate_is_better(known[label]) else values.max()
-            bold |= {(row, at) for row in np.flatnonzero(values == best).tolist()}
-        shown |= {column: list(map(number, fractions)) for column, fractions in self._judged.items()}
-        rows = [list(row) for row in zip(*shown.values(), strict=True)]
-        return Sheet(table[order], list(shown), rows, notes, frozenset(bold))
-
-    def latex(self, comparison: BaselineTest | None) -> str:
-        """Return the table for papers, which is that of `pt_multiaspect.to_latex`, with what was added."""
-        place = {name: at for at, name in enumerate(self._names)}
-        compared: dict[str, Any] = {}
-        if comparison is not None:
-            compared = {
-                "baseline": comparison.baseline,
-                "test": TESTS[comparison.test][0],
-                "correction": None if comparison.correction == "none" else comparison.correction,
-                "alpha": comparison.alpha,
-            }
-        table = content(
-            self._values.sort_values("name", key=lambda column: column.map(place), kind="stable"),
-            **compared,
-            ci=self._confidence,
+    def _latex(self) -> str:
+        """Return the table for papers, which is that of `pt_multiaspect.systems_table`, with what was added."""
+        names = self.means["name"].tolist()
+        compared = {} if self.baseline is None else {"baseline": self.baseline, **self.significance.options}
+        (table,) = systems_table(
+            self.values.sort_values("name", key=lambda column: column.map(names.index), kind="stable"),
+            ci=self.confidence,
             interval="ends",
             decimals=DECIMALS,
-        )
-        for head, fractions in self._judged.items():
-            table = table.with_column(head, dict(zip(self._names, map(number, fractions), strict=True)))
-        if (counted := self._counted({head.label: head.short for head in table.heads})) is not None:
-            table = replace(table, topics=f"Means over {counted}.")
-        return latex_of(table, comments=self._advice)
+            **compared,
+        )._blocks()
+        notes = list(table.notes)
+        counted = self._counted([column.head.removesuffix(" ↓") for column in table.columns[1:]])
+        if counted is not None:
+            notes = [note for note in notes if not note.text.startswith(DIFFERENT_TOPICS)]
+            notes.append(Sentence(f"Means over {counted}."))
+        beside = zip(*self.judged.values(), strict=True) if self.judged else [()] * len(names)
+        rows = [
+            Row([*row.cells, *map(number, fractions)])
+            for row, fractions in zip(table.all_rows(), beside, strict=True)
+        ]
+        columns = [*table.columns, *map(Column, self.judged)]
+        return latex_of(replace(table, columns=columns, rows=rows, notes=notes), comments=self.advice)
 
-    def _counted(self, heads: dict[str, str]) -> str | None:
+    def _counted(self, heads: Sequence[str]) -> str | None:
         """Return the number of topics of each column, None if no topic is left out."""
-        counts = self._values.groupby("measure", sort=False)["qid"].nunique()
-        if (counts == self._n_judged).all():
+        counts = self.values.groupby("measure", sort=False)["qid"].nunique()
+        if (counts == self.n_judged).all():
             return None
-        each = ", ".join(f"{heads[str(label)]} {count}" for label, count in counts.items())
-        return f"the topics with a positive document, of {self._n_judged} judged: {each}"
+        by_column = ", ".join(f"{head} {count}" for head, count in zip(heads, counts, strict=True))
+        return f"the topics with a positive document, of {self.n_judged} judged: {by_column}"
 
-    def _ends(self, label: str) -> tuple[str, ...]:
-        """The columns of the interval of a measure."""
-        return () if self._confidence is None else interval_columns(label, self._confidence)
-
-    def _tested(self, comparison: BaselineTest) -> dict[str, pd.DataFrame]:
-        """Return the tests of each measure, with the column names of pt.Experiment and the mark of each run."""
-        tests = tested(self._values, comparison.baseline, comparison.test, comparison.correction, comparison.alpha)
+    def _tests(self) -> dict[str, pd.DataFrame]:
+        """Return the tests of each measure, with the column names of pt.Experiment and the sign of each run."""
+        if self.baseline is None:
+            return {}
         result = {}
-        for label, rows in tests.groupby("measure", sort=False):
-            of_run = rows.set_index("name").reindex(self._names)
-            verdict = of_run["verdict"].fillna("")
+        for label, rows in tested(self.values, self.baseline, self.significance).groupby("measure", sort=False):
+            by_run = rows.set_index("name").reindex(self.means["name"])
+            verdict = by_run["verdict"].fillna("")
             columns = {
-                "+": of_run["wins"].astype("Int64"),
-                "-": of_run["losses"].astype("Int64"),
-                "p-value": of_run["asl"],
-                "p-value corrected": of_run["p"],
+                "+": by_run["wins"].astype("Int64"),
+                "-": by_run["losses"].astype("Int64"),
+                "p-value": by_run["asl"],
+                "p-value corrected": by_run["p"],
                 "reject": verdict != "",
-                "mark": verdict.map({"better": "+", "worse": "-", "": " "}),
+                "sign": verdict.map({"better": "+", "worse": "-", "": ""}),
             }
-            if comparison.correction == "none":
+            if self.significance.correction == "none":
                 del columns["p-value corrected"]
             result[str(label)] = pd.DataFrame(columns)
         return result
 
 
-def _legend(comparison: BaselineTest) -> str:
-    """Return what the marks mean."""
-    _, described = TESTS[comparison.test]
-    corrected = "" if comparison.correction == "none" else f", correction: {comparison.correction}"
-    return (
-        f"+ better, - worse than {comparison.baseline} (two-sided {described}, p < {comparison.alpha:g}{corrected})"
-    )
+def _check_new(columns: Iterable[str], taken: Container[str], option: str) -> None:
+    """Check that columns beside the means are no labels of measures."""
+    for column in columns:
+        if column in taken:
+            raise MultiAspectError(f"{option}: {column!r} is the label of a measure; omit {option}, or relabel it")

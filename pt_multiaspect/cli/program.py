@@ -13,8 +13,14 @@ import click
 
 from .. import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
-from . import analyses, catalogue, compare, describe, evaluate, explain, report
+from .analyses import axioms, bounds, correlate
+from .catalogue import completion, datasets, demo, measures
+from .compare import compare
+from .describe import describe
+from .evaluate import evaluate
+from .explain import explain
 from .options import Group
+from .report import report
 from .wording import NAME, in_options, tell, usage
 
 __all__ = ["main", "program"]
@@ -44,21 +50,21 @@ def program() -> None:
     """Evaluate rankings on several aspects of their documents."""
 
 
-for each in (
-    evaluate.command,
-    describe.command,
-    explain.command,
-    compare.command,
-    report.command,
-    analyses.correlate,
-    analyses.bounds,
-    analyses.axioms,
-    catalogue.measures,
-    catalogue.demo,
-    catalogue.datasets,
-    catalogue.completion,
+for command in (
+    evaluate,
+    describe,
+    explain,
+    compare,
+    report,
+    correlate,
+    bounds,
+    axioms,
+    measures,
+    demo,
+    datasets,
+    completion,
 ):
-    program.add_command(each)
+    program.add_command(command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -9,7 +12,10 @@ from ..analysis import compare_with_baseline
 from ..evaluation.labels import recorded
 from ..integration.aggregators import lower_is_better
 
-__all__ = ["CORRECTIONS", "TESTS", "tested"]
+__all__ = ["ALPHA", "CORRECTIONS", "TESTS", "Significance", "tested"]
+
+#: The default significance level.
+ALPHA = 0.05
 
 #: The tests, what they are called in Python, and in notes.
 TESTS = {
@@ -24,7 +30,25 @@ CORRECTIONS = ("holm", "bonferroni", "fdr_bh", "none")
 _TOLERANCE = 1e-12
 
 
-def tested(values: pd.DataFrame, baseline: str, test: str, correction: str, alpha: float) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Significance:
+    """The values of --test, --correction and --alpha."""
+
+    test: str = "ttest"
+    correction: str = "holm"
+    alpha: float = ALPHA
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of functions that test against a baseline."""
+        correction = None if self.correction == "none" else self.correction
+        return {"test": TESTS[self.test][0], "correction": correction, "alpha": self.alpha}
+
+    def __str__(self) -> str:
+        return f"two-sided {TESTS[self.test][1]}, p < {self.alpha:g}"
+
+
+def tested(values: pd.DataFrame, baseline: str, significance: Significance) -> pd.DataFrame:
     """Test runs against a baseline.
 
     Parameters
@@ -33,10 +57,8 @@ def tested(values: pd.DataFrame, baseline: str, test: str, correction: str, alph
         The result of `pt_multiaspect.evaluate`.
     baseline : str
         The name of the run that others are compared with.
-    test, correction : str
-        One of `TESTS` and one of `CORRECTIONS`.
-    alpha : float in (0, 1)
-        The significance level.
+    significance : Significance
+        The test, its correction and the significance level.
 
     Returns
     -------
@@ -45,20 +67,17 @@ def tested(values: pd.DataFrame, baseline: str, test: str, correction: str, alph
         which the run is better than, worse than and equal to the baseline, and ``verdict``: 'better' or 'worse'
         if the difference is significant, else ''. Better follows the direction of the measure.
     """
-    kind, _ = TESTS[test]
-    tests = compare_with_baseline(
-        values, baseline, kind, correction=None if correction == "none" else correction, alpha=alpha
-    )
+    tests = compare_with_baseline(values, baseline, **significance.options)
     known = recorded(values)
     counts = []
     for measure, rows in values.groupby("measure", sort=False):
         table = rows.pivot(index="qid", columns="name", values="value")
         gains = table.sub(table[baseline], axis=0) * (-1 if lower_is_better(known[str(measure)]) else 1)
         zero = _TOLERANCE * float(np.abs(table.to_numpy()).max())
-        of_measure = pd.DataFrame(
+        by_run = pd.DataFrame(
             {"wins": (gains > zero).sum(), "losses": (gains < -zero).sum(), "ties": (gains.abs() <= zero).sum()}
         )
-        counts.append(of_measure.rename_axis("name").reset_index().assign(measure=measure))
+        counts.append(by_run.rename_axis("name").reset_index().assign(measure=measure))
     tests = tests.merge(pd.concat(counts), on=["measure", "name"], how="left")
     lower = np.array([lower_is_better(known[str(measure)]) for measure in tests["measure"]], dtype=bool)
     is_better = (tests["difference"] > 0).to_numpy() != lower

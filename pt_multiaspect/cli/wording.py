@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import click
 
-from .._rendering import printable
 from ..errors import choices, did_you_mean
+from ..views import printable
 
 __all__ = ["NAME", "in_options", "of_mixed_directory", "tell", "usage"]
 
@@ -59,6 +59,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test ttest",
         r"\b(topics|strategy)='(\w+)'": r"--\1 \2",
         r"^(documents|trials|seed|base): ": r"--\1: ",
+        r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
     }.items()
@@ -107,10 +108,10 @@ def of_mixed_directory(message: str, directories: Mapping[str, str]) -> str:
     str
         The message with its remedy.
     """
-    found = next((directory for file, directory in directories.items() if f": {file}:" in message), None)
-    if found is None:
+    mixed = next((directory for file, directory in directories.items() if f": {file}:" in message), None)
+    if mixed is None:
         return message
-    return f"{message}. If {found} also contains other files, give a pattern in quotes, such as '{found}/*.run'"
+    return f"{message}. If {mixed} also contains other files, give a pattern in quotes, such as '{mixed}/*.run'"
 
 
 def usage(error: click.UsageError) -> str:

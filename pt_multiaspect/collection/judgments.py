@@ -249,6 +249,28 @@ class Judgments(Memo):
         """Return the position of each of `qids` among the judged queries, -1 for others."""
         return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
 
+    def query_of(self, qid: object) -> int:
+        """Return the position of a judged query.
+
+        Parameters
+        ----------
+        qid : str or int
+            The query.
+
+        Returns
+        -------
+        int
+            The position among `qids`.
+
+        Raises
+        ------
+        MultiAspectError
+            If the query is not judged.
+        """
+        (name,) = identifiers(pd.Series([qid], name="qid"), "qid") if np.isscalar(qid) else [qid]
+        refuse_unknown([name], self.qids, "a topic of the qrels", "qid")
+        return int(self.queries_of(np.array([name], dtype=object))[0])
+
     @property
     def pairs(self) -> PairTable:
         """Return the judged pairs as a hash table."""

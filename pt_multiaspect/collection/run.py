@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,11 +106,15 @@ def _restored(
     return Run(distinct, query, docnos, np.frombuffer(score), others)
 
 
-def about_run(title: str, error: MultiAspectError) -> MultiAspectError:
-    """Return an error about a run with its title, or its file, instead of the word run."""
-    message = re.sub("^(a |the )?run: ", "", str(error))
-    name = title.removeprefix("run ")
-    return MultiAspectError(f"{title}: {message.removeprefix(f'{name}: ')}")  # a file may be its name
+@contextmanager
+def about_run(title: str) -> Iterator[None]:
+    """Let errors about a run begin with its title, or its file, instead of the word run."""
+    try:
+        yield
+    except MultiAspectError as error:
+        message = re.sub("^(a |the )?run: ", "", str(error))
+        name = title.removeprefix("run ")
+        raise MultiAspectError(f"{title}: {message.removeprefix(f'{name}: ')}") from None  # a file may be its name
 
 
 def _frame(run: object) -> pd.DataFrame:

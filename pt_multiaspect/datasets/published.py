@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.resources
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,20 +74,10 @@ class CollectionInfo:
         )
 
 
-@dataclass(frozen=True)
-class _Published:
-    """An entry of the catalogue."""
-
-    title: str
-    scales: dict[str, Aspect]
-    repository: Repository
-    licence: str
-    citation: str
-    notes: tuple[str, ...] = ()
-    #: By aspect. A collection without files is known, but not offered.
-    files: tuple[tuple[str, DataFile], ...] = ()
-    #: Reads the qrels and, if one ranking per query was judged, the run.
-    read: Callable[[dict[str, DataFile]], tuple[pd.DataFrame, pd.DataFrame | None]] | None = None
+#: A collection without files is known, but not offered.
+_COLLECTIONS: dict[str, dict[str, Any]] = json.loads(
+    (importlib.resources.files(__package__) / "published.json").read_text(encoding="utf-8")
+)
 
 
 def names() -> list[str]:
@@ -101,7 +94,7 @@ def names() -> list[str]:
     >>> datasets.names()
     ['a66', 'clef-ehealth-2015', 'clef-ehealth-2018']
     """
-    return sorted(name for name, entry in _COLLECTIONS.items() if entry.files)
+    return sorted(name for name, entry in _COLLECTIONS.items() if "files" in entry)
 
 
 def info(name: str) -> CollectionInfo:
@@ -136,13 +129,13 @@ def info(name: str) -> CollectionInfo:
     entry = _entry(name)
     return CollectionInfo(
         name=name,
-        title=entry.title,
-        aspects=Aspects(entry.scales),
-        source=entry.repository.url,
-        files=tuple(file.name for _, file in entry.files),
-        licence=entry.licence,
-        citation=entry.citation,
-        notes=entry.notes,
+        title=entry["title"],
+        aspects=Aspects({aspect: Aspect.from_spec(spec) for aspect, spec in entry["scales"].items()}),
+        source=_repository(entry).url,
+        files=tuple(file["name"] for file in entry.get("files", {}).values()),
+        licence=entry["licence"],
+        citation=entry["citation"],
+        notes=tuple(entry.get("notes", ())),
     )
 
 
@@ -187,22 +180,35 @@ def load(name: str) -> WideQrels:
     1  qtest.1  aller1867_12_000032      0                  3
     >>> ma.evaluate(runs, judged.qrels, ma.uRBP(aspects=judged.aspects))  # doctest: +SKIP
     """
-    entry = _entry(name)
-    if entry.read is None:
+    known, files = info(name), _files(name)
+    if not files:
         raise MultiAspectError(
-            f"{name} is not offered, as no checksum of its files is known: get them from {entry.repository.url}, "
+            f"{name} is not offered, as no checksum of its files is known: get them from {known.source}, "
             f"read them with pt_multiaspect.read_qrels({{'relevance': ..., ...}}), and declare the scales with "
             f"aspects=pt_multiaspect.datasets.info({name!r}).aspects"
         )
-    qrels, run = entry.read(dict(entry.files))
-    known = info(name)
+    qrels, run = _READERS[_entry(name).get("reader", "one file per aspect")](files)
     notes = (*known.notes, f"licence: {known.licence}", f"cite: {known.citation}")
     return WideQrels(name, qrels, known.aspects, notes, run)
 
 
-def _entry(name: str) -> _Published:
+def _entry(name: str) -> dict[str, Any]:
     refuse_unknown([name], sorted(_COLLECTIONS), "a collection")
     return _COLLECTIONS[name]
+
+
+def _repository(entry: dict[str, Any]) -> Repository:
+    return Repository(entry["repository"], entry["commit"])
+
+
+def _files(name: str) -> dict[str, DataFile]:
+    """Return the file of each aspect."""
+    entry = _entry(name)
+    rows: dict[str, Any] = {"rows": first_fields(b"assessor", 6)} if entry.get("reader") == "a66" else {}
+    return {
+        aspect: DataFile(repository=_repository(entry), **file, **rows)
+        for aspect, file in entry.get("files", {}).items()
+    }
 
 
 def _one_file_per_aspect(files: dict[str, DataFile]) -> tuple[pd.DataFrame, None]:
@@ -234,126 +240,8 @@ def _a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return qrels, qrels[["qid", "docno"]].assign(score=-np.array(rank, dtype=np.float64))
 
 
-_CLEF_2015 = Repository("CLEFeHealth/CLEFeHealth2015Task2", "8db9d1df91865a657cae25b5d664e1627ba728b1")
-_CLEF_2018 = Repository("CLEFeHealth/CLEFeHealth2018IRtask", "b60a08c4490b676f24d4dc1131dd5a3e40abad93")
-_CLEF_2021 = Repository("CLEFeHealth/CHS-2021", "a88b66a63ce8bbad021a93a3a5fba33a67c84e53")
-_A66 = Repository("diku-irlab/A66", "152d5689a419a4b052bcbc81cbe3d16862d01a00")
-
-_NO_LICENCE = "none stated in the repository"
-
-_COLLECTIONS: dict[str, _Published] = {
-    "clef-ehealth-2015": _Published(
-        title="CLEF eHealth 2015 task 2: 66 topics, 8713 judged pairs",
-        # The organisers' evaluate.sh: binary relevance from 1, uRBP from 2, uRBPgr with the gains 0, .4, .8, 1.
-        scales={
-            "relevance": Aspect(2, probabilities=[0, 1, 1]),
-            "understandability": Aspect(3, threshold=2, probabilities=[0, 0.4, 0.8, 1]),
-        },
-        repository=_CLEF_2015,
-        licence="GPL-2",
-        citation=(
-            "Palotti, Zuccon, Goeuriot, Kelly, Hanbury, Jones, Lupu, Pecina: CLEF eHealth Evaluation Lab 2015, "
-            "Task 2: Retrieving Information about Medical Symptoms. CLEF 2015 Working Notes, CEUR Vol-1391"
-        ),
-        notes=(
-            "the thresholds and probabilities are those of the task's evaluation: uRBP and uRBPgr with p=0.8",
-            "understandability: 0 very technical and difficult to 3 very easy",
-        ),
-        # Every group's folder has the same files of judgments.
-        files=(
-            (
-                "relevance",
-                DataFile(
-                    "clef2015/qrels.graded.txt",
-                    _CLEF_2015,
-                    "evaluation/evals_html/FDUSGInfo_EN_Run/qrels/qrels.clef2015.test.graded.txt",
-                    "c37b537cc69becc056495fcb8f0214d9ac5d68e96c99225477c115b0a98570d7",
-                ),
-            ),
-            (
-                "understandability",
-                DataFile(
-                    "clef2015/qread.graded.txt",
-                    _CLEF_2015,
-                    "evaluation/evals_html/YorkU_EN_Run/qrels/qread.clef2015.test.graded.txt",
-                    "09971fb0b4fd791e2a4e0050a9778c2ab8d701618b80d0beca791113ba84d369",
-                ),
-            ),
-        ),
-        read=_one_file_per_aspect,
-    ),
-    "clef-ehealth-2018": _Published(
-        title="CLEF eHealth 2018 consumer health search: 50 topics, 26 025 judged pairs",
-        scales={"relevance": Aspect(2), "understandability": Aspect(10), "trust": Aspect(10)},
-        repository=_CLEF_2018,
-        licence=_NO_LICENCE,
-        citation=(
-            "Jimmy, Zuccon, Palotti, Goeuriot, Kelly: Overview of the CLEF 2018 Consumer Health Search Task. "
-            "CLEF 2018 Working Notes, CEUR Vol-2125"
-        ),
-        notes=(
-            "whether 10 is the best grade of understandability and trust is not stated; it is in earlier years",
-            "from which grade on a document counts is not stated: here, from 1; or declare Aspect(10, threshold=5)",
-        ),
-        files=tuple(
-            (
-                aspect,
-                DataFile(
-                    f"clef2018/{name}.txt",
-                    _CLEF_2018,
-                    f"assessments/Final assessment/CLEF2018_{name}_20180914.txt",
-                    sha256,
-                ),
-            )
-            for aspect, name, sha256 in (
-                ("relevance", "qrel", "3e20fb1c705be8e4ca63e9f3a81b4490de11657904fcdeeae3c2b2eb2139d56e"),
-                ("understandability", "qread", "bca21b4ee03622298164c22375340963d9c204cfd952e6c3dae7e5fb37f98ad5"),
-                ("trust", "qtrust", "0a971363ece15ad54980ff2f36ca03635ac3ca64936c2a78bfcdb2a978a4243a"),
-            )
-        ),
-        read=_one_file_per_aspect,
-    ),
-    "clef-ehealth-2021": _Published(
-        title="CLEF eHealth 2021 consumer health search: 50 topics, 250 documents each",
-        scales={
-            "relevance": Aspect(2),
-            "readability": Aspect(2),
-            "credibility": Aspect(2, unjudged=[3]),
-        },
-        repository=_CLEF_2021,
-        licence=_NO_LICENCE,
-        citation=(
-            "Goeuriot, Suominen, Pasi, Bassani, Brew-Sam, González Sáez, Kelly, Mulhem, Seneviratne, Upadhyay, "
-            "Viviani, Xu: Consumer Health Search at CLEF eHealth 2021. CLEF 2021 Working Notes, CEUR Vol-2936"
-        ),
-        notes=("credibility 3 means that the assessor was not able to judge: it is no grade",),
-    ),
-    "a66": _Published(
-        title="A66: the first 5 results of 10 queries, as 10 assessors saw and judged them; 500 judgments",
-        # The paper counts the two upper grades as positive.
-        scales=dict.fromkeys(("relevance", "credibility"), Aspect([1, 2, 3, 4], threshold=3)),
-        repository=_A66,
-        licence=_NO_LICENCE,
-        citation=(
-            "Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists. "
-            "ICTIR 2017, doi:10.1145/3121050.3121072"
-        ),
-        notes=(
-            "a query id is assessor-query; the results are judged in the order of run",
-            "assessor 9 was shown document 123 twice for query 5: the second is 123-again",
-        ),
-        files=(
-            (
-                "relevance and credibility",
-                DataFile(
-                    "a66.csv",
-                    _A66,
-                    "dataset/data",
-                    "05a5d2bfebfae85c44a986e22d2b1ae71a710442f30c8529d13a77fdbb4e38f1",
-                    first_fields(b"assessor", 6),
-                ),
-            ),
-        ),
-        read=_a66,
-    ),
+#: What reads the qrels and, if one ranking per query was judged, the run.
+_READERS: dict[str, Callable[[dict[str, DataFile]], tuple[pd.DataFrame, pd.DataFrame | None]]] = {
+    "one file per aspect": _one_file_per_aspect,
+    "a66": _a66,
 }

@@ -13,7 +13,7 @@ from ..collection.label_rules import RARELY, constant, doubtful_threshold, label
 from ..errors import number_of
 from ..views import percent
 from .figures import Figures, Finding
-from .scales import records
+from .scales import records, used_labels
 
 #: Labels are taken for codes if they are so many times the length of the scale above it.
 _FAR = 3
@@ -22,7 +22,7 @@ _FAR = 3
 def out_of_scale(figures: Figures) -> Iterator[Finding]:
     """Find labels that are not on the declared scale."""
     for view in figures.judged.views:
-        label, count = figures.used(view)
+        label, count = used_labels(view)
         if view.scale.identity and len(label) and label[-1] > 1:
             yield Finding(
                 "error",
@@ -67,7 +67,7 @@ def labels(figures: Figures) -> Iterator[Finding]:
 def code_on_top(figures: Figures) -> Iterator[Finding]:
     """Find a highest label that may be a code rather than a grade."""
     for view in figures.judged.views:
-        label, count = figures.used(view)
+        label, count = used_labels(view)
         if not view.scale.greater_is_better or len(label) < 3:
             continue
         top, below = float(label[-1]), float(label[-2])
@@ -125,7 +125,7 @@ def no_label_column(figures: Figures) -> Iterator[Finding]:
         return
     names = [view.name for view in figures.judged.views]
     for view in figures.judged.views:
-        reason = None if view.name == "relevance" else doubt(view.name, figures.used(view)[0], names)
+        reason = None if view.name == "relevance" else doubt(view.name, used_labels(view)[0], names)
         if reason:
             yield Finding(
                 "note",

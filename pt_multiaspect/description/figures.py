@@ -9,14 +9,12 @@ from typing import Any
 import pandas as pd
 from ir_measures import Measure
 
-from .._typing import Floats, Ints
 from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
-from ..collection.views import AspectView
 from ..orders.registered import exponent_of
 from .between import between
 from .retrieved import Retrieved
-from .scales import Judged, label_counts, per_aspect, used_labels
+from .scales import Judged, label_counts, per_aspect
 
 #: The remedy of findings that no declaration answers.
 LOOK = "ma.describe(qrels).labels"
@@ -41,7 +39,7 @@ class Figures:
         """Count everything."""
         labels = label_counts(judged)
         pairs, tops = between(judged)
-        return cls(judged, per_aspect(judged, labels), labels, pairs, tops, retrieved, **others)
+        return cls(judged, per_aspect(judged), labels, pairs, tops, retrieved, **others)
 
     @property
     def n_topics(self) -> int:
@@ -52,10 +50,6 @@ class Figures:
     def n_documents(self) -> int:
         """The number of judged documents."""
         return len(self.judged.judgments)
-
-    def used(self, view: AspectView) -> tuple[Floats, Ints]:
-        """Return the labels of an aspect in increasing order, and how many documents have each."""
-        return used_labels(self.labels, view.name)
 
     def column(self, name: str) -> str:
         """Return the label column of an aspect, as code."""

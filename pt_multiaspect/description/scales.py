@@ -93,19 +93,19 @@ def records(table: pd.DataFrame) -> list[Any]:
 
 
 def is_positive(view: AspectView) -> Bools:
-    """Which judged pairs reach the threshold."""
+    """Return which judged pairs reach the threshold."""
     # Not view.positive, which stands for a measure that reads the threshold.
     return np.asarray(view.known & (view.grade >= view.scale.threshold), dtype=np.bool_)
 
 
 def below_scale(view: AspectView) -> Bools:
-    """Which labels are below the lowest grade and count as it."""
+    """Return which labels are below the lowest grade and count as it."""
     sign = 1.0 if view.scale.greater_is_better else -1.0
     with np.errstate(invalid="ignore"):
         return np.asarray(sign * view.label < sign * view.scale.grades[0], dtype=np.bool_)
 
 
-def per_aspect(judged: Judged, labels: pd.DataFrame) -> pd.DataFrame:
+def per_aspect(judged: Judged) -> pd.DataFrame:
     """Count judged pairs, topics and positive documents, one row per aspect."""
     n_pairs, n_topics = len(judged.judgments), judged.judgments.n_queries
     rows = []
@@ -125,7 +125,7 @@ def per_aspect(judged: Judged, labels: pd.DataFrame) -> pd.DataFrame:
                 "missing": n_pairs - n_known - n_off,
                 "below_scale": int(below_scale(view).sum()),
                 "out_of_scale": n_off,
-                "distinct": len(used_labels(labels, view.name)[0]),
+                "distinct": len(used_labels(view)[0]),
                 "topics": int(topics.sum()),
                 "positive": positive.sum() / n_known if n_known else np.nan,
                 "topics_without_positive": n_topics - int(with_positive.sum()),
@@ -134,17 +134,17 @@ def per_aspect(judged: Judged, labels: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def used_labels(labels: pd.DataFrame, aspect: str) -> tuple[Floats, Ints]:
+def used_labels(view: AspectView) -> tuple[Floats, Ints]:
     """Return the labels of an aspect that documents have, in increasing order, and how many have each."""
-    of_aspect = (labels["aspect"] == aspect) & (labels["count"] > 0) & (labels["kind"] != "out of scale")
-    return labels.loc[of_aspect, "label"].to_numpy(np.float64), labels.loc[of_aspect, "count"].to_numpy(np.intp)
+    label, count = np.unique(view.label[view.known], return_counts=True)
+    return label, count
 
 
 def label_counts(judged: Judged) -> pd.DataFrame:
     """Count each label of each aspect, grades that no document has included."""
     parts = []
     for view in judged.views:
-        label, count = np.unique(view.label[view.known], return_counts=True)
+        label, count = used_labels(view)
         off, off_count = np.unique(judged.off_scale.get(view.name, np.zeros(0)), return_counts=True)
         grades = view.scale.grades if len(view.scale) <= _MOST_UNUSED else np.zeros(0)
         unused = np.setdiff1d(grades, label)

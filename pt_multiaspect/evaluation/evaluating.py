@@ -10,9 +10,10 @@ from os import PathLike
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
+from .._validation import choice
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_unlabelled_topics
-from ..errors import Cause, MultiAspectError, refuse_unknown, reissue, warn, warn_of_runs
+from ..errors import Cause, MultiAspectError, reissue, warn, warn_of_runs
 from ..integration.parsing import parse_all
 from ..integration.provider import supports
 from ..integration.records import record
@@ -119,7 +120,7 @@ def evaluate(
     1  mine  q1  CAM(base='AP')   0.75
     """
     check_n_jobs(n_jobs)
-    refuse_unknown([errors], ("raise", "skip"), "one of", "errors")
+    choice("errors", "raise", "skip")(errors)
     skip = errors == "skip"
     topics = check_topics(topics, measures)
     labelled = parse_all(measures)

@@ -11,6 +11,7 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Floats
+from .._validation import choice
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import is_frame, to_pandas
 from ..collection.judgments import Judgments
@@ -77,7 +78,7 @@ def evaluator(
     2    b  q1      AP    0.0
     3    b  q2      AP    1.0
     """
-    refuse_unknown([by], ("run", "query"), "one of", "by")
+    choice("by", "run", "query")(by)
     if _are_measures(qrels) and not _are_measures(measures):
         raise MultiAspectError(
             "expected the qrels first, evaluator(qrels, measures), got the measures first, as in "

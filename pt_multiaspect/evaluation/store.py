@@ -146,12 +146,13 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
     """
     if digest is None:
         try:
-            run = load(run)  # read once, so that the content and its digest match
+            with about_run(titled(name)):
+                run = load(run)  # read once, so that the content and its digest match
         except MultiAspectError as error:
             files.clear()
             if not skip:
-                raise about_run(titled(name), error) from None
-            return Outcome(name, reason=str(about_run(titled(name), error)))
+                raise
+            return Outcome(name, reason=str(error))
         digest = hashlib.sha256(run.data).hexdigest()
     file = files.file(digest)
     with _writing(), collected() as causes:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .._validation import count
-from ..errors import MultiAspectError, choices, number_of, shown, warn_once
+from ..errors import MultiAspectError, choices, number_of, refuse_unknown, warn_once
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
 
@@ -94,21 +94,17 @@ def _label(perquery: pd.DataFrame, measure: ir_measures.Measure | str | None) ->
     matching = [label for label, known in recorded(perquery).items() if measure is not None and known == measure]
     if str(measure) not in labels and len(matching) == 1:
         return matching[0]
-    if measure is None or str(measure) not in labels:
-        got = "none" if measure is None else measure if isinstance(measure, str) else shown(measure)
-        raise MultiAspectError(f"measure: expected one of the measures of the frame ({choices(labels)}), got {got}")
+    refuse_unknown(
+        [measure if measure is None else str(measure)], labels, "one of the measures of the frame", "measure"
+    )
     return str(measure)
 
 
 def _values(of_measure: pd.DataFrame, name: str, label: str) -> pd.Series[float]:
     """Return the values of one run by topic."""
     names = of_measure["name"].astype(str)
+    refuse_unknown([str(name)], names.unique(), "one of the runs of the frame", "run")
     of_run = of_measure[names == str(name)]
-    if of_run.empty:
-        raise MultiAspectError(
-            f"run: expected one of the runs of the frame ({choices(names.unique())}), got "
-            f"{name if isinstance(name, str) else shown(name)}"
-        )
     twice = of_run["qid"][of_run["qid"].duplicated()]
     if len(twice):
         raise MultiAspectError(

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ir_measures
-import numpy as np
-import pandas as pd
 
 from .._validation import count
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
-from ..errors import MultiAspectError, choices, did_you_mean, shown, silenced, warn_once
+from ..errors import MultiAspectError, choices, shown, silenced, warn_once
 from ..evaluation import evaluate
 from ..integration.parsing import as_measure, parse_one
 from ..integration.provider import supports
 from ..io.runs import join, named_runs
-from ..strings.identifiers import identifiers
 from .explanation import Explanation
 from .parts import tolerance
 from .topic import Topic
@@ -109,7 +106,7 @@ def explain(
         raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
     ((name, source),) = named.items()
     rankings = join(name, source, judgments)
-    query = _position(qid, rankings)
+    query = judgments.query_of(qid)
     docnos, scores = rankings.ranked(query)
     title = "run" if name == "run 1" else name  # a run without a name
     among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
@@ -139,20 +136,3 @@ def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Meas
             key=f"{measure} {explanation.qid} {value}",
             group="explained values",
         )
-
-
-def _position(qid: object, rankings: Rankings) -> int:
-    """Return the position of the topic among the judgments."""
-    judgments = rankings.judgments
-    some = choices(judgments.qids[:3])
-    if not np.isscalar(qid):
-        raise MultiAspectError(f"qid: expected a topic of the qrels, such as {some}, got {shown(qid)}")
-    (text,) = identifiers(pd.Series([qid], name="qid"), "explain")
-    query = int(judgments.queries_of(np.array([text], dtype=object))[0])
-    if query < 0:
-        is_retrieved = " (it is in the run, but has no judgments)" if text in set(rankings.source.qids) else ""
-        raise MultiAspectError(
-            f"expected a topic of the qrels, such as {some}, got {text}{is_retrieved}"
-            + did_you_mean([text], judgments.qids)
-        )
-    return query

@@ -14,7 +14,7 @@ from .._numbers import number
 from .._typing import Floats
 from ..collection.columns import QUERY_COLUMNS, as_floats, id_column
 from ..collection.frames import in_memory, to_pandas
-from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
+from ..errors import MultiAspectError, choices, refuse_repeated
 from ..strings.identifiers import identifiers
 
 __all__ = ["GroupTarget", "group_name"]
@@ -114,7 +114,11 @@ class GroupTarget:
         return product
 
     def _of_frame(self, frame: pd.DataFrame) -> dict[tuple[str, ...], float]:
-        refuse_unknown([*self.names, "share"], frame.columns, "columns of the frame", "target")
+        missing = [column for column in (*self.names, "share") if column not in frame.columns]
+        if missing:
+            raise MultiAspectError(
+                f"target: expected the columns {choices([*self.names, 'share'])}, got no {choices(missing)}"
+            )
         columns = {name: identifiers(frame[name], "target").tolist() for name in self.names}
         self._mention(columns)
         keys = list(zip(*columns.values(), strict=True))

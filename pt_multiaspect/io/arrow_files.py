@@ -81,10 +81,8 @@ def read_arrow(name: str, data: bytes) -> Any:
 
 def run_of_table(name: str, table: Any, columns: Sequence[str] = ()) -> Run:
     """Return the run of a file's table with further columns; the errors name the file."""
-    try:
+    with about_run(name):
         run = Run.of(table, columns)
-    except MultiAspectError as error:
-        raise about_run(name, error) from None
     if not len(run):
         raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and score")
     return run
@@ -187,7 +185,5 @@ def _checked_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -> An
 
 
 def _pandas(name: str, table: Any) -> pd.DataFrame:
-    try:
+    with about_run(name):
         return as_frame(table, name)
-    except MultiAspectError as error:
-        raise about_run(name, error) from None

@@ -91,10 +91,8 @@ class NamedRuns:
         """
         for name, run in self.pairs if isinstance(self.pairs, list) else []:
             if isinstance(run, str | PathLike):
-                try:
+                with about_run(titled(name)):
                     check_readable(run)
-                except MultiAspectError as error:
-                    raise about_run(titled(name), error) from None
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
         names: set[str] = set()
@@ -117,10 +115,8 @@ def _repeatable_file(name: str, run: object) -> object:
     """Return a run, read from its file if that can be read only once."""
     if not isinstance(run, str | PathLike) or not is_read_once(run):
         return run
-    try:
+    with about_run(titled(name)):
         return read_run(run)
-    except MultiAspectError as error:
-        raise about_run(titled(name), error) from None
 
 
 def _all_named(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:
@@ -190,12 +186,10 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
     MultiAspectError
         If the run is invalid.
     """
-    try:
+    with about_run(titled(name)):
         if isinstance(run, str | PathLike | Content) or hasattr(run, "read"):
             return Run.of(read_run(run), columns) if columns else load_run(run)
         return Run.of(run, columns)
-    except MultiAspectError as error:
-        raise about_run(titled(name), error) from None
 
 
 def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = ()) -> Rankings:

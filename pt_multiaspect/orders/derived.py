@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 
+from .._validation import choice
 from ..aspects.aspect import Aspect
-from ..errors import refuse_unknown
 from .explicit import Order
 from .tracks import CORRECT, CORRECTNESS, INCORRECT, order_of
 
@@ -67,7 +67,7 @@ def trec_misinfo_label(label: str) -> Order:
     >>> trec_misinfo_label("useful-correct").weigh([(2, 2), (1, 1), (0, 2)])
     array([1., 0., 0.])
     """
-    refuse_unknown([label], _LABELS, "one of", "label")
+    choice("label", *_LABELS)(label)
     conditions = _LABELS[label]
 
     def weigh(usefulness: float, *labels: float) -> int:

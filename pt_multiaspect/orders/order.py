@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._numbers import exact, number, spell
+from .._validation import choice
 from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
@@ -73,8 +74,7 @@ def check_gate(gate: str, names: Sequence[str]) -> int:
 
 def check_axes(axes: object) -> str:
     """Validate the scaling of the axes and return it."""
-    refuse_unknown([axes], AXES, "one of", "axes")
-    return str(axes)
+    return str(choice("axes", *AXES)(axes))
 
 
 def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:

@@ -189,7 +189,9 @@ def check_distance(distance: object) -> str | float:
             if exponent in _NAMED_DISTANCES:
                 return _NAMED_DISTANCES[exponent]
             return int(exponent) if exponent.is_integer() else exponent
+    got = "(a function)" if callable(distance) else shown(distance)
     raise MultiAspectError(
-        f"unknown distance {shown(distance)}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number "
-        "p > 0 (Minkowski); register a function by register_distance(name), and pass an Order or its name as order="
+        f"unknown distance {got}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number p > 0 "
+        "(Minkowski); register a function by register_distance(name), or pass an Order, its name or "
+        "Order.from_distance(aspects, function) as order="
     )

@@ -121,13 +121,10 @@ def attainable_front(
 
 def _points(front: AttainableFront, qid: object) -> Floats:
     """Return the points of a topic, or of the means."""
-    table = front.mean if qid is None else front.points
+    table = front.mean
     if qid is not None:
-        table = table[(table["qid"] == str(qid)).to_numpy()]
-        if table.empty:
-            raise MultiAspectError(
-                f"qid: expected one of the topics {some(front.judgments.qids.tolist())}, got {qid!r}"
-            )
+        name = front.judgments.qids[front.judgments.query_of(qid)]
+        table = front.points[(front.points["qid"] == name).to_numpy()]
     return table[list(front.measures)].to_numpy(dtype=np.float64)
 
 

@@ -84,16 +84,16 @@ def ranking_grades(
     [[1.0, None, 0.5], [0.0, None, 1.0]]
     """
     n_ranks = count("cutoff")(cutoff)
-    judgments, qid = Judgments.of(qrels), str(qid)
+    judgments = Judgments.of(qrels)
+    query = judgments.query_of(qid)
+    qid = judgments.qids[query]
     views = judgments.views(parse_aspects(aspects))
-    if qid not in judgments.qids:
-        raise MultiAspectError(f"expected a query of the qrels ({some(judgments.qids)}), got {qid}")
     frame = Run.of(run).to_pandas()
     of_query = frame[frame["query_id"] == qid]
     if of_query.empty:
         raise MultiAspectError(f"expected a query of the run ({some(frame['query_id'].unique())}), got {qid}")
     rankings = Rankings(of_query, judgments)
-    hits, query = rankings.top(n_ranks), int(np.flatnonzero(judgments.qids == qid)[0])
+    hits = rankings.top(n_ranks)
     n_ranks = min(n_ranks, int(rankings.hits.n_ret[query]))
     labels = np.full((len(views), n_ranks), np.nan)
     grades = np.full((len(views), n_ranks), np.nan)

@@ -92,9 +92,9 @@ def cite(
       author    = {Lioma, Christina and Simonsen, Jakob Grue and Larsen, Birger},
     """
     perquery = to_pandas(measures)
-    given = parse_all(measures) if perquery is None else recorded(perquery)
+    parsed = parse_all(measures) if perquery is None else recorded(perquery)
     sources: dict[str, None] = {}
-    for label, measure in given.items():
+    for label, measure in parsed.items():
         keys = [] if measure is None else list(_sources(measure))
         if not keys:
             warn_once(

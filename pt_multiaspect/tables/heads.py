@@ -59,17 +59,25 @@ def heads_of(
     MultiAspectError
         If `labels` has a key that is not a label, a head that is not a text, or the same head twice.
     """
-    given = {} if labels is None else dict(labels)
-    unknown = [key for key in given if key not in measures]
+    chosen = {} if labels is None else dict(labels)
+    unknown = [key for key in chosen if key not in measures]
     if unknown:
         raise MultiAspectError(f"labels: expected labels among {choices(measures)}, got {choices(unknown)}")
-    wrong = [head for head in given.values() if not isinstance(head, str) or not head.strip()]
+    wrong = [head for head in chosen.values() if not isinstance(head, str) or not head.strip()]
     if wrong:
         raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
-    shorts = _distinct({label: given.get(label) or _shortened(label, of) for label, of in measures.items()}, given)
+    shorts = _distinct(
+        {label: chosen.get(label) or _shortened(label, measure) for label, measure in measures.items()}, chosen
+    )
     return [
-        Head(label, shorts[label], _meaning(shorts[label], label, of), lower_aggregate_is_better(of), _named(of))
-        for label, of in measures.items()
+        Head(
+            label,
+            shorts[label],
+            _meaning(shorts[label], label, measure),
+            lower_aggregate_is_better(measure),
+            _named(measure),
+        )
+        for label, measure in measures.items()
     ]
 
 
@@ -81,16 +89,16 @@ def _shortened(label: str, measure: ir_measures.Measure | None) -> str:
     return printed[1] + (printed[2] or "")
 
 
-def _distinct(shorts: dict[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Number equal heads; those that the user gives must be distinct."""
+def _distinct(shorts: dict[str, str], chosen: Mapping[str, str]) -> dict[str, str]:
+    """Return heads, numbered where they are equal; those that the user gives must be distinct."""
     result: dict[str, str] = {}
     for label, short in shorts.items():
-        equal = [other for other, its in shorts.items() if its == short]
-        if len(equal) > 1 and any(other in given for other in equal):
+        equal = [key for key, head in shorts.items() if head == short]
+        if len(equal) > 1 and any(key in chosen for key in equal):
             raise MultiAspectError(f"labels: expected distinct heads, got {short!r} for {choices(equal)}")
         result[label] = short if len(equal) == 1 else f"{short} ({equal.index(label) + 1})"
     if len(set(result.values())) < len(result):  # another label looks like a numbered one
-        return {label: given.get(label, label) for label in shorts}
+        return {label: chosen.get(label, label) for label in shorts}
     return result
 
 

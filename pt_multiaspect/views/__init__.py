@@ -1,4 +1,4 @@
-"""Results as text, HTML and LaTeX: they say what they show in blocks, and three writers draw these."""
+"""Results for people: blocks say what they show, and writers draw these as text, HTML, LaTeX and Markdown."""
 
 from .blocks import (
     Bar,
@@ -18,6 +18,7 @@ from .blocks import (
 )
 from .html import fragment, html_of, page, template
 from .latex import latex_of
+from .markdown import markdown_of
 from .numbers import decimals, percent
 from .text import WIDTH, printable, text_of
 from .view import View
@@ -43,6 +44,7 @@ __all__ = [
     "frame_table",
     "html_of",
     "latex_of",
+    "markdown_of",
     "page",
     "percent",
     "printable",

@@ -150,10 +150,7 @@ class _Fitted(NamedTuple):
 
 
 def _table(table: Table, width: int, emphasis: bool) -> list[str]:
-    rows = [
-        replace(row, cells=[cell if isinstance(cell, Bar) else _cell(cell) for cell in row.cells])
-        for row in table.all_rows()
-    ]
+    rows = _plain_rows(table)
     fits, dropped = _fitting(table, rows, width)
     lines: list[str] = []
     for fitted in fits:
@@ -169,19 +166,43 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
     return lines
 
 
-def _cell(cell: Cell | str) -> Cell:
-    return Cell(printable(cell)) if isinstance(cell, str) else Cell(printable(cell.text), cell.mark)
+def _plain_rows(table: Table) -> list[Row]:
+    """Return rows whose cells have no more than a text and a mark; numbers beside signs are aligned."""
+    rows = table.all_rows()
+    plain = [row for row in rows if row.span == 1]
+    signs = [
+        max(
+            (len(cell.signs) for row in plain for cell in row.cells[at : at + 1] if isinstance(cell, Cell)),
+            default=0,
+        )
+        for at in range(len(table.columns))
+    ]
+    return [
+        replace(row, cells=[_plain(cell, room) for cell, room in zip(row.cells, signs, strict=False)])
+        if row.span == 1
+        else replace(row, cells=[_plain(cell, 0) for cell in row.cells])
+        for row in rows
+    ]
+
+
+def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
+    if isinstance(cell, Bar):
+        return cell
+    if isinstance(cell, str):
+        cell = Cell(cell)
+    return Cell(printable(replace(cell, signs=cell.signs.ljust(room)).whole), cell.mark)
 
 
 def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
     """Return how a table fits: heads break first, then names shorten, columns drop, and at last go below."""
     columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
+    least = _least(table, rows, width // 2)
     dropped: list[int] = []
     while True:
         spare = max(table.columns[column].spare for column in columns)
         for head, gap, shorten in _WAYS:
             fitted = _fit(table, rows, columns, head)._replace(gap=gap)
-            fitted = _shortened(table, fitted, width) if shorten else fitted
+            fitted = _shortened(fitted, least, width) if shorten else fitted
             if _total(fitted) <= width:
                 return [fitted], dropped
         if not spare:
@@ -191,7 +212,7 @@ def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitte
     fitted = _fit(table, rows, columns, 12)
     # Names, which each part repeats, take a third of the width.
     widths = [
-        wide if table.columns[column].shorten is None else min(wide, width // 3)
+        min(wide, max(width // 3, low)) if (low := least[column]) is not None else wide
         for column, wide in zip(columns, fitted.widths, strict=True)
     ]
     return _stacked(_narrowed(fitted, widths), width), dropped
@@ -222,13 +243,28 @@ def _total(fitted: _Fitted) -> int:
     return sum(fitted.widths) + fitted.gap * (len(fitted.widths) - 1)
 
 
-def _shortened(table: Table, fitted: _Fitted, width: int) -> _Fitted:
+def _least(table: Table, rows: Sequence[Row], most: int) -> list[int | None]:
+    """Return how narrow each column may be, None if not at all, so that different names look different."""
+    result: list[int | None] = []
+    for column, shown in enumerate(table.columns):
+        if shown.shorten is None:
+            result.append(None)
+            continue
+        cells = [cell for row in rows if row.span == 1 for cell in row.cells[column : column + 1]]
+        names = {cell.text for cell in cells if isinstance(cell, Cell)}
+        low = max(shown.shorten, _NAME)
+        distinct = (wide for wide in range(low, most) if len({crop(name, wide) for name in names}) == len(names))
+        result.append(next(distinct, low))
+    return result
+
+
+def _shortened(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fitted:
     """Return columns whose names are as much shorter as necessary, the longest first."""
     widths = list(fitted.widths)
-    least = [table.columns[column].shorten for column in fitted.columns]
+    lows = [least[column] for column in fitted.columns]
     over = _total(fitted) - width
     while over > 0:
-        long = [at for at, low in enumerate(least) if low is not None and widths[at] > max(low, _NAME)]
+        long = [at for at, low in enumerate(lows) if low is not None and widths[at] > low]
         if not long:
             break
         longest = max(long, key=widths.__getitem__)
@@ -269,7 +305,7 @@ def _stacked(fitted: _Fitted, width: int) -> list[_Fitted]:
 def _broken(head: str, width: int) -> list[str]:
     """Break a column head into lines, after punctuation and blanks where possible; long words are abbreviated."""
     lines = [""]
-    for part in re.findall(r"[^\s,(=:]*[\s,(=:]?", head):
+    for part in re.findall(r"[^\s,(=:_-]*[\s,(=:_-]?", head):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
         word = part.rstrip()

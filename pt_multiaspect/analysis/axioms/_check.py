@@ -179,7 +179,7 @@ def _rules(properties: object, declared: Aspects) -> list[Property]:
         return list(_ALL)
     names = [properties] if isinstance(properties, str) else properties
     wanted = list(names) if isinstance(names, Iterable) else [names]
-    refuse_unknown(wanted or [None], PROPERTIES, "names", "properties")
+    refuse_unknown(wanted or ["none"], PROPERTIES, "names", "properties")
     rules = [rule for rule in _ALL if rule.name in wanted]
     for rule in rules:
         if len(declared) < rule.least_aspects:

@@ -1,0 +1,155 @@
+"""The skeleton of a verb: what its options give, and where its result goes."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import click
+import ir_measures
+import pandas as pd
+
+from ..aspects import Aspects
+from ..evaluation import evaluate
+from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
+from .options import MEASURES, Command, OutputFile, Requested
+from .significance import Significance
+from .tables import chosen_format, write
+from .wording import tell
+
+__all__ = ["Incomplete", "Inputs", "verb"]
+
+#: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
+_SHARED = frozenset(
+    "qrels measures suite groups aspects topics test correction alpha jobs format output runs".split()  # noqa: SIM905
+)
+
+
+class Inputs:
+    """The options that verbs share. Files are read on first use, qrels before runs.
+
+    Parameters
+    ----------
+    values : mapping of str to object
+        The values of the options of a verb, by name.
+    format : str
+        The format of the output.
+    """
+
+    def __init__(self, values: Mapping[str, Any], format: str) -> None:
+        self.values = values
+        self.format = format
+        self.requested = Requested(values.get("measures", ()), values.get("suite"), values.get("groups"))
+
+    @cached_property
+    def aspects(self) -> Aspects | None:
+        """The declared scales."""
+        return read_aspects(self.values["aspects"])
+
+    @cached_property
+    def qrels(self) -> pd.DataFrame:
+        """The judgments, with one column per aspect."""
+        return read_all_qrels(self.values["qrels"])
+
+    @cached_property
+    def measures(self) -> Mapping[str, ir_measures.Measure]:
+        """The measures by label; a `Suite` if one is requested."""
+        return read_measures(self.requested, self.aspects, self.qrels)
+
+    @cached_property
+    def runs(self) -> dict[str, object]:
+        """The runs by name."""
+        return read_runs(self.values["runs"], self.values["qrels"])
+
+    @property
+    def significance(self) -> Significance:
+        """The test, its correction and its level."""
+        return Significance(**{option.removeprefix("--"): self.values[option[2:]] for option in self.tests_given})
+
+    @property
+    def tests_given(self) -> list[str]:
+        """The options of the test that are given."""
+        return [f"--{name}" for name in ("test", "correction", "alpha") if self.values.get(name) is not None]
+
+    def evaluate(self, **settings: Any) -> pd.DataFrame:
+        """Return the values of the runs, as a long frame."""
+        measures, topics = self.measures, self.values["topics"]
+        jobs = self.values.get("jobs", 1)
+        return evaluate(
+            self.runs, self.qrels, measures, topics=topics, n_jobs=jobs, progress=sys.stderr.isatty(), **settings
+        )
+
+
+@dataclass(frozen=True)
+class Incomplete:
+    """A result that lacks something, so that the exit code is 1; the errors are told after it."""
+
+    shown: object
+    errors: list[str] = field(default_factory=list)
+
+    @classmethod
+    def if_refused(cls, shown: object, refused: Mapping[str, str]) -> object:
+        """Return a result, incomplete if measures cannot be computed, with the error of each."""
+        errors = [f"{measure} cannot be computed: {error}" for measure, error in refused.items()]
+        return cls(shown, errors) if errors else shown
+
+
+def verb(
+    summary: str, examples: str, *params: click.Parameter, name: str | None = None
+) -> Callable[[Callable[..., object]], Command]:
+    """Make a command of a function that computes what the command shows.
+
+    Parameters
+    ----------
+    summary : str
+        What the list of commands says.
+    examples : str
+        The end of the help.
+    *params : click.Parameter
+        The options and arguments, in the order of the help. Those of `options` that verbs share are given to the
+        function as one `Inputs`, its first argument, if there are any; others by their names.
+    name : str, optional
+        The name of the command. By default that of the function, whose docstring is the help.
+
+    Returns
+    -------
+    callable
+        A decorator. What the function returns (a `Sheet`, a result, a text, None or one of these as `Incomplete`)
+        is printed, or written to --output, in the format of --format or of the suffix.
+    """
+    shared = {str(param.name) for param in params} & _SHARED
+    formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
+
+    def decorate(function: Callable[..., object]) -> Command:
+        def callback(**values: Any) -> int:
+            options = {key: values.pop(key) for key in shared}
+            output = options.get("output")
+            format = chosen_format(options.get("format"), output, formats)
+            inputs = Inputs(options, format)
+            if MEASURES[0] in params and not inputs.requested:
+                raise click.UsageError("missing measures: give -m MEASURE or --suite NAME")
+            if not inputs.requested and inputs.requested.groups is not None:
+                raise click.UsageError("--groups requires measures: give -m MEASURE or --suite NAME")
+            shown = function(inputs, **values) if shared else function(**values)
+            result = shown if isinstance(shown, Incomplete) else None
+            shown = shown if result is None else result.shown
+            if shown is not None:
+                write(shown, format, output)
+            for error in [] if result is None else result.errors:
+                tell(f"error: {error}")
+            return int(result is not None)
+
+        return Command(
+            name or function.__name__,
+            callback=callback,
+            params=list(params),
+            help=inspect.getdoc(function),
+            short_help=summary,
+            epilog="\b\n" + inspect.cleandoc(examples).replace("\n\n", "\n\n\b\n"),
+        )
+
+    return decorate

@@ -1,0 +1,398 @@
+"""Tables of systems and measures, for papers, notebooks and terminals."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from .._validation import choice, proportion
+from ..analysis._by_measure import matrices
+from ..analysis._frames import directions
+from ..analysis._significance import TESTS, corrector
+from ..aspects.wording import in_words
+from ..collection.frames import as_pandas
+from ..errors import MultiAspectError
+from ..evaluation import aggregate, interval_columns
+from ..integration.records import record
+from ..kernels.intervals import half_width
+from ..views import Cell, Column, Mark, Row, Sentence, Table, View, latex_of, text_of
+from .content import (
+    baseline_signs,
+    check_mean,
+    decimals_of,
+    differences,
+    grouped,
+    known_measures,
+    places,
+    rounded,
+    sign_notes,
+    topics_note,
+)
+from .heads import heads_of, scales_of
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
+
+__all__ = ["INTERVALS", "SystemsTable", "systems_table", "to_latex", "to_styler"]
+
+INTERVALS = ("half-width", "ends")
+
+#: The marks of cells by place: the best value of a column, the second best, others.
+_MARKS: dict[int, Mark] = {1: "best", 2: "second", 0: ""}
+_STYLES = {"best": "font-weight: bold", "second": "text-decoration: underline"}
+_LEGEND = Sentence("Best value per column in bold, second best underlined.")
+
+
+class SystemsTable(View):
+    """A table of systems and measures; made by `systems_table` only.
+
+    It prints as text and shows in notebooks; `to_latex`, `to_styler` and `to_html` return it in other formats.
+
+    Parameters
+    ----------
+    table : Table
+        The cells and notes.
+
+    Examples
+    --------
+    See `systems_table`.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def _blocks(self) -> Sequence[Table]:
+        return [self._table]
+
+    def _title(self) -> str:
+        return "Systems and measures"
+
+    def __str__(self) -> str:
+        # Text has neither bold nor underlined values.
+        return text_of([replace(self._table, notes=[note for note in self._table.notes if note != _LEGEND])])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
+        r"""Return the table for papers.
+
+        Parameters
+        ----------
+        caption : str, optional
+            The caption. It is LaTeX, and not escaped.
+        label : str, optional
+            The label for ``\ref``.
+
+        Returns
+        -------
+        str
+            A ``table`` environment after a comment with the package that it requires, booktabs. LaTeX must be of
+            2020 or later. Names of systems, measures and groups are escaped; letters other than Latin and Greek
+            ones require XeLaTeX or LuaLaTeX.
+
+        Raises
+        ------
+        MultiAspectError
+            If the label has other characters than letters, digits and ``: . + / - _``.
+        """
+        if label is not None and not re.fullmatch(r"[\w:.+/-]+", str(label), re.ASCII):
+            raise MultiAspectError(f"label: expected letters, digits and any of : . + / - _, got {label!r}")
+        return latex_of(self._table, caption=caption, label=label)
+
+    def to_styler(self) -> Styler:
+        """Return the table as a pandas Styler, to style further.
+
+        Returns
+        -------
+        pandas.io.formats.style.Styler
+            Its data are texts; numbers are in the result of `aggregate`. The caption explains the signs and heads.
+            Names are escaped for HTML.
+        """
+        heads = [column.head for column in self._table.columns[1:]]
+        group, groups, names, rows = None, [], [], []
+        for row in self._table.rows:
+            first, *cells = row.cells if isinstance(row, Row) else row
+            if not cells:
+                group = _cell(first).text
+                continue
+            groups.append(group)
+            names.append(_cell(first).whole)
+            rows.append([_cell(cell) for cell in cells])
+        index = pd.MultiIndex.from_arrays([groups, names]) if group is not None else pd.Index(names, dtype=object)
+        texts, styles = (
+            pd.DataFrame([[text(cell) for cell in cells] for cells in rows], index, heads)
+            for text in (lambda cell: cell.whole, lambda cell: _STYLES.get(cell.mark, ""))
+        )
+        styler = texts.style.apply(lambda _: styles, axis=None).format(escape="html")
+        for axis in (0, 1):
+            styler = styler.format_index(escape="html", axis=axis)
+        # The class of pandas' own tables, by which themes know that they are to be shown in their colours.
+        styler = styler.set_table_attributes('class="dataframe"')
+        notes = [f"{note.text}: {note.code}." if note.code else note.text for note in self._table.notes]
+        return styler.set_caption(html.escape(" ".join(notes))).set_properties(
+            subset=None, **{"text-align": "right"}
+        )
+
+
+def _cell(cell: object) -> Cell:
+    return cell if isinstance(cell, Cell) else Cell(str(cell))
+
+
+def systems_table(
+    perquery: Any,
+    measures: ir_measures.Measure
+    | str
+    | Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
+    *,
+    baseline: str | Sequence[str] | None = None,
+    test: str = "t",
+    correction: str | None = "holm",
+    alpha: float = 0.05,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    ci: float | None = None,
+    interval: str = "half-width",
+    decimals: int | Mapping[str, int] = 3,
+    labels: Mapping[str, str] | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> SystemsTable:
+    r"""Return a table of systems and measures, as papers show it.
+
+    The best value of each measure is bold, the second best underlined. Measures for which lower is better are
+    marked by an arrow.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure value``.
+    measures : measure, str, sequence of these or mapping, optional
+        The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`. For values of no
+        measure, a mapping ``{label: measure}`` may have the word 'higher' or 'lower' for what is better; they are
+        averaged.
+    baseline : str or sequence of str, optional
+        Names of systems. Systems that differ significantly from them are marked, by a dagger for one baseline,
+        and by letters for several. No tests by default.
+    test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
+        The test; see `analysis.compare_with_baseline`, also for the next four parameters.
+    correction : str or None, default 'holm'
+        Correction for multiple testing, among all comparisons of one measure.
+    alpha : float in (0, 1), default 0.05
+        The significance level.
+    n_resamples : int, default 10_000
+        Number of resamples. Not used by the test 't'.
+    seed : int, default 0
+        Random seed.
+    ci : float in (0, 1), optional
+        Confidence level of intervals, as for `aggregate`. No intervals by default.
+    interval : {'half-width', 'ends'}, default 'half-width'
+        Whether intervals are shown as ± half their width, or by their ends. The half width is not cut off at
+        the range of the measure, and is an error for GMAP and others whose aggregate is not the mean.
+    decimals : int or mapping of str to int, default 3
+        Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts such as NumRet
+        have none unless a mapping says so.
+    labels : mapping of str to str, optional
+        Heads of columns, for some or all labels of the frame. By default, labels given to `evaluate` are kept, and
+        printed measures are shortened to name and cutoff, numbered if these are equal. Below the table, a legend
+        states the measure of each head that is not its name, and the scales of aspects that measures name.
+    groups : mapping of str to sequence of str, optional
+        The systems of each group, which are shown together, in this order. Every system must be in one group.
+        By default, one list in the order of the frame.
+
+    Returns
+    -------
+    SystemsTable
+        It prints as text and shows in notebooks; ``to_latex(caption, label)`` returns LaTeX, ``to_styler()`` a
+        pandas Styler and ``to_html()`` a page.
+
+    Raises
+    ------
+    MultiAspectError
+        If systems have different topics of a measure or different measures, a value is not finite, a name is
+        unknown, or a parameter is out of range.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that values are averaged and
+        higher is taken as better.
+
+    See Also
+    --------
+    aggregate : The numbers, in full precision.
+
+    Notes
+    -----
+    Best and second best values are decided on all systems of the table by unrounded values, and by
+    each measure's direction: two values may print alike of which only one is bold. Systems tied for the best
+    value are all bold, and the next lower value is underlined. If all systems are tied, none is marked. Values
+    that differ by a rounding error (at most 1e-12 of the maximum) are tied.
+
+    Columns may be over different topics, as after ``evaluate(topics='positive')``: a sentence below the table
+    then gives their numbers.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {q: {"d1": {"relevance": 1}, "d2": {"relevance": 0}} for q in ("q1", "q2")}
+    >>> good, bad = ({q: {"d1": 1.0, "d2": score} for q in qrels} for score in (0.0, 2.0))
+    >>> perquery = ma.evaluate({"dense_v2": good, "BM25": bad}, qrels, ["AP", ma.ESL], progress=False)
+    >>> table = ma.systems_table(perquery, decimals=2)
+    >>> print(table)
+                AP  ESL ↓
+    dense_v2  1.00   0.00
+    BM25      0.50   1.00
+    >>> print(table.to_latex(caption="Results.", label="tab:results"))
+    % requires \usepackage{booktabs}
+    \begin{table}
+    \centering
+    \caption{Results.}
+    \label{tab:results}
+    \begin{tabular}{lrr}
+    \toprule
+     & AP & ESL $\downarrow$ \\
+    \midrule
+    dense\_v2 & \textbf{1.00} & \textbf{0.00} \\
+    BM25 & \underline{0.50} & \underline{1.00} \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    \smallskip
+    \parbox{\linewidth}{\footnotesize\raggedright
+    Best value per column in bold, second best underlined.
+    }
+    \end{table}
+    <BLANKLINE>
+    """
+    choice("interval", *INTERVALS)(interval)
+    choice("test", *TESTS)(test)
+    proportion("alpha")(alpha)
+    # Refuses unknown ones, also where there is no baseline.
+    corrector(test, None if test == "tukey" else correction, alpha)
+    perquery = as_pandas(perquery)
+    systems, by_label = matrices(perquery, least=1)
+    known, words = known_measures(perquery, measures)
+    names, values = list(map(str, systems)), {str(label): matrix for label, matrix in by_label.items()}
+    perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
+    if measures is not None:
+        record(perquery, known)
+    # Refuses negated values, of which the lowest tells, and warns of labels that tell no direction.
+    lowest = np.array([[[matrix.min() for matrix in values.values()]]])
+    directions(perquery, lowest, list(values), {} if measures is None else {**known, **words}, "systems_table")
+    aggregates = aggregate(perquery, ci=ci).set_index("name")
+    heads = [
+        replace(head, lower_is_better=words[head.label].lower_is_better) if head.label in words else head
+        for head in heads_of({label: known[label] for label in values}, labels)
+    ]
+    members = grouped(groups, names)
+    digits = decimals_of(decimals, heads, known)
+    signs = baseline_signs(baseline)
+    significant = differences(
+        perquery, signs, test=test, correction=correction, alpha=alpha, n_resamples=n_resamples, seed=seed
+    )
+    cells: dict[str, list[Cell]] = {name: [] for name in names}
+    for head in heads:
+        means = aggregates[head.label].to_numpy(dtype=np.float64)
+        ranked = places(-means if head.lower_is_better else means)
+        for row, name in enumerate(names):
+            after = ""
+            if ci is not None and interval == "ends":
+                ends = aggregates[list(interval_columns(head.label, ci))].iloc[row].tolist()
+                after = f"[{', '.join(rounded(end, digits[head.label]) for end in ends)}]"
+            elif ci is not None:
+                check_mean(head, means[row], values[head.label][row])
+                after = f"± {rounded(half_width(values[head.label][row], ci), digits[head.label])}"
+            cells[name].append(
+                Cell(
+                    rounded(means[row], digits[head.label]),
+                    mark=_MARKS[ranked[row]],
+                    signs="".join(significant.get((head.label, name), ())),
+                    after=after,
+                )
+            )
+    columns = [Column("", left=True, shorten=12)]
+    columns += [Column(f"{head.short} ↓" if head.lower_is_better else head.short) for head in heads]
+    rows: list[Row] = []
+    for group, systems_of_group in members.items():
+        rows += [Row([group], span=len(columns))] if group is not None else []
+        rows += [Row([Cell(name, signs=signs.get(name, "").strip("†")), *cells[name]]) for name in systems_of_group]
+    counts = {head.short: values[head.label].shape[1] for head in heads}
+    has_marks = any(cell.mark for row_of_cells in cells.values() for cell in row_of_cells)
+    notes = [
+        *([_LEGEND] if has_marks else []),
+        *sign_notes(signs, counts, test, correction, alpha, ci, interval),
+        *topics_note(counts, perquery),
+        *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
+        *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in scales_of(heads)),
+    ]
+    return SystemsTable(Table(columns, rows, most=len(rows), notes=notes))
+
+
+def to_latex(
+    perquery: Any, measures: Any = None, *, caption: str | None = None, label: str | None = None, **options: Any
+) -> str:
+    r"""Return a table of systems and measures as LaTeX.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        As for `systems_table`.
+    measures : measure, str, sequence of these or mapping, optional
+        As for `systems_table`.
+    caption : str, optional
+        The caption. It is LaTeX, and not escaped.
+    label : str, optional
+        The label for ``\ref``.
+    **options : object
+        The other parameters of `systems_table`.
+
+    Returns
+    -------
+    str
+        ``systems_table(perquery, measures, **options).to_latex(caption, label)``.
+
+    Examples
+    --------
+    See `systems_table`.
+    """
+    return systems_table(perquery, measures, **options).to_latex(caption, label)
+
+
+def to_styler(perquery: Any, measures: Any = None, **options: Any) -> Styler:
+    """Return a table of systems and measures as a pandas Styler, to style further.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        As for `systems_table`.
+    measures : measure, str, sequence of these or mapping, optional
+        As for `systems_table`.
+    **options : object
+        The other parameters of `systems_table`.
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+        ``systems_table(perquery, measures, **options).to_styler()``.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {q: {"d1": {"relevance": 1}, "d2": {"relevance": 0}} for q in ("q1", "q2")}
+    >>> good, bad = ({q: {"d1": 1.0, "d2": score} for q in qrels} for score in (0.0, 2.0))
+    >>> perquery = ma.evaluate({"dense": good, "BM25": bad}, qrels, ["AP", ma.ESL], progress=False)
+    >>> ma.to_styler(perquery, decimals=2).data
+              AP ESL ↓
+    dense   1.00  0.00
+    BM25    0.50  1.00
+    """
+    return systems_table(perquery, measures, **options).to_styler()
