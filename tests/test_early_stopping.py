@@ -18,6 +18,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 
 import pt_multiaspect as ma
 
@@ -48,7 +49,12 @@ def lightgbm(kind: str = "Ranker", **params: Any) -> Any:
 def xgboost(kind: str = "Ranker", **params: Any) -> Any:
     library = pytest.importorskip("xgboost", reason="XGBoost is not installed")
     fixed = {"n_estimators": 40, "max_depth": 3, "n_jobs": 1, "random_state": 0}
-    return getattr(library, f"XGB{kind}")(**{**fixed, "early_stopping_rounds": PATIENCE, **params})
+    estimator = getattr(library, f"XGB{kind}")(**{**fixed, "early_stopping_rounds": PATIENCE, **params})
+    try:
+        get_tags(estimator)
+    except AttributeError:
+        pytest.skip("this XGBoost does not know the tags of this scikit-learn")
+    return estimator
 
 
 def catboost(kind: str = "Ranker", **params: Any) -> Any:
