@@ -425,7 +425,9 @@ TRAINED = "among those that .* was fitted on.*Split by query, as with cv=GroupKF
 @pytest.mark.usefixtures("routing")
 def test_successive_halving_over_samples_divides_queries(table: Table) -> None:
     given_ = {"scoring": SCORERS["toma"], "error_score": "raise", "random_state": 0}
-    search = HalvingGridSearchCV(RANKER, {"target__distance": [1, 2, 3]}, cv=KFold(2), **given_)
+    search = HalvingGridSearchCV(
+        RANKER, {"target__distance": [1, 2, 3]}, cv=KFold(3, shuffle=True, random_state=0), **given_
+    )
     with pytest.warns(ma.MultiAspectWarning, match=TRAINED):
         search.fit(table.X, table.Y, qid=table.qid)
     limits = {"resource": "estimator__max_iter", "max_resources": 9, "min_resources": 3}
