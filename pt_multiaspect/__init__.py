@@ -76,15 +76,13 @@ if TYPE_CHECKING:
     from .description import Description, describe
     from .explanation import Explanation, explain, largest_differences
     from .integration.accelerating import accelerate
-    from .model_selection.boosters import catboost_metric, lightgbm_metric, xgboost_metric
-    from .model_selection.front import FrontChoice, pareto_front
+    from .model_selection.boosters import metric_for
+    from .model_selection.front import pareto_front
     from .model_selection.fusion import AspectFusion
     from .model_selection.labels import aggregate_labels
-    from .model_selection.levels import lightgbm_params
     from .model_selection.ranker import AspectRanker
     from .model_selection.repeats import RepeatedQueryKFold, paired_interval
-    from .model_selection.score import ranking_score
-    from .model_selection.scorer import ranking_scorer
+    from .model_selection.scorer import ranking_score, ranking_scorer
     from .readability import with_readability
     from .reporting import Report, report
     from .suites import Suite, suite
@@ -122,7 +120,6 @@ __all__ = [
     "Description",
     "DistanceOrder",
     "Explanation",
-    "FrontChoice",
     "Frustration",
     "Groups",
     "HarmfulCompat",
@@ -153,7 +150,6 @@ __all__ = [
     "aggregate_labels",
     "analysis",
     "as_subtopics",
-    "catboost_metric",
     "cite",
     "crp_curve",
     "datasets",
@@ -166,8 +162,7 @@ __all__ = [
     "from_subtopics",
     "integration",
     "largest_differences",
-    "lightgbm_metric",
-    "lightgbm_params",
+    "metric_for",
     "nCRP",
     "nMDCU",
     "orders",
@@ -193,7 +188,6 @@ __all__ = [
     "uRBPgr",
     "unDCG",
     "with_readability",
-    "xgboost_metric",
 ]
 
 

@@ -143,7 +143,9 @@ def test_targets(case: str) -> None:
     assert ranker.estimator_.labels == pytest.approx(np.asarray(expected, dtype=float), abs=1e-12)
     # The same labels as for learning to rank elsewhere.
     qrels = Y.rename(columns={"relevance": "label"}).assign(qid=QID, docno=[f"d{i}" for i in range(8)])
-    labels = qrels[["qid", "docno"]].merge(ma.aggregate_labels(qrels, target), on=["qid", "docno"], how="left")
+    labels = qrels[["qid", "docno"]].merge(
+        ma.aggregate_labels(qrels, target).values, on=["qid", "docno"], how="left"
+    )
     assert labels["label"].to_numpy() == pytest.approx(ranker.estimator_.labels)
     # And its score is that of the measure named.
     if isinstance(target, ma.Measure):
@@ -278,21 +280,6 @@ def test_what_does_not_fit_together(changes: dict[str, Any], message: str) -> No
 # -- where queries come from ----------------------------------------------------------------------
 
 
-def test_qid_column_is_no_feature() -> None:
-    frame = pd.DataFrame(X, columns=["f1", "f2"]).assign(topic=QID)
-    ranker = AspectRanker(ByGroup(), target=MANHATTAN, qid_column="topic").fit(frame, Y)
-    assert list(ranker.estimator_.rows.columns) == ["f1", "f2"]
-    assert (ranker.estimator_.given["group"] == [3, 3, 2]).all()
-    assert ranker.n_features_in_ == 2
-    assert list(ranker.feature_names_in_) == ["f1", "f2"]
-    assert (ranker.predict(frame) == ranker.predict(frame.drop(columns="topic"))).all()
-    assert ranker.score(frame, Y) == ranker.score(frame.drop(columns="topic"), Y, qid=QID)
-    with pytest.raises(MultiAspectError, match=r"qid_column: expected a column of X, got 'topic'; X has: f1, f2"):
-        AspectRanker(ByGroup(), target=MANHATTAN, qid_column="topic").fit(frame[["f1", "f2"]], Y)
-    with pytest.raises(MultiAspectError, match=r"qid_column: expected a column of X, got 'topic'; X has: ndarray"):
-        AspectRanker(ByGroup(), target=MANHATTAN, qid_column="topic").fit(X, Y)
-
-
 def test_qid_is_found_in_the_index_or_the_column_called_so() -> None:
     frame = pd.DataFrame(X, columns=["f1", "f2"])
     index = pd.MultiIndex.from_arrays([QID, range(8)], names=["qid", "row"])
@@ -360,17 +347,20 @@ RANKERS = [lightgbm_ranker, xgboost_ranker, catboost_ranker]
 @pytest.mark.parametrize("make", RANKERS)
 def test_the_model_is_the_one_the_ranker_learns_from_grouped_rows(make: Any, data: Data) -> None:
     wrapped = AspectRanker(make(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
-    label = AspectRanker(Plain(), target=EUCLIDEAN).fit(data.X, data.Y).estimator_.labels.astype(int)
+    label = AspectRanker(Plain(), target=EUCLIDEAN).fit(data.X, data.Y).estimator_.labels
+    gains = np.unique(np.append(label, 0)).tolist()
+    label = np.searchsorted(gains, label) if make is lightgbm_ranker else label
     how: dict[str, Any] = {
         "LGBMRanker": {"group": [8] * 20, "sample_weight": data.weight},
         "XGBRanker": {"qid": data.qid, "sample_weight": data.weight[::8]},
         "CatBoostRanker": {"group_id": data.qid, "sample_weight": data.weight},
     }[type(wrapped.estimator).__name__]
-    direct = make().fit(data.X, label, **how)
+    params = {"LGBMRanker": {"label_gain": gains}, "XGBRanker": {"ndcg_exp_gain": False}}
+    direct = make(**params.get(type(wrapped.estimator).__name__, {})).fit(data.X, label, **how)
     assert (wrapped.predict(data.X) == direct.predict(data.X)).all()
     unweighted = AspectRanker(make(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid)
     assert not np.allclose(unweighted.predict(data.X), wrapped.predict(data.X))
-    assert wrapped.score(data.X, data.Y, qid=data.qid) > 0.9
+    assert wrapped.score(data.X, data.Y, qid=data.qid) > 0.85
 
 
 @pytest.mark.parametrize("make", RANKERS)
@@ -397,7 +387,7 @@ def test_xgboost_takes_a_weight_per_query(data: Data) -> None:
 # -- label gains ----------------------------------------------------------------------------------
 
 
-def label_gain(target: Any, data: Data, check: float = 0.9, **params: Any) -> Any:
+def label_gain(target: Any, data: Data, check: float = 0.8, **params: Any) -> Any:
     """The gains LightGBM was given for `target`."""
     labels = pd.DataFrame(data.Y, columns=list(GRADES))
     ranker = AspectRanker(lightgbm_ranker(**params), target=target).fit(data.X, labels, qid=data.qid)
@@ -408,10 +398,10 @@ def label_gain(target: Any, data: Data, check: float = 0.9, **params: Any) -> An
 
 
 def test_label_gain_is_set_where_lightgbm_has_none(data: Data) -> None:
-    assert label_gain(MANHATTAN, data) is None
-    assert label_gain("relevance", data) is None
-    # 2^5 - 1 = 31 is the first label that LightGBM has no gain for.
-    assert label_gain(MANHATTAN(weighting="exponential"), data) == list(range(32))
+    # LightGBM's own gains of the classes would be 2^class - 1, which TOMA does not sum.
+    assert label_gain(MANHATTAN, data) == list(range(6))
+    assert label_gain("relevance", data) == [0, 1, 2]
+    assert label_gain(MANHATTAN(weighting="exponential"), data) == [0, 1, 3, 7, 15, 31]
     normalized = label_gain(MANHATTAN(weighting="normalized"), data)
     assert normalized == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
     weighted = label_gain(
@@ -438,21 +428,6 @@ def test_the_linear_form_of_cam_is_the_gain_lightgbm_sums(data: Data) -> None:
     assert (ranker.predict(data.X) == direct.predict(data.X)).all()
 
 
-def test_labels_up_to_30_keep_lightgbms_gains(data: Data) -> None:
-    def gain(top: int) -> Any:
-        scale = ma.Aspect([0, 1, 2, 3], gains=[0, 1, 7, top])
-        target = On(aspect="credibility", aspects={"credibility": scale})
-        labels = pd.DataFrame(data.Y, columns=list(GRADES))[["credibility"]]
-        ranker = AspectRanker(lightgbm_ranker(), target=target).fit(data.X, labels, qid=data.qid)
-        return ranker.estimator_.get_params().get("label_gain")
-
-    assert gain(29) is None
-    assert gain(30) is None
-    assert gain(31) == list(range(32))
-    assert gain(10_000) == list(range(10_001))
-    assert gain(10_001) == [0, 1, 7, 10_001]
-
-
 def test_whole_gains_that_are_no_grades_are_learnt_as_they_are(data: Data) -> None:
     # LightGBM's own gains of 0..3 would be 0, 1, 3, 7, in one fold and not in the next.
     target = ma.NWCS(aspects=ASPECTS, weights={"relevance": 0, "credibility": 1})
@@ -470,34 +445,12 @@ def test_cams_label_needs_queries_even_for_regressors() -> None:
     AspectRanker(Plain(), target=ma.NWCS(aspects=ASPECTS)).fit(X, Y)
 
 
-def test_a_label_gain_that_is_set_is_left_alone(data: Data) -> None:
-    for target in (MANHATTAN, MANHATTAN(weighting="normalized")):
-        assert label_gain(target, data, label_gain=[0, 1, 2, 4, 8, 16]) == [0, 1, 2, 4, 8, 16]
-    with pytest.raises(
-        MultiAspectError, match="label_gain: LightGBM receives codes for the fractional labels of CAM"
-    ):
-        label_gain(CAM(aspects=ASPECTS), data, label_gain=list(range(10_000)))
-
-
-def test_exponential_weights_train_as_their_classes_do(data: Data) -> None:
-    # LightGBM's default gain of the class i is 2^i - 1, which is this weighting.
-    models = [
-        AspectRanker(lightgbm_ranker(), target=MANHATTAN(weighting=weighting)).fit(data.X, data.Y, qid=data.qid)
-        for weighting in ("classes", "exponential")
-    ]
-    assert models[0].predict(data.X) == pytest.approx(models[1].predict(data.X))
-
-
-def test_xgboost_gets_labels_as_gains_where_its_own_do_not_go(data: Data) -> None:
-    def exponential(target: Any, **params: Any) -> Any:
-        ranker = AspectRanker(xgboost_ranker(**params), target=target).fit(data.X, data.Y, qid=data.qid)
-        assert ranker.score(data.X, data.Y, qid=data.qid) > 0.9
-        return ranker.estimator_.get_params().get("ndcg_exp_gain")
-
-    assert exponential(MANHATTAN) is None
-    assert exponential(MANHATTAN(weighting="exponential")) is False
-    assert exponential(MANHATTAN(weighting="normalized")) is False
-    assert exponential(MANHATTAN(weighting="normalized"), ndcg_exp_gain=True) is True
+@pytest.mark.parametrize(
+    ("make", "params"), [(lightgbm_ranker, {"label_gain": [0, 1, 2]}), (xgboost_ranker, {"ndcg_exp_gain": True})]
+)
+def test_other_gains_than_those_of_the_target_are_refused(make: Any, params: Any, data: Data) -> None:
+    with pytest.raises(MultiAspectError, match=r"leave it unset, or choose a target .*weighting='exponential'"):
+        AspectRanker(make(**params), target=MANHATTAN).fit(data.X, data.Y, qid=data.qid)
 
 
 @pytest.mark.parametrize(
@@ -553,110 +506,28 @@ def test_real_pipelines(on: bool, data: Data) -> None:
         for last in (Ridge(), KNeighborsRegressor(), lightgbm_ranker(), xgboost_ranker(), catboost_ranker()):
             ranker = AspectRanker(make_pipeline(StandardScaler(), last), target=EUCLIDEAN)
             ranker.fit(data.X, data.Y, qid=data.qid)
-            assert ranker.score(data.X, data.Y, qid=data.qid) > 0.85
+            assert ranker.score(data.X, data.Y, qid=data.qid) > 0.8
 
 
 # -- evaluation sets ------------------------------------------------------------------------------
 
-
-class Stops:
-    """Thirty queries of the data to train on, ten to stop by, whose labels have other values."""
-
-    def __init__(self, data: Data) -> None:
-        self.train, self.valid = slice(0, 112), slice(112, 160)
-        self.X, self.Y, self.qid = data.X, data.Y, data.qid
-
-    def fit(self, ranker: Any, **how: Any) -> Any:
-        given = {"eval_set": [(self.X[self.valid], self.Y[self.valid])], **how}
-        return ranker.fit(self.X[self.train], self.Y[self.train], qid=self.qid[self.train], **given)
-
-
-@pytest.mark.parametrize("target", [EUCLIDEAN, CAM(aspects=ASPECTS) @ 5, MM(aspects=ASPECTS)], ids=str)
-@pytest.mark.parametrize("make", RANKERS)
-@pytest.mark.parametrize("how", ["eval_qid", "eval_group", "y"])
-def test_the_labels_of_evaluation_sets_are_aggregated(make: Any, target: Any, how: str, data: Data) -> None:
-    stops = Stops(data)
-    ranker = AspectRanker(make(), target=target)
-    if how == "y":
-        labels = pd.DataFrame(
-            data.Y[stops.valid], columns=list(GRADES), index=pd.Index(data.qid[stops.valid], name="qid")
-        )
-        named = pd.DataFrame(data.Y[stops.train], columns=list(GRADES))
-        ranker.fit(data.X[stops.train], named, qid=data.qid[stops.train], eval_set=[(data.X[stops.valid], labels)])
-    else:
-        stops.fit(ranker, **{how: [[8] * 6 if how == "eval_group" else data.qid[stops.valid]]})
-    form = AspectRanker(Plain(), target=target).fit(data.X, data.Y, qid=data.qid).estimator_.labels
-    train, valid = form[stops.train], form[stops.valid]
-    direct, given = make(), {"qid": data.qid[stops.train]}
-    kind = type(direct).__name__
-    if kind == "CatBoostRanker":
-        from catboost import Pool
-
-        direct.fit(
-            data.X[stops.train],
-            train,
-            group_id=data.qid[stops.train],
-            eval_set=Pool(data.X[stops.valid], valid, group_id=data.qid[stops.valid]),
-        )
-        assert direct.get_evals_result() == ranker.estimator_.get_evals_result()
-    elif kind == "XGBRanker":
-        if target is not EUCLIDEAN:
-            direct.set_params(ndcg_exp_gain=False)
-        direct.fit(
-            data.X[stops.train],
-            train,
-            eval_set=[(data.X[stops.valid], valid)],
-            eval_qid=[data.qid[stops.valid]],
-            verbose=False,
-            **given,
-        )
-        assert direct.evals_result() == ranker.estimator_.evals_result()
-    else:
-        if target is not EUCLIDEAN:
-            values = np.unique(np.append(form, 0))
-            train, valid = np.searchsorted(values, train), np.searchsorted(values, valid)
-            direct.set_params(label_gain=values.tolist())
-        direct.fit(
-            data.X[stops.train],
-            train,
-            group=[8] * 14,
-            eval_set=[(data.X[stops.valid], valid)],
-            eval_group=[[8] * 6],
-        )
-        assert direct.evals_result_ == ranker.estimator_.evals_result_
-    assert (direct.predict(data.X) == ranker.predict(data.X)).all()
-
-
-def test_evaluation_sets_share_the_scales_of_the_training_set() -> None:
-    # Scales inferred from each set by itself would give other classes.
-    more = pd.DataFrame({"relevance": [0, 4], "credibility": [1, 0]})
-    labels = Y.assign(qid=QID).set_index("qid")
-    with pytest.warns(ma.MultiAspectWarning, match="inferred"):
-        ranker = AspectRanker(ByGroup(), target=TOMA(distance="manhattan", axes="gains")).fit(
-            X, labels, eval_set=(X[:2], more), eval_qid=[["a", "a"]]
-        )
-    # Of 5 x 4 labels; "a" of the evaluation set is no query of the training set.
-    assert ranker.estimator_.given["eval_set"][0][1].tolist() == [1, 4]
-    assert ranker.estimator_.labels.max() == 5
-    assert ranker.estimator_.given["eval_group"][0].tolist() == [2]
+TWO, ONE = Y[:2], Y[:3].to_numpy()[:, 0]
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"eval_set": [(X[:3], Y[:3].to_numpy()[:, 0])], "eval_group": [[3]]}, "y has 1 columns, but there are 2"),
-        ({"eval_set": [(X[:3], Y[:3])]}, "eval_set[0]: ByGroup is a ranker, so fit needs the query"),
-        ({"eval_set": [(X[:3], Y[:2])], "eval_group": [[3]]}, "eval_set[0]: y has 2 rows, but X has 3"),
+        ({"eval_set": [(X[:3], ONE, list("zzz"))]}, "y has 1 columns, but there are 2"),
+        ({"eval_set": [(X[:3], Y[:3])]}, "eval_set[0]: LGBMRanker is a ranker, so fit needs the query"),
+        ({"eval_set": [(X[:3], TWO, list("zz"))]}, "eval_set[0]: y has 2 rows, but X has 3"),
+        ({"eval_set": [(X[:3], Y[:3], list("zz"))]}, "eval_set[0]: qid: expected one value for each of 3 rows"),
+        ({"eval_set": [X[:3]]}, "eval_set: expected a list of (X, y) or (X, y, qid)"),
+        ({"eval_X": [X[:3]]}, "expected eval_set=[(X, y, qid)] instead of eval_X"),
+        ({"eval_metric": "CAM@10"}, "expected measure= of AspectRanker instead of eval_metric"),
+        ({"group": [8]}, "expected qid instead of group. (pt.ltr passes the labels of one aspect"),
+        ({"eval_fraction": 1.5}, "eval_fraction"),
         (
-            {"eval_set": [(X[:3], Y[:3])], "eval_group": [[2]]},
-            "eval_group[0]: expected the numbers of rows of the queries, in order, which sum to the 3 rows of",
-        ),
-        ({"eval_set": [(X[:3], Y[:3])], "eval_group": [[1], [2]]}, "expected eval_group as a list with one entry"),
-        ({"eval_set": [(X[:3], Y[:3])], "eval_qid": [list("aba")]}, "eval_set[0]: the rows of a query must be"),
-        ({"eval_set": [X[:3]], "eval_qid": [list("aab")]}, "eval_set: expected a list of pairs (X, y)"),
-        ({"eval_X": [X[:3]], "eval_y": [Y[:3]]}, "expected evaluation sets as eval_set=[(X, y)]"),
-        (
-            {"eval_set": [(X[:3], Y[:3].assign(mood=1))], "eval_group": [[3]]},
+            {"eval_set": [(X[:3], Y[:3].assign(mood=1), list("zzz"))]},
             "eval_set[0]: expected y with the columns of the training set (relevance, credibility), got relevance",
         ),
     ],
@@ -664,13 +535,16 @@ def test_evaluation_sets_share_the_scales_of_the_training_set() -> None:
 )
 def test_evaluation_sets_that_do_not_fit(how: dict[str, Any], message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        AspectRanker(ByGroup(), target=MANHATTAN).fit(X, Y, qid=QID, **how)
+        AspectRanker(lightgbm_ranker(), target=MANHATTAN).fit(X, Y, qid=QID, **how)
 
 
-def test_a_pipeline_does_not_transform_evaluation_sets() -> None:
-    ranker = AspectRanker(make_pipeline(StandardScaler(), ByGroup()), target=MANHATTAN)
-    with pytest.raises(MultiAspectError, match="the steps of a pipeline do not transform eval_set"):
-        ranker.fit(X, Y, qid=QID, eval_set=[(X, Y)], eval_qid=[QID])
+def test_estimators_without_evaluation_sets() -> None:
+    with pytest.raises(MultiAspectError, match="Ridge takes no evaluation set; leave out eval_set"):
+        AspectRanker(Ridge(), target=MANHATTAN).fit(X, Y, qid=QID, eval_fraction=0.5)
+    with pytest.raises(
+        MultiAspectError, match="early stopping needs a measure, which the target 'scaled sum' is not"
+    ):
+        AspectRanker(lightgbm_ranker(), target="scaled sum").fit(X, Y, qid=QID, eval_fraction=0.5)
 
 
 # -- queries among the features -------------------------------------------------------------------
@@ -705,8 +579,8 @@ def test_frames_of_polars_are_features(data: Data) -> None:
     ranker = AspectRanker(Ridge(), target=EUCLIDEAN).fit(features, labels, qid=data.qid)
     assert ranker.predict(features) == pytest.approx(expected)
     assert ranker.feature_names_in_.tolist() == ["f0", "f1", "f2", "f3"]
-    with_qid = features.with_columns(polars.Series("topic", data.qid))
-    grouped = AspectRanker(lightgbm_ranker(), target=EUCLIDEAN, qid_column="topic").fit(with_qid, labels)
+    with_qid = features.with_columns(polars.Series("qid", data.qid))
+    grouped = AspectRanker(lightgbm_ranker(), target=EUCLIDEAN).fit(with_qid, labels)
     assert grouped.n_features_in_ == 4
     assert grouped.score(with_qid, labels) == ma.ranking_scorer(EUCLIDEAN)(grouped, with_qid, labels)
     with pytest.raises(MultiAspectError, match="lazy"):
@@ -739,9 +613,8 @@ def test_parameters_of_the_target_are_parameters() -> None:
     assert set(ranker.get_params(deep=False)) == {
         "estimator",
         "target",
-        "qid_column",
+        "measure",
         "missing",
-        "query_weights",
     }
     assert not any(name.startswith("target__") for name in AspectRanker(Ridge(), "relevance").get_params())
 
@@ -761,10 +634,10 @@ def test_setting_them_never_changes_a_shared_measure() -> None:
 
 def test_a_target_and_its_parameters_can_be_set_together() -> None:
     ranker = AspectRanker(Ridge(), target="relevance")
-    ranker.set_params(target__gate="relevance", target=TOMA, estimator=LinearRegression(), qid_column="topic")
+    ranker.set_params(target__gate="relevance", target=TOMA, estimator=LinearRegression(), missing="lowest")
     assert ranker.target == TOMA(gate="relevance")
     assert isinstance(ranker.estimator, LinearRegression)
-    assert ranker.qid_column == "topic"
+    assert ranker.missing == "lowest"
     assert ranker.set_params() is ranker
 
 
@@ -838,7 +711,7 @@ def test_strings_as_targets_have_parameters() -> None:
 
 @pytest.mark.parametrize("target", [TOMA, MANHATTAN @ 5, "relevance", ORDER, CAM(aspects=ASPECTS)], ids=str)
 def test_clones_and_pickles(target: Any) -> None:
-    ranker = AspectRanker(Ridge(alpha=3), target=target, qid_column=None)
+    ranker = AspectRanker(Ridge(alpha=3), target=target)
     copied = clone(ranker)
     assert copied is not ranker
     assert copied.estimator is not ranker.estimator
@@ -915,7 +788,8 @@ def test_grid_search_over_the_target_and_the_estimator(data: Data) -> None:
 @pytest.mark.usefixtures("routing")
 def test_grid_search_over_whole_targets_by_the_rankers_own_score(data: Data) -> None:
     grid = [{"target": [MANHATTAN, CAM(aspects=ASPECTS), On(aspect="credibility", aspects=ASPECTS)]}]
-    search = GridSearchCV(AspectRanker(Ridge()), grid, cv=GroupKFold(2), error_score="raise")
+    ranker = AspectRanker(Ridge(), measure=CAM(aspects=ASPECTS))
+    search = GridSearchCV(ranker, grid, cv=GroupKFold(2), error_score="raise")
     search.fit(data.X, data.Y, qid=data.qid, groups=data.qid)
     assert (search.cv_results_["mean_test_score"] > 0.7).all()
 

@@ -53,7 +53,6 @@ SHORT_METHODS = {
     "Aspect.with_grades",
     "AspectRanker.fit",
     "AspectRanker.predict",
-    "AspectRanker.score",
     "AspectRanker.set_params",
     "Aspects.spelled",
     "Aspects.to_json",

@@ -60,8 +60,8 @@ def _of_fusion(as_: As) -> Any:
 
 
 def _boosters(as_: As) -> Any:
-    metric = ma.lightgbm_metric(MEASURE, as_(Y), as_(QID))
-    return metric(Y["relevance"], SCORE.to_numpy(), None, [4, 4, 4])
+    metric = ma.metric_for("lightgbm", MEASURE, as_(Y), as_(QID))
+    return metric(Y["relevance"], SCORE.to_numpy())
 
 
 def _figure(ax: Any) -> Any:
@@ -104,7 +104,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "correctness": lambda as_: ma.orders.correctness(
         as_(QRELS), dict.fromkeys(("q1", "q2", "q3"), "yes"), {0: "no", 1: "yes"}, "credibility"
     ),
-    "aggregate_labels": lambda as_: ma.aggregate_labels(as_(QRELS), MEASURE),
+    "aggregate_labels": lambda as_: ma.aggregate_labels(as_(QRELS), MEASURE).values,
     "correlation": lambda as_: analysis.correlation(as_(LONG)),
     "discriminative_power": lambda as_: analysis.discriminative_power(as_(LONG), "t").table,
     "compare_with_baseline": lambda as_: analysis.compare_with_baseline(as_(LONG), "a"),
@@ -136,12 +136,12 @@ DOORS: dict[str, Callable[[As], Any]] = {
     ),
     "AspectRanker": _of_ranker,
     "AspectFusion": _of_fusion,
-    "lightgbm_metric": _boosters,
+    "metric_for": _boosters,
     "RepeatedQueryKFold": lambda as_: [
         list(map(list, split)) for split in ma.RepeatedQueryKFold(3, 1).split(as_(X), groups=as_(QID))
     ],
     "pareto_front": lambda as_: ma.pareto_front(as_(X), ["f1", "f2"]),
-    "FrontChoice": lambda as_: ma.FrontChoice(metrics=["f1", "f2"])(as_(X)),
+    "the choice on a front": lambda as_: ma.pareto_front(as_(X), ["f1", "f2"], choose="knee"),
     "plots.systems": lambda as_: _figure(plots.systems(as_(LONG), "CAM", "P@3")),
     "plots.ranking_grades": lambda as_: _figure(plots.ranking_grades(as_(RUNS["a"]), as_(QRELS), "q1")),
     "plots.crp_over_ranks": lambda as_: _figure(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_validate
 
 import pt_multiaspect as ma
-from pt_multiaspect import AspectFusion, AspectRanker, FrontChoice, MultiAspectError, On, RepeatedQueryKFold
+from pt_multiaspect import AspectFusion, AspectRanker, MultiAspectError, On, RepeatedQueryKFold
 
 GRADES = {"relevance": 2, "credibility": 3}
 NAMES = ["relevance", "credibility"]
@@ -64,31 +65,21 @@ class Search:
         self.cv_results_ = results
 
 
-def test_probabilities_are_those_of_the_resampled_splits() -> None:
+def test_the_front_of_the_means() -> None:
     search = Search()
-    front = ma.pareto_front(search, n_resamples=1500)
-    assert front.columns.tolist() == ["param_alpha", *NAMES, "on_front", "probability"]
+    front = ma.pareto_front(search)
+    assert front.columns.tolist() == ["param_alpha", *NAMES, "on_front"]
     assert front["param_alpha"].tolist() == [0, 1, 2, 3]
     assert front["relevance"].to_numpy() == pytest.approx(search.relevance.mean(axis=1))
     assert front["on_front"].tolist() == [False, True, True, False]
-    # The second is dominated when the second split is drawn twice or more often: its 0.6 lifts the third to 0.5.
-    often = 1 - stats.binom.cdf(1, 4, 1 / 4)
-    assert front["probability"].tolist() == pytest.approx([0, 1 - often, 1, 0], abs=0.05)
-    again = ma.pareto_front(search.cv_results_, n_resamples=1500)
-    pd.testing.assert_frame_equal(again, front)
-    assert not ma.pareto_front(search, n_resamples=40, seed=1)["probability"].equals(
-        ma.pareto_front(search, n_resamples=40, seed=2)["probability"]
-    )
+    pd.testing.assert_frame_equal(ma.pareto_front(search.cv_results_), front)
 
 
 def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
-    # Samples without that split put it there.
     search = Search()
     search.cv_results_["split0_test_relevance"][2] = np.nan
     search.cv_results_["mean_test_relevance"][2] = np.nan
-    front = ma.pareto_front(search, n_resamples=50)
-    assert front["on_front"].tolist() == [False, True, False, False]
-    assert front["probability"].tolist() == [0, 1, 0, 0]
+    assert ma.pareto_front(search)["on_front"].tolist() == [False, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +101,6 @@ def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
 def test_what_has_no_front(given: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
         ma.pareto_front(*given)
-    with pytest.raises(MultiAspectError, match="n_resamples: expected a whole number of at least 1"):
-        ma.pareto_front(table([1, 0]), NAMES, n_resamples=0)
 
 
 # -- the choice -----------------------------------------------------------------------------------
@@ -122,11 +111,11 @@ SETTINGS = table([0.9, 0.0], [0.8, 0.5], [0.5, 0.6], [0.0, 0.7], [0.7, 0.5])
 @pytest.mark.parametrize(
     ("how", "chosen"),
     [
-        ({"weights": {"relevance": 1}}, 0),
-        ({"weights": {"credibility": 2}}, 3),
-        ({"weights": {"relevance": 1, "credibility": 1}}, 1),
-        ({"weights": {"relevance": 1, "credibility": 0}, "at_least": {"credibility": 0.55}}, 2),
-        ({"weights": {"relevance": 1}, "at_least": {"credibility": 0.5, "relevance": 0.6}}, 1),
+        ({"choose": {"relevance": 1}}, 0),
+        ({"choose": {"credibility": 2}}, 3),
+        ({"choose": {"relevance": 1, "credibility": 1}}, 1),
+        ({"choose": {"relevance": 1, "credibility": 0}, "at_least": {"credibility": 0.55}}, 2),
+        ({"choose": {"relevance": 1}, "at_least": {"credibility": 0.5, "relevance": 0.6}}, 1),
         # Scaled over the front: (1, 0), (.89, .71), (.56, .86), (0, 1).
         ({}, 1),
         # Of the last three on the front alone: (1, 0), (.71, .5) ... of 0.8, 0.5, 0.0 and 0.5, 0.6, 0.7.
@@ -135,7 +124,7 @@ SETTINGS = table([0.9, 0.0], [0.8, 0.5], [0.5, 0.6], [0.0, 0.7], [0.7, 0.5])
     ids=str,
 )
 def test_the_choice(how: Any, chosen: int) -> None:
-    choice = FrontChoice(**how, metrics=NAMES)
+    choice = partial(ma.pareto_front, metrics=NAMES, **({"choose": "knee"} | how))
     assert choice(SETTINGS) == chosen
     assert type(choice(SETTINGS)) is int
     assert pickle.loads(pickle.dumps(choice))(SETTINGS) == chosen
@@ -147,15 +136,20 @@ def test_the_choice(how: Any, chosen: int) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"weights": {"mood": 1}}, "unknown metric mood: expected relevance, credibility"),
+        ({"choose": {"mood": 1}}, "unknown metric mood: expected relevance, credibility"),
         ({"at_least": {"mood": 1}}, "unknown metric mood"),
         ({"at_least": {"credibility": 0.8}}, "no setting scores at least 0.8 on credibility; the maximum of those"),
         (
             {"at_least": {"credibility": 0.7, "relevance": 0.3}},
             "no setting scores at least 0.3 on relevance; the maximum of those that meet the other limits is 0",
         ),
-        ({"weights": {"relevance": -1}}, "weights of relevance: expected a number of at least 0, got -1"),
-        ({"weights": {"relevance": 0}}, "weights: expected at least one positive number"),
+        ({"choose": {"relevance": -1}}, "choose of relevance: expected a number of at least 0, got -1"),
+        ({"choose": {"relevance": 0}}, "choose: expected at least one positive weight"),
+        ({"choose": "best"}, "choose: expected 'knee' or a dict of weights, got 'best'"),
+        (
+            {"choose": None, "at_least": {"relevance": 0}},
+            "at_least limits the settings to choose from: pass choose",
+        ),
         ({"at_least": 0.3}, "at_least: expected a dict of metrics to numbers, got 0.3"),
         ({"at_least": {"relevance": np.nan}}, "at_least of relevance: expected a number"),
     ],
@@ -163,12 +157,12 @@ def test_the_choice(how: Any, chosen: int) -> None:
 )
 def test_choices_that_cannot_be_made(how: Any, message: str) -> None:
     with pytest.raises(MultiAspectError, match=re.escape(message)):
-        FrontChoice(**how, metrics=NAMES)(SETTINGS)
+        ma.pareto_front(SETTINGS, NAMES, **({"choose": "knee"} | how))
 
 
 def test_all_settings_failed() -> None:
     with pytest.raises(MultiAspectError, match="every setting failed"):
-        FrontChoice(metrics=NAMES)(table([np.nan, 1], [1, np.nan]))
+        ma.pareto_front(table([np.nan, 1], [1, np.nan]), NAMES, choose="knee")
 
 
 # -- searches -------------------------------------------------------------------------------------
@@ -192,18 +186,20 @@ def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
     weights = [{"relevance": w, "credibility": 1 - w} for w in (0, 0.4, 1)]
     cv, labels = RepeatedQueryKFold(n_splits=2, n_repeats=2), Y.set_index(pd.Index(QID, name="qid"))
     search = GridSearchCV(
-        AspectFusion(Ridge(), aspects=GRADES), {"weights": weights}, scoring=SCORING, refit=FrontChoice(), cv=cv
+        AspectFusion(Ridge(), aspects=GRADES),
+        {"weights": weights},
+        scoring=SCORING,
+        refit=partial(ma.pareto_front, choose="knee"),
+        cv=cv,
     )
     with sklearn.config_context(enable_metadata_routing=routed):
         search.fit(X, labels, **({"qid": QID, "groups": QID} if routed else {}))
     assert search.best_index_ == 1
     assert search.best_params_ == {"weights": weights[1]}
     assert search.best_estimator_.predict(X, qid=QID).shape == (N,)
-    assert FrontChoice(weights={"credibility": 1})(search.cv_results_) == 0
-    assert FrontChoice(weights={"relevance": 1})(search.cv_results_) == 2
-    front = ma.pareto_front(search, n_resamples=50)
-    assert front["on_front"].all()
-    assert (front["probability"] > 0.5).all()
+    assert ma.pareto_front(search.cv_results_, choose={"credibility": 1}) == 0
+    assert ma.pareto_front(search.cv_results_, choose={"relevance": 1}) == 2
+    assert ma.pareto_front(search)["on_front"].all()
     # The scores are those of the folds.
     assert len([name for name in search.cv_results_ if name.startswith("split")]) == 8
 
@@ -213,7 +209,7 @@ def test_the_front_of_one_fit() -> None:
     swept = fusion.sweep(X, Y, QID, measures={name: On(aspect=name, aspects=GRADES) for name in NAMES}, weights=6)
     front = ma.pareto_front(swept, NAMES)
     assert front["on_front"].sum() > 2
-    place = FrontChoice(metrics=NAMES)(swept)
+    place = ma.pareto_front(swept, NAMES, choose="knee")
     assert 0 < swept["weight_relevance"][place] < 1
 
 
@@ -392,15 +388,10 @@ def test_scores_that_differ_by_rounding_are_equal():
     assert ma.pareto_front(table, ["x", "y"])["on_front"].tolist() == [True, False]
 
 
-def test_the_seed_is_checked_without_splits():
-    with pytest.raises(ma.MultiAspectError, match="seed"):
-        ma.pareto_front(pd.DataFrame({"x": [0.3], "y": [0.5]}), ["x", "y"], seed=-1)
-
-
 def test_lower_is_better_columns_must_be_negated():
     # The longest searches were on the front.
     table = pd.DataFrame({"ESL(wanted=1)": [1.0, 2.0, 3.0], "nDCG@10": [0.1, 0.2, 0.3]})
-    for read in (ma.pareto_front, lambda table, metrics: FrontChoice(metrics=metrics)(table)):
+    for read in (ma.pareto_front, partial(ma.pareto_front, choose="knee")):
         with pytest.raises(MultiAspectError, match=r"but ESL\(wanted=1\) is lower-is-better: negate it"):
             read(table, ["ESL(wanted=1)", "nDCG@10"])
     negated = table.assign(negated=-table["ESL(wanted=1)"])

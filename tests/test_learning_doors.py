@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -30,31 +30,13 @@ RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y, qid=QID)
 FUSION = ma.AspectFusion(Ridge(), aspects=ASPECTS).fit(X, Y, qid=QID)
 
 
-class _Matrix:
-    """A DMatrix, as XGBoost passes it to a metric."""
-
-    def __init__(self, n_rows: int) -> None:
-        self.ends = range(0, n_rows + 1, 5)
-
-    def get_label(self) -> Any:
-        return Y["relevance"].to_numpy(dtype=float)
-
-    def get_uint_info(self, name: str) -> Any:
-        return self.ends
-
-
-def _lightgbm(y: Any, qid: Any, measure: Any, **more: Any) -> float:
-    metric = ma.lightgbm_metric(measure, y, qid, aspects=ASPECTS, **more)
-    return float(metric(Y["relevance"], X[:, 0], None, [5] * 8)[1])
-
-
-def _xgboost(y: Any, qid: Any, measure: Any, **more: Any) -> float:
-    metric = ma.xgboost_metric(measure, y, qid, aspects=ASPECTS, **more)
-    return float(metric(X[:, 0], _Matrix(N))[1])
+def _metric(y: Any, qid: Any, measure: Any, **more: Any) -> float:
+    metric = ma.metric_for("lightgbm", measure, y, qid, aspects=ASPECTS, **more)
+    return float(metric(Y["relevance"], X[:, 0])[1])
 
 
 def _catboost(y: Any, qid: Any, measure: Any, **more: Any) -> float:
-    metric = ma.catboost_metric(measure, y, qid, aspects=ASPECTS, **more)
+    metric = ma.metric_for("catboost", measure, y, qid, aspects=ASPECTS, **more)
     return float(metric.evaluate([X[:, 0]], Y["relevance"], None)[0])
 
 
@@ -89,24 +71,27 @@ def _fused(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
 
 
 def _swept(y: Any, qid: Any, measure: Any, missing: str = "error") -> Any:
-    fusion = FUSION.reweighted(None).set_params(missing=missing)
-    return fusion.sweep(X, y, qid, measures={"m": measure}, weights=3)["m"].to_numpy()
+    return (
+        copy(FUSION)
+        .set_params(missing=missing)
+        .sweep(X, y, qid, measures={"m": measure}, weights=3)["m"]
+        .to_numpy()
+    )
 
 
 def _labels(y: Any, qid: Any, measure: Any, **more: Any) -> Any:
     columns = {} if qid is None else {"qid": qid}
     rows = y.iloc[: N if qid is None else len(qid)]
     qrels = rows.assign(docno=[f"d{row}" for row in range(len(rows))], **columns)
-    return ma.aggregate_labels(qrels, measure, **more)["label"].to_numpy()
+    return ma.aggregate_labels(qrels, measure, **more).values["label"].to_numpy()
 
 
 DOORS: dict[str, Callable[..., Any]] = {
     "ranking_score": _score,
     "ranking_scorer": _scorer,
     "ranking_scorer of several": _scorers,
-    "lightgbm_metric": _lightgbm,
-    "xgboost_metric": _xgboost,
-    "catboost_metric": _catboost,
+    "metric_for": _metric,
+    "metric_for CatBoost": _catboost,
     "AspectRanker": _fit,
     "AspectRanker.score": _own_score,
     "AspectFusion": _fused,
@@ -147,7 +132,7 @@ def test_missing_labels_count_as_lowest_if_asked_for(door: str) -> None:
 
 def test_single_aspect_measures_need_labels_of_their_aspect_only() -> None:
     holes = HOLES.assign(relevance=Y["relevance"])
-    for door in (_score, _scorer, _lightgbm, _xgboost, _catboost):
+    for door in (_score, _scorer, _metric, _catboost):
         assert door(holes, QID, "nDCG@5") == door(Y, QID, "nDCG@5") > 0
 
 
@@ -159,9 +144,9 @@ def test_lower_is_better_has_its_direction_at_each_way_in() -> None:
     assert value > 0
     # Scores of searches are negated; metrics tell the library; sweeps are negated as scores.
     assert _scorer(Y, QID, LONGER) == _scorers(Y, QID, LONGER) == -value
-    assert ma.lightgbm_metric(LONGER, Y, QID, aspects=ASPECTS)(Y["relevance"], X[:, 0])[1:] == (value, False)
-    assert ma.xgboost_metric(LONGER, Y, QID, aspects=ASPECTS).maximize is False
-    assert ma.catboost_metric(LONGER, Y, QID, aspects=ASPECTS).is_max_optimal() is False
+    metric = ma.metric_for("lightgbm", LONGER, Y, QID, aspects=ASPECTS)
+    assert metric(Y["relevance"], X[:, 0])[1:] == (value, False)
+    assert metric.maximize is metric.is_max_optimal() is False
     assert (_swept(Y, QID, LONGER) < 0).all()
 
 
@@ -183,26 +168,9 @@ def test_a_target_over_a_lower_is_better_base_still_ranks_better_documents_first
 # -- other groups --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("sizes", "message"),
-    [
-        ([20], "sum to the 40 rows of the set, got 20 (sum: 20)"),
-        ([5] * 9, "got 5, 5, 5, 5, 5, … (sum: 45)"),
-        ([45, -5], "got 45, -5 (sum: 40)"),
-        ([[40]], "got 40 (sum: 40)"),
-        ([20.0, 20.0], "got 20.0, 20.0 (sum: 40.0)"),
-    ],
-)
-def test_sizes_of_the_queries_of_an_evaluation_set(sizes: Any, message: str) -> None:
-    with pytest.raises(
-        MultiAspectError, match=r"eval_group\[0\]: expected the numbers of rows.*" + re.escape(message)
-    ):
-        ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y, qid=QID, eval_set=[(X, Y)], eval_group=[sizes])
-
-
 def test_queries_of_a_metric_may_be_in_the_index_of_its_labels() -> None:
     indexed = Y.set_axis(pd.Index(QID, name="qid"))
-    for door in (_lightgbm, _xgboost, _catboost):
+    for door in (_metric, _catboost):
         assert door(indexed, None, MEASURE) == door(Y, QID, MEASURE)
 
 
@@ -272,8 +240,8 @@ def test_queries_numbered_in_the_features_are_the_same_queries() -> None:
 
 def test_failed_settings_are_never_chosen() -> None:
     table = pd.DataFrame({"relevance": [np.nan, 0.4], "credibility": [0.9, 0.1]})
-    assert ma.FrontChoice(metrics=list(table))(table) == 1
+    assert ma.pareto_front(table, list(table), choose="knee") == 1
     with pytest.raises(MultiAspectError, match="every setting failed"):
-        ma.FrontChoice(metrics=list(table))(table[:1])
+        ma.pareto_front(table[:1], list(table), choose="knee")
     with pytest.raises(MultiAspectError, match="expected finite scores, got NaN"):
         ma.paired_interval([0.1, np.nan], [0.1, 0.2], n_folds=2)

@@ -218,7 +218,7 @@ def test_bounds_fronts_and_labels_refuse_them(measure: ma.Measure) -> None:
     with pytest.raises(MultiAspectError, match=f"a training label from {measure.NAME}.*{refused}"):
         ma.aggregate_labels(QRELS, measure)
     assert upper_bound(QRELS, CAM(base="AP", aspects=BOTH))["gap"].item() == 0
-    assert len(ma.aggregate_labels(QRELS, TOMA(aspects=BOTH))) == 3
+    assert len(ma.aggregate_labels(QRELS, TOMA(aspects=BOTH)).values) == 3
 
 
 @pytest.mark.parametrize("base", ["nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "CG", "DCG(dcg='exp-log2')@2"])
@@ -256,7 +256,7 @@ def test_metrics_of_boosters_take_negative_gains() -> None:
     """There is no training label of them, which metrics compare with those of the evaluation set."""
     labels = pd.DataFrame({"relevance": [0, 1, 2, 0], "credibility": [-1, 3, 0, 1]})
     measure, qid = CAM(aspects=BOTH) @ 3, ["q", "q", "p", "p"]
-    metric = ma.lightgbm_metric(measure, labels, qid)
+    metric = ma.metric_for("lightgbm", measure, labels, qid)
     scores = np.array([3.0, 2.0, 1.0, 2.0])
     _, value, _ = metric(labels["relevance"].to_numpy(float), scores)
     assert value == pytest.approx(ma.ranking_score(labels, scores, measure=measure, qid=qid))

@@ -43,7 +43,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "evaluate": lambda run, qrels: ma.evaluate(run, qrels, [MEASURE, "AP"], progress=False)["value"].tolist(),
     "ir-measures": lambda run, qrels: sorted(metric.value for metric in MEASURE.iter_calc(qrels, run)),
     "describe": lambda run, qrels: ma.describe(qrels, runs=run).runs[["topics", "documents", "repeated"]].to_dict(),
-    "aggregate_labels": lambda run, qrels: ma.aggregate_labels(qrels, MEASURE)["label"].tolist(),
+    "aggregate_labels": lambda run, qrels: ma.aggregate_labels(qrels, MEASURE).values["label"].tolist(),
 }
 
 

@@ -179,7 +179,7 @@ def test_useful_documents_not_judged_further_are_not_harmful(track):
     missing = (np.nan,) * (len(order.names) - 1)
     for skipped in (missing, (-1,) * len(missing), (-2,) * len(missing)):
         qrels = as_qrels(order, [(1, *skipped)])
-        labels = aggregate_labels(qrels, TOMA(order=order), missing="lowest")["label"]
+        labels = aggregate_labels(qrels, TOMA(order=order), missing="lowest").values["label"]
         assert labels.tolist() == [codes[(1, *(-1,) * len(missing))]] == [1]
         assert HarmfulCompat(order=order).calc_aggregate(qrels, ranked(["d00"])) == 0
 

@@ -686,9 +686,6 @@ def test_the_front_of_a_search():
     (line,) = ax.lines
     assert rows_of(np.transpose(line.get_data())) == [(0.1, 0.5), (0.2, 0.45), (0.3, 0.4)]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["dominated", "on the front"]
-    probable = FRONT.assign(probability=[1, 0.25, 0, 0.5, 0]).set_index(pd.Index(list("vwxyz")))
-    ax = plots.search_front(probable, "trust", "relevance")
-    assert [text.get_text() for text in ax.texts] == ["v (1.00)", "w (0.25)", "y (0.50)"]
 
 
 def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():

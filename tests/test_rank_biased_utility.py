@@ -140,7 +140,7 @@ def test_axioms() -> None:
 
 
 def test_labels_for_learning_to_rank() -> None:
-    labels = ma.aggregate_labels(QRELS, RBU(weights={"relevance": 3, "credibility": 1}, aspects=BOTH))
+    labels = ma.aggregate_labels(QRELS, RBU(weights={"relevance": 3, "credibility": 1}, aspects=BOTH)).values
     assert labels["label"].tolist() == [0.375, 0.5]
 
 

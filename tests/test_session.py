@@ -213,7 +213,7 @@ def test_undeclared_scales_are_the_labels_themselves() -> None:
 
 
 def test_labels_for_learning_to_rank() -> None:
-    assert ma.aggregate_labels(QRELS, ONE)["label"].tolist() == [3, 4]
+    assert ma.aggregate_labels(QRELS, ONE).values["label"].tolist() == [3, 4]
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ def test_mappings_elsewhere() -> None:
     checked = ma.analysis.axioms.check({"ours": TOMA(aspects=ASPECTS)}, properties="swap", trials=50)
     assert checked.table.index.tolist() == ["ours"]
     (scorer,) = [ma.ranking_scorer(measure) for measure in parse_all({"ours": "TOMA"}).values()]
-    assert scorer.measure == TOMA
+    assert repr(scorer) == "ranking_scorer(TOMA)"
 
 
 # --- directions -------------------------------------------------------------------------------
@@ -273,8 +273,8 @@ def test_scorers_know_that_higher_hmap_is_better() -> None:
     scorer = ma.ranking_scorer("HMAP")
     assert scorer(First(), good, y, qid=qid) == 1.0
     assert scorer(First(), bad, y, qid=qid) == 0.5
-    metric = ma.lightgbm_metric("HMAP", y, qid)
-    assert metric(y["relevance"].to_numpy(), good[:, 0], None, [2, 2])[1:] == (1.0, True)
+    metric = ma.metric_for("lightgbm", "HMAP", y, qid)
+    assert metric(y["relevance"].to_numpy(), good[:, 0])[1:] == (1.0, True)
 
 
 # --- one road ---------------------------------------------------------------------------------

@@ -262,7 +262,7 @@ def test_one_experiment_with_two_alphas_nDCG_and_deep_cutoffs() -> None:
 
 
 def test_labels_for_learning_to_rank() -> None:
-    assert ma.aggregate_labels(QRELS, Subtopics(aspects=TWO))["label"].tolist() == [1, 1, 1, 2, 0]
+    assert ma.aggregate_labels(QRELS, Subtopics(aspects=TWO)).values["label"].tolist() == [1, 1, 1, 2, 0]
 
 
 @pytest.mark.parametrize(

@@ -451,4 +451,4 @@ def test_labels_that_sorting_does_not_maximise_say_so(base: str, is_surrogate: b
     qrels = {"q": {"a": {"relevance": 1}, "b": {"relevance": 2}, "c": {"relevance": 1}}}
     aspects = {"relevance": ma.Aspect([0, 1, 2], threshold=1)}
     for measure in (ma.On(base=base, aspects=aspects), ma.TOMA(base=base, aspects=aspects)):
-        assert ma.aggregate_labels(qrels, measure).attrs["surrogate"] is is_surrogate
+        assert measure.gain_is_surrogate(ma.Judgments(qrels)) is is_surrogate

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import lightgbm
 import numpy as np
+import pandas as pd
 from lightgbm import LGBMRanker
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
@@ -31,29 +33,34 @@ PARAMS: dict[str, Any] = {
 }
 
 
-def _lightgbm(grades: bool) -> Any:
-    # LightGBM's default gains are 2^grade - 1; those of the measures are linear. Targets that are no grades are
-    # learnt as they are.
-    return LGBMRanker(**PARAMS, label_gain=list(range(256)) if grades else None)
-
-
-def _linear(grades: bool) -> Any:
+def _linear() -> Any:
     return make_pipeline(StandardScaler(), Ridge(alpha=100))
 
 
-#: Name of a learner -> the estimator, given whether the target is a grade.
-LEARNERS: dict[str, Callable[[bool], Any]] = {"LightGBM": _lightgbm, "linear": _linear}
+#: Name of a learner -> how to make the estimator. Everything else is what `AspectRanker` does by default.
+LEARNERS: dict[str, Callable[[], Any]] = {"LightGBM": lambda: LGBMRanker(**PARAMS), "linear": _linear}
 
-#: Name of a target -> the target, given the scales, and whether it is a grade.
-TARGETS: dict[str, tuple[Callable[[ma.Aspects], Any], bool]] = {
-    "relevance": (lambda aspects: ma.On(aspect="relevance", aspects=aspects), True),
-    "raw sum": (lambda aspects: ma.CAM(base="DCG", aspects=aspects), False),
-    "linear form": (lambda aspects: ma.CAM(aspects=aspects) @ 10, False),
-    "TOMA classes": (lambda aspects: ma.TOMA(aspects=aspects), True),
+
+def _twice(aspects: ma.Aspects) -> Any:
+    weights = {name: 2 if name == "relevance" else 1 for name in aspects}
+    return ma.CAM(aspects=aspects, weights=weights) @ 10
+
+
+#: Name of a target -> the target, given the scales.
+TARGETS: dict[str, Callable[[ma.Aspects], Any]] = {
+    "relevance": lambda aspects: ma.On(aspect="relevance", aspects=aspects),
+    "raw sum": lambda aspects: ma.CAM(base="DCG", aspects=aspects),
+    "scaled sum": lambda aspects: "scaled sum",
+    "linear form": lambda aspects: ma.CAM(aspects=aspects) @ 10,
+    "TOMA classes": lambda aspects: ma.TOMA(aspects=aspects),
 }
 
 #: What is compared: targets of one ranker, and a ranker per aspect.
 COMPARED = (*TARGETS, "fusion")
+
+#: Trained by LightGBM only: the linear form with other weights, and with early stopping of at most `LONGEST` trees.
+WEIGHTED, BY_MEASURE, BY_LABEL = "relevance counts twice", "stopped by CAM@10", "stopped by nDCG@10 of the label"
+LONGEST, HELD_OUT = 200, 0.25
 
 #: Name of a measure -> the measure, given the scales.
 MEASURES: dict[str, Callable[[ma.Aspects], Any]] = {
@@ -61,6 +68,35 @@ MEASURES: dict[str, Callable[[ma.Aspects], Any]] = {
     "MM@10": lambda aspects: ma.MM(aspects=aspects) @ 10,
     "TOMA@10": lambda aspects: ma.TOMA(aspects=aspects) @ 10,
 }
+
+
+class StoppedByLabel(BaseEstimator):  # type: ignore[misc]
+    """LightGBM on the linear form, stopped by its own nDCG@10 of the label on held-out queries."""
+
+    def __init__(self, target: Any) -> None:
+        self.target = target
+
+    def fit(self, X: Any, y: pd.DataFrame, eval_fraction: float = HELD_OUT) -> StoppedByLabel:
+        """Hold out the queries that `AspectRanker` holds out, and fit."""
+        labels, params = ma.aggregate_labels(y, self.target, "lightgbm")
+        query, queries = pd.factorize(y.index, sort=True)
+        held = np.random.default_rng(0).permutation(np.arange(len(queries)))[: round(eval_fraction * len(queries))]
+        parts = []
+        for chosen in (~np.isin(query, held), np.isin(query, held)):
+            rows = np.flatnonzero(chosen)
+            rows = rows[np.argsort(query[rows], kind="stable")]
+            parts.append((X[rows], labels[rows], np.unique(query[rows], return_counts=True)[1]))
+        (train, label, sizes), (valid, valid_label, valid_sizes) = parts
+        self.ranker_ = LGBMRanker(**{**PARAMS, "n_estimators": LONGEST}, **params)
+        self.ranker_.fit(
+            train, label, group=sizes, eval_X=(valid,), eval_y=(valid_label,), eval_group=[valid_sizes],
+            eval_at=[10], callbacks=[lightgbm.early_stopping(50, verbose=False)],
+        )  # fmt: skip
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the scores."""
+        return self.ranker_.predict(X)
 
 
 class RandomOrder(BaseEstimator):  # type: ignore[misc]
@@ -79,10 +115,15 @@ def estimator(name: str, learner: str, aspects: ma.Aspects) -> Any:
     """Return the estimator that learns the named target, fuses rankers, or orders at random."""
     if name == "random order":
         return RandomOrder()
+    measure = MEASURES["CAM@10"](aspects)
+    if name == BY_LABEL:
+        return StoppedByLabel(measure)
+    if name == BY_MEASURE:
+        return ma.AspectRanker(LGBMRanker(**{**PARAMS, "n_estimators": LONGEST}), target=measure)
     if name == "fusion":
-        return ma.AspectFusion(LEARNERS[learner](True), aspects=aspects)
-    make, grades = TARGETS.get(name, (lambda scales: ma.On(aspect=name, aspects=scales), True))
-    return ma.AspectRanker(LEARNERS[learner](grades), target=make(aspects))
+        return ma.AspectFusion(LEARNERS[learner](), aspects=aspects)
+    make = {**TARGETS, WEIGHTED: _twice}.get(name, lambda scales: ma.On(aspect=name, aspects=scales))
+    return ma.AspectRanker(LEARNERS[learner](), target=make(aspects), measure=measure)
 
 
 def evaluate(
@@ -119,6 +160,7 @@ def evaluate(
             cv=cv,
             scoring=ma.ranking_scorer(measures, aspects=world.aspects),
             error_score="raise",
+            params={"eval_fraction": HELD_OUT} if name in (BY_MEASURE, BY_LABEL) else None,
         )
         results[name] = {measure: scores[f"test_{measure}"].tolist() for measure in measures}
     return results

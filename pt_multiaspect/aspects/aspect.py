@@ -280,6 +280,15 @@ class Aspect:
             greater_is_better=self.greater_is_better,
         )
 
+    # For pickle's protocols 0 and 1, and for skops, which do not know slots.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in Aspect.__slots__[1:]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+
     def __repr__(self) -> str:
         spec = self.to_spec()
         if isinstance(spec, int):

@@ -127,14 +127,9 @@ class Judgments(Memo):
         self._origin: Judgments | None = None
         #: The queries as the user names them, in which they differ from `qids` if one is repeated.
         self.original_qids: NDArray[np.object_] = self.qids
-        names: list[str] = []
-        for column in frame.columns:
-            if isinstance(column, str) and column not in (*IDENTIFIERS, KNOWN):
-                relevance = aspect_name(column) == "relevance"
-                if relevance or is_numeric(frame[column]):
-                    names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
         #: The aspects of measures that do not name any.
-        self.label_names: tuple[str, ...] = tuple(names)
+        self.label_names: tuple[str, ...] = self._names_of(frame)
+        names = self.label_names
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(
                 "qrels: expected a numeric label column, such as label or relevance, got the columns of a run: "
@@ -288,6 +283,16 @@ class Judgments(Memo):
         if name not in self._labels:
             self._labels[name] = self._read_labels(name)
         return self._labels[name]
+
+    def _names_of(self, frame: pd.DataFrame) -> tuple[str, ...]:
+        """Return the aspects of a frame, relevance first."""
+        names: list[str] = []
+        for column in frame.columns:
+            if isinstance(column, str) and column not in (*IDENTIFIERS, KNOWN):
+                relevance = aspect_name(column) == "relevance"
+                if relevance or is_numeric(frame[column]):
+                    names.insert(0, "relevance") if relevance else names.append(self._aspect_of(column))
+        return tuple(names)
 
     def _aspect_of(self, column: str) -> str:
         """Return the aspect of a column; credibility is misspelt in some qrels of ir_datasets."""

@@ -18,7 +18,7 @@ from ..collection.judgments import Judgments
 from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, refuse_unknown, warn_once
+from ..errors import MultiAspectError, choices, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
 from .explained import Explained
@@ -73,8 +73,6 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     IS_INCREASING: ClassVar[bool] = True
     #: Whether a query without positive documents in any one term has none, rather than in all terms.
     EVERY_TERM_COUNTS: ClassVar[bool] = False
-    #: Whether `document_gain` is a grade or class index, to which learners may assign their own gains.
-    GAIN_IS_GRADE: ClassVar[bool] = False
     #: Whether `document_gain` is normalised per query, so that it depends on the queries.
     GAIN_PER_QUERY: ClassVar[bool] = False
     __signature__: ClassVar[inspect.Signature] = inspect.Signature(
@@ -99,6 +97,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         cls._help = f"{cls.NAME}{inspect.signature(cls)}\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
 
     def __init__(self, *args: Any, **params: Any) -> None:
+        if len(args) > 1 and hasattr(args[0], "fit"):
+            # Called as a scorer, by a search that converts the error to NaN and selects parameters anyway.
+            message = f"a measure is not a scorer; use scoring=ranking_scorer({self.NAME})"
+            warn(message)
+            raise MultiAspectError(message)
         if args:
             named = [
                 f"{name}={value!r}" if isinstance(value, str | int | float) else f"{name}=…"
@@ -194,6 +197,14 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.params)
+
+    # For skops, which does not call functions; hashes differ between processes.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"params": self.params}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        type(self).__init__(self, **state["params"])
 
     @property
     def in_words(self) -> str | None:

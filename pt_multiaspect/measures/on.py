@@ -98,8 +98,6 @@ class _On(BasedMeasure):
         (view,) = self.views(judgments)
         return [Term.alone(self.bases.one, view.target)]
 
-    GAIN_IS_GRADE = True
-
     def document_gain(self, judgments: Judgments) -> Floats:
         (view,) = self.views(judgments)
         if self.bases.one.reads_gains:

@@ -271,8 +271,6 @@ class _TOMA(JointMeasure, BasedMeasure):
         order, grades = self._ordered(self.views(judgments))
         return order.described(grades)
 
-    GAIN_IS_GRADE = True
-
     def document_gain(self, judgments: Judgments) -> Floats:
         order = self["order"]
         if order is not None and order.lower_is_better:

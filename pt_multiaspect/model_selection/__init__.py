@@ -10,17 +10,13 @@ from .._lazy import lazy_attributes
 _HOMES = {
     "AspectFusion": "fusion",
     "AspectRanker": "ranker",
-    "FrontChoice": "front",
     "RepeatedQueryKFold": "repeats",
     "aggregate_labels": "labels",
-    "catboost_metric": "boosters",
-    "lightgbm_metric": "boosters",
-    "lightgbm_params": "levels",
+    "metric_for": "boosters",
     "paired_interval": "repeats",
     "pareto_front": "front",
-    "ranking_score": "score",
+    "ranking_score": "scorer",
     "ranking_scorer": "scorer",
-    "xgboost_metric": "boosters",
 }
 
 __all__ = sorted(_HOMES)

@@ -1,175 +1,414 @@
-"""Measures as evaluation metrics of gradient boosting libraries, for early stopping."""
+"""LightGBM, XGBoost and CatBoost: the labels, queries and evaluation sets that they take."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from ir_measures import Measure
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
-from ..errors import MultiAspectError
-from .metrics import CatBoostMetric, LightGBMMetric, XGBoostMetric
+from .._typing import Floats, Ints
+from .._validation import choice
+from ..collection.frames import in_memory
+from ..errors import MultiAspectError, warn
+from .labels import MOST_LEVELS, levels
+from .rows import EvaluatedMeasure, LabelledRows, RowRankings, find_queries, warn_if_constant
 
-__all__ = ["catboost_metric", "lightgbm_metric", "xgboost_metric"]
+__all__ = ["Evaluation", "metric_for"]
+
+_LIBRARIES = ("lightgbm", "xgboost", "catboost")
+
+#: Names of the parameter for the number of rounds without improvement, and its default here.
+_PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change", "od_wait")
+_DEFAULT_PATIENCE = 50
 
 
-def lightgbm_metric(
-    measure: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str],
-    Y_valid: object,
-    qid_valid: object,
-    *,
-    aspects: object = None,
-    name: str | None = None,
-    check_labels: bool = True,
-    missing: str = "error",
-) -> Any:
-    """Make an evaluation metric for LightGBM from a measure, for early stopping.
+def last_step(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+
+
+def takes_queries(method: Any) -> bool:
+    """Return whether a method has a parameter `qid`, such as the predict method of `AspectFusion`."""
+    try:
+        return "qid" in inspect.signature(method).parameters
+    except ValueError:  # a builtin without signature
+        return False
+
+
+def query_parameter(estimator: Any) -> str | None:
+    """Return the parameter of fit that takes queries: group sizes, or an id per row."""
+    parameters = inspect.signature(last_step(estimator).fit).parameters
+    return next((name for name in ("qid", "group_id", "group") if name in parameters), None)
+
+
+def library_of(estimator: Any) -> str | None:
+    """Return the boosting library of an estimator, or None."""
+    modules = {cls.__module__.partition(".")[0] for cls in type(estimator).__mro__}
+    return next((name for name in _LIBRARIES if name in modules), None)
+
+
+def trained_queries(estimator: Any) -> Mapping[str, int]:
+    """Return the queries that an estimator of this package was fitted on, with their numbers of rows, if known."""
+    trained = last_step(getattr(estimator, "best_estimator_", estimator))
+    queries: Mapping[str, int] = getattr(trained, "_trained_queries", {})
+    return queries
+
+
+def weight_per_query(weights: NDArray[Any], codes: Ints) -> NDArray[Any]:
+    """Return the weight of each query, which XGBoost's rankers take; queries are contiguous."""
+    begins = np.flatnonzero(np.diff(codes, prepend=-1))
+    varying = np.flatnonzero(weights != np.repeat(weights[begins], np.diff(begins, append=len(codes))))
+    if len(varying):
+        raise MultiAspectError(
+            "expected sample_weight to be constant within queries, as XGBoost's rankers use one weight per query; "
+            f"it varies in {len(varying)} rows"
+        )
+    return weights[begins]
+
+
+def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
+    """Return gains as the labels that the objective of a learner takes, after setting its parameters."""
+    library = library_of(estimator)
+    if library not in ("lightgbm", "xgboost") or query_parameter(estimator) is None:
+        return list(gains)
+    params = estimator.get_params()
+    if library == "xgboost":
+        if params.get("ndcg_exp_gain"):
+            raise MultiAspectError(
+                "ndcg_exp_gain=True would learn the gains 2^gain - 1; leave it unset, or choose a target with "
+                "these gains, as in TOMA(weighting='exponential')"
+            )
+        estimator.set_params(ndcg_exp_gain=False)
+        return list(gains)
+    if params.get("label_gain") is not None:
+        raise MultiAspectError(
+            "label_gain: AspectRanker sets the gains that the target sums; leave it unset, or choose a target with "
+            "other gains, as in TOMA(weighting='exponential')"
+        )
+    objective = params.get("objective") or "lambdarank"
+    if objective not in ("lambdarank", "rank_xendcg"):
+        return list(gains)
+    # The objective rank_xendcg knows no gains but 2^level - 1, so it takes levels of the gains.
+    codes, of_levels = levels(np.concatenate(gains), None if objective == "lambdarank" else MOST_LEVELS)
+    if objective == "lambdarank":
+        estimator.set_params(label_gain=of_levels)
+    return np.split(codes.astype(np.int64), np.cumsum([len(part) for part in gains])[:-1])
+
+
+class Evaluation:
+    """The values of a measure on evaluation sets in each iteration, in the forms that boosting libraries call.
 
     Parameters
     ----------
-    measure : ir_measures.Measure, str, sequence of these or mapping
-        The measure, or several. A mapping is ``{name: measure}``. A single-aspect measure is computed on the
-        column ``relevance`` (or ``label``), or on the only column.
-    Y_valid : DataFrame or array-like of shape (n_rows, n_aspects)
-        The labels of the validation rows, in the order in which they are passed to LightGBM.
-    qid_valid : array-like of shape (n_rows,)
-        The query ids of the validation rows. If None, the index level or column ``qid`` of `Y_valid`.
+    measure : Measure
+        The measure.
+    sets : sequence of LabelledRows
+        The evaluation sets. Early stopping follows the last one.
+    """
+
+    def __init__(self, measure: Any, sets: Sequence[LabelledRows], name: str | None = None) -> None:
+        self.measure, self.sets = measure, list(sets)
+        # XGBoost splits its logs at colons, and LightGBM < 4.6 names at blanks.
+        self.name = self.__name__ = "".join((name or str(measure)).split()).replace(":", "=")
+        self.maximize = not measure.lower_aggregate_is_better
+        self.history: list[list[float]] = [[] for _ in sets]
+        self._labels: list[NDArray[np.float32]] = []
+        self._calls: dict[tuple[int, ...], int] = {}
+        self._rankings: RowRankings | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Models keep the metric, but need not keep its data.
+        return {**self.__dict__, "_rankings": None}
+
+    def __deepcopy__(self, memo: object) -> Evaluation:
+        # CatBoost copies its parameters, and scikit-learn's clone requires them to be the same objects.
+        return self
+
+    def evaluate_set(self, scores: Any, index: int) -> float:
+        """Return the value for predictions of a set, and record it."""
+        rows = self.sets[index]
+        scores = np.asarray(scores)
+        if len(scores) != len(rows):
+            raise MultiAspectError(
+                f"metric {self.name}: expected predictions for its validation set of {len(rows)} rows, "
+                f"got {len(scores)}; evaluate on that set only, not on the training set"
+            )
+        rankings = rows.rankings(scores)
+        value = rows.evaluate(self.measure, rankings)
+        if index == len(self.sets) - 1 and self._improves(value):
+            self._rankings = rankings
+        self.history[index].append(value)
+        return value
+
+    def _improves(self, value: float) -> bool:
+        earlier = self.history[-1]
+        return not earlier or (value > max(earlier) if self.maximize else value < min(earlier))
+
+    @property
+    def best(self) -> int:
+        """Return the index of the first of the best values on the last set."""
+        return int(np.argmax(self.history[-1]) if self.maximize else np.argmin(self.history[-1]))
+
+    def is_stale(self, patience: int) -> bool:
+        """Return whether the last `patience` values on the last set are no improvement."""
+        return len(self.history[-1]) - 1 - self.best >= patience
+
+    def close(self) -> None:
+        """Warn if the best predictions rank nothing, and forget the data."""
+        if self._rankings is not None:
+            warn_if_constant(self._rankings, self.name)
+        self.sets, self._labels, self._rankings = [], [], None
+
+    # -- LightGBM ------------------------------------------------------------------------------------
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        """Return name, value and direction for LightGBM, or name and value for XGBoost.
+
+        LightGBM's rankers pass (labels, predictions), `lgb.train` and `xgb.train` (predictions, data). LightGBM
+        evaluates the sets one after the other.
+        """
+        scores = first if hasattr(second, "get_label") else second
+        value = self.evaluate_set(scores, int(np.argmin([len(values) for values in self.history])))
+        return (self.name, value) if hasattr(second, "num_row") else (self.name, value, self.maximize)
+
+    # -- CatBoost ------------------------------------------------------------------------------------
+
+    def expect(self, *labels: NDArray[Any]) -> None:
+        """Remember the labels of the training set and the evaluation sets, by which CatBoost's calls differ."""
+        self._labels = [np.asarray(part, dtype=np.float32) for part in labels]
+
+    def is_max_optimal(self) -> bool:
+        return self.maximize
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        return error
+
+    def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
+        """Return the value and weight for CatBoost, which evaluates the training set first: 0 there."""
+        (scores,) = approxes
+        if not self._labels:
+            mine = bool(self.sets) and len(scores) == len(self.sets[0])
+            return (self.evaluate_set(scores, 0) if mine else 0.0), 1.0
+        labels = np.asarray(target, dtype=np.float32)
+        same = tuple(index for index, known in enumerate(self._labels) if np.array_equal(known, labels))
+        calls = self._calls[same] = self._calls.get(same, -1) + 1
+        index = same[calls % len(same)] if same else 0
+        return (self.evaluate_set(scores, index - 1) if index else 0.0), 1.0
+
+
+def metric_for(
+    library: str,
+    measure: Measure | str,
+    y: object,
+    qid: object = None,
+    *,
+    aspects: object = None,
+    missing: str = "error",
+) -> Any:
+    """Make an evaluation metric for a boosting library's own interface from a measure.
+
+    `AspectRanker` does this itself: pass it `measure` and an evaluation set. Use this function with ``lgb.train``,
+    ``xgb.train``, ``pt.ltr`` or a plain ranker.
+
+    Parameters
+    ----------
+    library : {'lightgbm', 'xgboost', 'catboost'}
+        The library. LightGBM: ``LGBMRanker.fit(eval_metric=...)`` or ``lgb.train(feval=...)``, with the parameter
+        ``metric="None"``. XGBoost: ``xgb.train(custom_metric=metric, maximize=metric.maximize)`` with the parameter
+        ``disable_default_eval_metric=True``; its scikit-learn interface evaluates query by query, so it cannot be
+        used there. CatBoost: ``CatBoostRanker(eval_metric=...)``; the value on the training set is 0.
+    measure : ir_measures.Measure or str
+        The measure, as in `ranking_scorer`.
+    y : DataFrame or array-like of shape (n_rows, n_aspects)
+        The labels of the validation rows, in the order in which they are passed to the library.
+    qid : array-like of shape (n_rows,), optional
+        The query of each validation row. By default, the index level or column ``qid`` of `y`.
     aspects : Aspects, mapping, str or sequence of str, optional
         Names (and declared scales) of the columns of an array, or the columns to select from a frame.
-    name : str, optional
-        Name of the metric in the logs, for one measure. By default the string form of the measure. Blanks
-        are removed.
-    check_labels : bool, default True
-        Whether to compare the labels of the evaluation set with `Y_valid` to detect rows in a different
-        order; see Notes. Set to False if the model is trained on labels that are not a function of `Y_valid`.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
 
     Returns
     -------
     callable
-        A metric for ``LGBMRanker.fit(eval_metric=...)``, ``lgb.train(feval=...)`` and ``lgb.cv(feval=...)``.
-        It tells LightGBM whether higher is better. Predictions are compared as 64-bit floats. Evaluate on the
-        validation set only, and disable LightGBM's own metric (``metric="None"``), which early stopping
-        would otherwise monitor as well. For ``lgb.cv``, create the metric from all rows of the Dataset: each
-        fold is evaluated on its queries.
+        The metric of this validation set, with the attribute ``maximize``. Ties are treated as in `ranking_scorer`.
 
     Raises
     ------
     MultiAspectError
-        When called for a set with different rows or query sizes, such as the training set, for a set
-        whose labels show that its rows are in a different order, or for a fold that divides a query.
-
-    Notes
-    -----
-    Libraries pass predictions without ids, so only labels can show that rows are in another order. They do not show
-    it where rows with equal labels are exchanged, nor where no two rows of the set have the same labels on all
-    aspects and the label of training has few values: any such label may be a function of the aspects. Make the
-    evaluation set and the metric from the same rows.
+        If queries or labels are missing. When called: for predictions of another number of rows.
 
     Examples
     --------
     >>> import pt_multiaspect as ma
-    >>> metric = ma.lightgbm_metric(
-    ...     "CAM@10", [[2, 0], [0, 2]], ["q", "q"], aspects={"relevance": 2, "credibility": 2}, name="cam")
+    >>> labels, aspects = [[2, 0], [0, 2]], {"relevance": 2, "credibility": 2}
+    >>> metric = ma.metric_for("lightgbm", "CAM@10", labels, ["q", "q"], aspects=aspects)
     >>> name, value, greater_is_better = metric([2, 0], [0.3, 0.1])
-    >>> name, round(value, 4), greater_is_better
-    ('cam', 0.8155, True)
-    """
-    return LightGBMMetric(measure, Y_valid, qid_valid, aspects, name, check_labels, missing)
-
-
-def xgboost_metric(
-    measure: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str],
-    Y_valid: object,
-    qid_valid: object,
-    *,
-    aspects: object = None,
-    name: str | None = None,
-    check_labels: bool = True,
-    missing: str = "error",
-) -> Any:
-    """Make an evaluation metric for ``xgboost.train(custom_metric=...)`` from a measure.
-
-    Parameters
-    ----------
-    measure, Y_valid, qid_valid, aspects, name, check_labels, missing : as in lightgbm_metric
-        See `lightgbm_metric`. Colons in the name are replaced with equals signs, as XGBoost splits its
-        logs at colons.
-
-    Returns
-    -------
-    callable
-        Pass it with ``maximize=metric.maximize``, only the validation set in ``evals``, and the parameter
-        ``disable_default_eval_metric=True``. With several measures, XGBoost stops by the last. XGBoost rounds the
-        values to six decimals. For ``xgb.cv``, create the metric from all rows of the DMatrix and call
-        ``metric.number_rows(dmatrix)`` first: each fold is then evaluated on its queries.
-
-    Raises
-    ------
-    MultiAspectError
-        When called by XGBoost's scikit-learn wrapper, which passes one query at a time, for a set with a
-        different number of rows, for a set whose labels show that its rows are in a different order, or if
-        early stopping minimises a measure for which higher is better (XGBoost's default) or the reverse.
-
-    Examples
-    --------
-    >>> import pt_multiaspect as ma
-    >>> labels, aspects = [[2, 0], [0, 2]], {"relevance": 2, "credibility": 2}
-    >>> metric = ma.xgboost_metric("CAM@10", labels, ["q", "q"], aspects=aspects)
-    >>> metric.__name__, metric.maximize
-    ("CAM(aspects={'relevance'=2,'credibility'=2})@10", True)
-    """
-    return XGBoostMetric(measure, Y_valid, qid_valid, aspects, name, check_labels, missing)
-
-
-def catboost_metric(
-    measure: Measure | str,
-    Y_valid: object,
-    qid_valid: object,
-    *,
-    aspects: object = None,
-    name: str | None = None,
-    check_labels: bool = True,
-    missing: str = "error",
-) -> Any:
-    """Make an evaluation metric for ``CatBoostRanker(eval_metric=...)`` from a measure, for early stopping.
-
-    Parameters
-    ----------
-    measure : ir_measures.Measure or str
-        The measure, as in `lightgbm_metric`.
-    Y_valid, qid_valid, aspects : as in lightgbm_metric
-        See `lightgbm_metric`.
-    name : str, optional
-        Name of the metric in error messages. CatBoost names metrics after their class.
-    check_labels : bool, default True
-        Whether to identify the validation set by its labels as well as by its number of rows. Set to False if
-        the model is trained on labels that are not a function of `Y_valid`.
-    missing : {'error', 'lowest'}, default 'error'
-        Whether a missing label (NaN) raises an error or counts as the lowest grade.
-
-    Returns
-    -------
-    object
-        A metric for ``eval_metric``. It tells CatBoost whether higher is better. Pass ``eval_set`` with the rows
-        of `Y_valid`. CatBoost evaluates the metric on the training set as well, where it is 0.
-
-    Raises
-    ------
-    MultiAspectError
-        If several measures are given, or, as a ``CatBoostError``, in training: if the evaluation set has
-        different rows.
-
-    Examples
-    --------
-    >>> import pt_multiaspect as ma
-    >>> labels, aspects = [[2, 0], [0, 2]], {"relevance": 2, "credibility": 2}
-    >>> metric = ma.catboost_metric("CAM@10", labels, ["q", "q"], aspects=aspects)
-    >>> value, weight = metric.evaluate([[0.3, 0.1]], [2, 0], None)
-    >>> round(value, 4), metric.is_max_optimal()
+    >>> round(value, 4), greater_is_better
     (0.8155, True)
     """
-    if isinstance(measure, Sequence | Mapping) and not isinstance(measure, str):
-        raise MultiAspectError(f"expected one measure, as CatBoost has one eval_metric, got {measure!r}")
-    return CatBoostMetric(measure, Y_valid, qid_valid, aspects, name, check_labels, missing)
+    choice("library", *_LIBRARIES)(library)
+    evaluated = EvaluatedMeasure(measure, aspects)
+    y, qid = in_memory(y), in_memory(qid)
+    queries = find_queries(y, None, qid)
+    if queries is None:
+        raise MultiAspectError(
+            "expected qid, the query of every row of the validation set, got None; pass it, or add an index level "
+            "or a column qid to y"
+        )
+    rows = evaluated.rows(y, queries)
+    choice("missing", "error", "lowest")(missing)
+    return Evaluation(evaluated.on(rows, missing), [rows])
+
+
+# -- fitting with evaluation sets --------------------------------------------------------------------
+
+
+class _Stopping:
+    """LightGBM's callback for early stopping by the last evaluation set."""
+
+    def __init__(self, evaluation: Evaluation, patience: int) -> None:
+        self.evaluation, self.patience = evaluation, patience
+        self._best: Any = None
+
+    def __call__(self, env: Any) -> None:
+        from lightgbm.callback import EarlyStopException
+
+        if self.evaluation.best == len(self.evaluation.history[-1]) - 1:
+            self._best = env.iteration, env.evaluation_result_list
+        if self.evaluation.is_stale(self.patience) or env.iteration == env.end_iteration - 1:
+            raise EarlyStopException(*self._best)
+
+
+def _patience(params: dict[str, Any]) -> int:
+    given = [params[name] for name in _PATIENCE if params.get(name) is not None]
+    return int(given[0]) if given else _DEFAULT_PATIENCE
+
+
+def fit_evaluated(
+    estimator: Any,
+    X: Any,
+    label: NDArray[Any],
+    passed: dict[str, Any],
+    sets: list[tuple[Any, NDArray[Any], Ints]],
+    evaluation: Evaluation,
+) -> int:
+    """Fit an estimator of a boosting library with early stopping, and return the number of iterations used.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker or regressor of LightGBM, XGBoost or CatBoost.
+    X, label : array-like
+        The training rows.
+    passed : dict
+        Other arguments of fit.
+    sets : list of tuples
+        The features, labels and queries (as codes, in order) of the evaluation sets.
+    evaluation : Evaluation
+        The measure on these sets.
+    """
+    library = library_of(estimator)
+    params = estimator.get_params()
+    fitting = {"lightgbm": _fit_lightgbm, "xgboost": _fit_xgboost, "catboost": _fit_catboost}[str(library)]
+    iterations = fitting(estimator, X, label, passed, sets, evaluation, params)
+    evaluation.close()
+    return iterations
+
+
+def _fit_lightgbm(
+    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation, params: Any
+) -> int:
+    parameters = inspect.signature(estimator.fit).parameters
+    features, labels, queries = (list(column) for column in zip(*sets, strict=True))
+    if "eval_X" in parameters:
+        passed |= {"eval_X": tuple(features), "eval_y": tuple(labels)}
+    else:
+        passed["eval_set"] = list(zip(features, labels, strict=True))
+    if "eval_group" in parameters:
+        passed["eval_group"] = [np.bincount(codes) for codes in queries]
+    callbacks = list(passed.pop("callbacks", None) or ())
+    if "dart" not in (params.get("boosting_type"), params.get("boosting")):  # trees change afterwards
+        callbacks.append(_Stopping(evaluation, _patience(params)))
+    estimator.set_params(metric="None", **{name: None for name in _PATIENCE if name in params})
+    estimator.fit(X, label, eval_metric=evaluation, callbacks=callbacks, **passed)
+    return int(estimator.best_iteration_) or len(evaluation.history[-1])
+
+
+def _fit_xgboost(
+    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation, params: Any
+) -> int:
+    import xgboost
+
+    matrices = [
+        xgboost.DMatrix(features, missing=estimator.missing, enable_categorical=True) for features, _, _ in sets
+    ]
+    patience = _patience(params)
+
+    class Stopping(xgboost.callback.TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            for index, matrix in enumerate(matrices):
+                evaluation.evaluate_set(model.predict(matrix), index)
+            if evaluation.best == len(evaluation.history[-1]) - 1:
+                model.set_attr(best_iteration=str(epoch), best_score=str(evaluation.history[-1][-1]))
+            return evaluation.is_stale(patience)
+
+    given = params.get("callbacks")
+    # The scikit-learn interface evaluates a metric query by query, and would stop by its own.
+    estimator.set_params(callbacks=[*(given or ()), Stopping()], early_stopping_rounds=None, eval_metric=None)
+    estimator.fit(X, label, **passed)
+    estimator.set_params(callbacks=given)
+    return int(estimator.best_iteration) + 1
+
+
+def _fit_catboost(
+    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation, params: Any
+) -> int:
+    from catboost import Pool  # type: ignore[import-untyped]
+
+    columns = {
+        name: passed.get(name, params.get(name)) for name in ("cat_features", "text_features", "embedding_features")
+    }
+    ranks = query_parameter(estimator) is not None
+    pools = [
+        Pool(features, labels, group_id=codes if ranks else None, **columns) for features, labels, codes in sets
+    ]
+    evaluation.expect(label, *(labels for _, labels, _ in sets))
+    estimator.set_params(eval_metric=evaluation)
+    if not any(params.get(name) is not None for name in _PATIENCE):
+        passed.setdefault("early_stopping_rounds", _DEFAULT_PATIENCE)
+    estimator.fit(X, label, eval_set=pools[0] if len(pools) == 1 else pools, **passed)
+    return int(estimator.get_best_iteration()) + 1
+
+
+#: With fewer queries, a feature may distinguish them by chance.
+_FEWEST_QUERIES = 10
+
+
+def warn_of_columns(X: Any, labels: Any, codes: Ints) -> None:
+    """Warn of features that are the labels of an aspect, or the queries."""
+    if getattr(X, "ndim", 0) != 2 or hasattr(X, "toarray"):
+        return
+    named = hasattr(X, "columns")
+    varied = {name: labels[name].to_numpy() for name in labels if labels[name].nunique() > 1}
+    _, first = np.unique(codes, return_index=True)
+    several = not named and (np.bincount(codes) > 1).sum() >= _FEWEST_QUERIES
+    for index in range(X.shape[1]):
+        values = np.asarray(X.iloc[:, index] if named else X[:, index])
+        if values.dtype.kind not in "biufO":
+            continue
+        name = X.columns[index] if named else index
+        for aspect in (aspect for aspect, label in varied.items() if np.array_equal(values, label)):
+            warn(
+                f"the column {name} of X equals the labels of {aspect}, so the model sees what it should predict: "
+                "drop it from X"
+            )
+        if several and len(set(values[first].tolist())) == len(first) and (values[first][codes] == values).all():
+            warn(
+                f"the column {name} of X looks like the query id, and is learnt as a feature "
+                "(it has one value in each query, and another in every other): drop it from X"
+            )

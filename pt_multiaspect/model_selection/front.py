@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from .._validation import count, real
+from .._validation import real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..evaluation.labels import measure_named
 from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import on_front
-from .labels import as_numbers
+from .rows import as_numbers
 
-__all__ = ["FrontChoice", "pareto_front"]
+__all__ = ["pareto_front"]
 
-_MEAN, _SPLIT = "mean_test_", "_test_"
+_MEAN = "mean_test_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,6 @@ class _Scores:
     metrics: list[str]
     #: Mean scores, shape (n_candidates, n_metrics); NaN for candidates that failed.
     means: Floats
-    #: Scores per split, shape (n_splits, n_candidates, n_metrics), or None.
-    splits: Floats | None
 
 
 def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
@@ -65,20 +63,11 @@ def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
         raise MultiAspectError("expected finite scores of at least one candidate (or NaN where one failed)")
     if not searched:
         others = [name for name in columns if name not in names]
-        return _Scores(pd.DataFrame(results)[others], names, means, None)
+        return _Scores(pd.DataFrame(results)[others], names, means)
     params = pd.DataFrame(
         {name: list(results[name]) for name in columns if name.startswith("param_")}, index=range(len(means))
     )
-    n_splits = sum(f"split{place}{_SPLIT}{names[0]}" in results for place in range(len(columns)))
-    splits = [
-        np.column_stack([as_numbers(results[f"split{place}{_SPLIT}{name}"], name) for name in names])
-        for place in range(n_splits)
-    ]
-    if not splits:
-        return _Scores(params, names, means, None)
-    # A candidate that failed on one split failed, also in samples without that split.
-    failed = np.isnan(means).any(axis=1, keepdims=True)
-    return _Scores(params, names, means, np.where(failed, np.nan, np.stack(splits)))
+    return _Scores(params, names, means)
 
 
 def _check_directions(table: Any, names: Sequence[str]) -> None:
@@ -94,9 +83,13 @@ def _check_directions(table: Any, names: Sequence[str]) -> None:
 
 
 def pareto_front(
-    results: Any, metrics: Sequence[str] | None = None, *, n_resamples: int = 1000, seed: int = 0
-) -> pd.DataFrame:
-    """Tell which settings of a search with several scorers are not dominated by another.
+    results: Any,
+    metrics: Sequence[str] | None = None,
+    *,
+    choose: str | Mapping[str, float] | None = None,
+    at_least: Mapping[str, float] | None = None,
+) -> pd.DataFrame | int:
+    """Tell which settings of a search with several scorers are not dominated by another, or choose one of them.
 
     A setting is dominated if another scores at least as high on all metrics and higher on one. Scores that differ
     by rounding errors are equal.
@@ -110,53 +103,86 @@ def pareto_front(
     metrics : sequence of str, optional
         Names of the scorers, or columns of the table. By default, all scorers of the search; required for a
         table.
-    n_resamples : int, default 1000
-        Number of bootstrap samples of the splits.
-    seed : int, default 0
-        Seed of the bootstrap.
+    choose : 'knee' or dict of str to float, optional
+        Choose a setting: by the maximum weighted mean of the metrics, given the weights, or the knee of the front,
+        which has the highest mean of the metrics after these are scaled to [0, 1] over the front.
+    at_least : dict of str to float, optional
+        Choose among the settings that score at least this on the given metrics, such as a baseline's credibility.
 
     Returns
     -------
-    DataFrame
-        One row per setting, in the order of ``cv_results_``, with its parameters, the mean score of each metric,
-        the bool ``on_front``, and for searches ``probability``: the fraction of bootstrap samples of the splits in
-        which the setting is on the front. Settings that failed (NaN) are never on the front.
+    DataFrame or int
+        Without `choose`, one row per setting, in the order of ``cv_results_``, with its parameters, the mean score
+        of each metric and the bool ``on_front``. Settings that failed (NaN) are never on the front. With `choose`,
+        the position of the chosen setting, the first of equally good ones.
 
     Raises
     ------
     MultiAspectError
-        If there are fewer than two metrics, a metric is unknown, or a score is infinite.
+        If there are fewer than two metrics, a metric is unknown, a score is infinite, weights or limits are not
+        numbers, or no setting meets the limits.
 
     Notes
     -----
-    The bootstrap resamples splits, of which there should be ten or more: see `RepeatedQueryKFold`. Splits of
-    repeated cross-validation share queries, so probabilities are closer to 0 and 1 than for independent data.
+    In a search, pass ``scoring=ranking_scorer({"relevance": ..., "credibility": ...})`` and
+    ``refit=functools.partial(ma.pareto_front, choose="knee")``. The scores of the chosen setting selected it,
+    so they are optimistic: evaluate it on other queries.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import pt_multiaspect as ma
-    >>> table = pd.DataFrame({"alpha": [1, 2, 3], "relevance": [0.5, 0.4, 0.3], "credibility": [0.1, 0.3, 0.2]})
-    >>> ma.pareto_front(table, ["relevance", "credibility"])
+    >>> metrics = ["relevance", "credibility"]
+    >>> table = pd.DataFrame([[1, 0.5, 0.1], [2, 0.45, 0.3], [3, 0.3, 0.2]], columns=["alpha", *metrics])
+    >>> ma.pareto_front(table, metrics)
        alpha  relevance  credibility  on_front
-    0      1        0.5          0.1      True
-    1      2        0.4          0.3      True
-    2      3        0.3          0.2     False
+    0      1       0.50          0.1      True
+    1      2       0.45          0.3      True
+    2      3       0.30          0.2     False
+    >>> ma.pareto_front(table, metrics, choose={"relevance": 9, "credibility": 1})
+    0
+    >>> ma.pareto_front(table, metrics, choose={"relevance": 1}, at_least={"credibility": 0.2})
+    1
     """
     scores = _read(results, metrics)
-    number, seed = count("n_resamples")(n_resamples), count("seed", low=0)(seed)
+    if choose is not None:
+        return _chosen(scores, choose, _numbers("at_least", at_least or {}, low=-np.inf))
+    if at_least is not None:
+        raise MultiAspectError("at_least limits the settings to choose from: pass choose as well")
     table = scores.params.copy()
     for name, values in zip(scores.metrics, scores.means.T, strict=True):
         table[name] = values
     table["on_front"] = on_front(scores.means)
-    if scores.splits is not None:
-        rng = np.random.default_rng(seed)
-        times = np.zeros(len(table))
-        for _ in range(number):
-            drawn = rng.integers(len(scores.splits), size=len(scores.splits))
-            times += on_front(scores.splits[drawn].mean(axis=0))
-        table["probability"] = times / number
     return table
+
+
+def _chosen(scores: _Scores, choose: str | Mapping[str, float], limits: dict[str, float]) -> int:
+    """Return the position of the chosen setting."""
+    if isinstance(choose, str) and choose != "knee":
+        raise MultiAspectError(f"choose: expected 'knee' or a dict of weights, got {choose!r}")
+    weights = None if isinstance(choose, str) else _numbers("choose", choose, low=0)
+    if weights is not None and not any(weights.values()):
+        raise MultiAspectError(f"choose: expected at least one positive weight, got {weights}")
+    unknown = [name for name in {**(weights or {}), **limits} if name not in scores.metrics]
+    if unknown:
+        raise MultiAspectError(f"unknown metric {choices(unknown)}: expected {choices(scores.metrics)}")
+    column = dict(zip(scores.metrics, scores.means.T, strict=True))
+    allowed = ~np.isnan(scores.means).any(axis=1)
+    if not allowed.any():
+        raise MultiAspectError("every setting failed: each has a score of NaN")
+    for name, limit in limits.items():
+        enough = allowed & (column[name] >= limit)
+        if not enough.any():
+            raise MultiAspectError(
+                f"at_least: no setting scores at least {limit:g} on {name}; the maximum of those that meet the "
+                f"other limits is {column[name][allowed].max():g}"
+            )
+        allowed = enough
+    if weights is None:
+        value = _knee(scores.means[allowed])
+    else:
+        value = np.sum([weight * column[name][allowed] for name, weight in weights.items()], axis=0)
+    return int(np.flatnonzero(allowed)[np.argmax(value)])
 
 
 def _knee(scores: Floats) -> Floats:
@@ -165,98 +191,6 @@ def _knee(scores: Floats) -> Floats:
     low, high = scores[front].min(axis=0), scores[front].max(axis=0)
     scaled = (scores - low) / np.where(high > low, high - low, 1.0)
     return np.where(front, scaled.mean(axis=1), -np.inf)
-
-
-class FrontChoice:
-    """Choose a setting among those of a search with several scorers, for its `refit` parameter.
-
-    Parameters
-    ----------
-    weights : dict of str to float, optional
-        Choose the maximum weighted mean of these metrics. By default, choose the knee of the front: the
-        setting with the highest mean of the metrics after these are scaled to [0, 1] over the front. It is the
-        furthest from the plane through the settings that are best on one metric.
-    at_least : dict of str to float, optional
-        Consider only settings that score at least this on the given metrics, such as a baseline's credibility.
-    metrics : sequence of str, optional
-        The metrics, as in `pareto_front`.
-
-    Raises
-    ------
-    MultiAspectError
-        When created: if weights or limits are not numbers, or no weight is positive. When called: if a metric is
-        unknown, or no setting meets the limits.
-
-    Notes
-    -----
-    The mean scores on the splits of the search select the setting and overestimate its values: evaluate it on
-    other queries.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> import pt_multiaspect as ma
-    >>> metrics = ["relevance", "credibility"]
-    >>> table = pd.DataFrame([[0.5, 0.1], [0.45, 0.3], [0.4, 0.35]], columns=metrics)
-    >>> ma.FrontChoice(metrics=metrics)(table)
-    1
-    >>> ma.FrontChoice(weights={"relevance": 9, "credibility": 1}, metrics=metrics)(table)
-    0
-    >>> ma.FrontChoice(weights={"relevance": 1}, at_least={"credibility": 0.35}, metrics=metrics)(table)
-    2
-
-    In a search, pass ``scoring={"relevance": ..., "credibility": ...}`` and ``refit=ma.FrontChoice()``.
-    """
-
-    def __init__(
-        self,
-        weights: Mapping[str, float] | None = None,
-        at_least: Mapping[str, float] | None = None,
-        metrics: Sequence[str] | None = None,
-    ) -> None:
-        self.weights = None if weights is None else _numbers("weights", weights, low=0)
-        self.at_least = _numbers("at_least", at_least or {}, low=-np.inf)
-        self.metrics = metrics
-        if self.weights is not None and not any(self.weights.values()):
-            raise MultiAspectError(f"weights: expected at least one positive number, got {self.weights}")
-
-    def __repr__(self) -> str:
-        return f"FrontChoice(weights={self.weights}, at_least={self.at_least}, metrics={self.metrics})"
-
-    def __call__(self, results: Any) -> int:
-        """Return the index of the chosen setting.
-
-        Parameters
-        ----------
-        results : dict or DataFrame
-            ``cv_results_``, or a table with one column per metric.
-
-        Returns
-        -------
-        int
-            The first of equally good settings.
-        """
-        scores = _read(results, self.metrics)
-        unknown = [name for name in {**(self.weights or {}), **self.at_least} if name not in scores.metrics]
-        if unknown:
-            raise MultiAspectError(f"unknown metric {choices(unknown)}: expected {choices(scores.metrics)}")
-        column = dict(zip(scores.metrics, scores.means.T, strict=True))
-        allowed = ~np.isnan(scores.means).any(axis=1)
-        if not allowed.any():
-            raise MultiAspectError("every setting failed: each has a score of NaN")
-        for name, limit in self.at_least.items():
-            enough = allowed & (column[name] >= limit)
-            if not enough.any():
-                raise MultiAspectError(
-                    f"at_least: no setting scores at least {limit:g} on {name}; the maximum of those that meet the "
-                    f"other limits is {column[name][allowed].max():g}"
-                )
-            allowed = enough
-        if self.weights is None:
-            value = _knee(scores.means[allowed])
-        else:
-            value = np.sum([weight * column[name][allowed] for name, weight in self.weights.items()], axis=0)
-        return int(np.flatnonzero(allowed)[np.argmax(value)])
 
 
 def _numbers(name: str, given: object, *, low: float) -> dict[str, float]:

@@ -20,10 +20,8 @@ from ..collection.frames import in_memory
 from ..errors import MultiAspectError, choices
 from ..measures import On
 from ..orders.order import check_weights, weights_of
-from ..strings.identifiers import identifiers
-from .labels import check_length, check_scores, find_qid, label_frame
 from .ranker import AspectRanker
-from .row_order import check_order
+from .rows import check_length, check_scores, find_queries, label_frame, query_codes
 from .scorer import RankingScorer
 
 __all__ = ["AspectFusion"]
@@ -36,7 +34,8 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Train one ranker per aspect and fuse their predictions by a weighted sum.
 
     The predictions for each aspect are standardised within each query (mean 0, standard deviation 1), so that
-    weights are comparable. Weights can be changed without training again, see `reweighted` and `sweep`.
+    weights are comparable. Weights can be changed without training again: set them with `set_params`, or compare
+    several with `sweep`.
 
     Parameters
     ----------
@@ -46,8 +45,6 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         The weight of each aspect, at least 0; equal by default. Only ratios matter.
     aspects : Aspects, mapping, str or sequence of str, optional
         Names and scales of the aspects. By default, the columns of y.
-    qid_column : str, optional
-        The column of X that contains the query ids. It is not used as a feature.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) in `fit` or `sweep` raises an error or counts as the lowest grade.
 
@@ -65,8 +62,8 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Compared with an `AspectRanker` with CAM as its target, fusion changed CAM@10 by +0.001 to −0.014 on synthetic
-    collections and by −0.020 ± 0.029 on CLEF eHealth 2015 (notebook 03, LightGBM): prefer `AspectRanker` if the
+    Compared with an `AspectRanker` with CAM as its target, fusion changed CAM@10 by +0.000 to −0.011 on synthetic
+    collections and by −0.026 ± 0.038 on CLEF eHealth 2015 (notebook 03, LightGBM): prefer `AspectRanker` if the
     weights are known when training.
 
     `predict` needs the query of each row. `ranking_scorer` passes it, but a `Pipeline` does not: wrap the pipeline
@@ -79,9 +76,9 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     >>> import pt_multiaspect as ma
     >>> X, Y, qid = np.eye(4), np.array([[2, 0], [0, 2], [1, 0], [0, 2]]), ["a", "a", "b", "b"]
     >>> fusion = ma.AspectFusion(Ridge(alpha=1e-6), aspects={"relevance": 2, "credibility": 2}).fit(X, Y, qid=qid)
-    >>> fusion.reweighted({"relevance": 3, "credibility": 1}).predict(X, qid=qid).round(2)
+    >>> fusion.set_params(weights={"relevance": 3, "credibility": 1}).predict(X, qid=qid).round(2)
     array([ 0.5, -0.5,  0.5, -0.5])
-    >>> fusion.reweighted({"relevance": 0, "credibility": 1}).predict(X, qid=qid).round(2)
+    >>> fusion.set_params(weights={"relevance": 0, "credibility": 1}).predict(X, qid=qid).round(2)
     array([-1.,  1., -1.,  1.])
     """
 
@@ -94,13 +91,11 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         estimator: Any,
         weights: Any = None,
         aspects: Any = None,
-        qid_column: str | None = None,
         missing: str = "error",
     ) -> None:
         self.estimator = estimator
         self.weights = weights
         self.aspects = aspects
-        self.qid_column = qid_column
         self.missing = missing
 
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> AspectFusion:
@@ -113,8 +108,8 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like or data frame of shape (n_rows, n_aspects)
             One column of labels per aspect.
         qid : array-like of shape (n_rows,), optional
-            The query of each row, in any order. By default, taken from `qid_column`, or the index level or
-            column ``qid`` of y or X. Regressors do not require queries to fit.
+            The query of each row, in any order. By default, the index level or column ``qid`` of y
+            or X. Regressors do not require queries to fit.
         sample_weight : array-like of shape (n_rows,), optional
             Passed to the estimators.
 
@@ -124,11 +119,10 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         X, y, qid, sample_weight = map(in_memory, (X, y, qid, sample_weight))
-        check_order("y", y, X=X, qid=qid)
         labels = label_frame(y, self.aspects)
         names = list(labels.columns)
         self._shares(self.weights, names)
-        queries = find_qid(qid, X, y, self.qid_column)
+        queries = find_queries(y, X, qid)
         declared = parse_aspects(self.aspects)
         rankers = {}
         for name in names:
@@ -136,12 +130,12 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             ranker = AspectRanker(
                 self.estimator,
                 target=On(aspect=name, aspects=scale),
-                qid_column=self.qid_column,
                 missing=self.missing,
             )
             rankers[name] = ranker.fit(X, labels[[name]], qid=queries, sample_weight=sample_weight)
         self.rankers_ = rankers
         self.n_features_in_ = rankers[names[0]].n_features_in_
+        self._trained_queries = rankers[names[0]]._trained_queries
         return self
 
     def predict(self, X: Any, qid: Any = None) -> NDArray[Any]:
@@ -152,7 +146,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like or data frame of shape (n_rows, n_features)
             Features.
         qid : array-like of shape (n_rows,), optional
-            The query of each row. By default, taken from `qid_column`, or the index level or column ``qid`` of X.
+            The query of each row. By default, the index level or column ``qid`` of X.
 
         Returns
         -------
@@ -160,25 +154,6 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             The weighted mean of the standardised predictions for the aspects.
         """
         return self._fused(self._standardised(in_memory(X), qid), self.weights)
-
-    def reweighted(self, weights: Mapping[str, float] | None) -> AspectFusion:
-        """Return the fitted estimator with other weights, without training again.
-
-        Parameters
-        ----------
-        weights : dict of str to float or None
-            The weight of each aspect; None for equal weights.
-
-        Returns
-        -------
-        AspectFusion
-            It shares the fitted rankers with this one, which is not changed.
-        """
-        check_is_fitted(self)
-        self._shares(weights, list(self.rankers_))
-        other = type(self)(**{**self.get_params(deep=False), "weights": weights})
-        other.rankers_, other.n_features_in_ = self.rankers_, self.n_features_in_
-        return other
 
     def sweep(
         self,
@@ -217,30 +192,27 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         settings = self._grid(names, weights)
         X, y, qid = map(in_memory, (X, y, qid))
-        check_order("y", y, X=X, qid=qid)
         queries = self._queries(X, y, qid)
-        scorers = {
-            label: RankingScorer(measure, self.aspects, missing=self.missing) for label, measure in measures.items()
-        }
+        scorer = RankingScorer(measures, self.aspects, missing=self.missing)
         standardised = self._standardised(X, queries)
         table = []
         for setting in settings:
             shares = self._shares(setting, names)
             row = {f"weight_{name}": share for name, share in zip(names, shares, strict=True)}
             fused = self._fused(standardised, setting)
-            for label, scorer in scorers.items():
-                row[label] = scorer.of_predictions(y, fused, queries)
-            table.append(row)
+            values = scorer.of_predictions(y, fused, queries)
+            assert isinstance(values, dict)
+            table.append(row | values)
         return pd.DataFrame(table)
 
     # -- parts --------------------------------------------------------------------------------------
 
     def _queries(self, X: Any, y: Any, qid: Any) -> NDArray[Any]:
-        queries = find_qid(qid, X, y, self.qid_column)
+        queries = find_queries(y, X, qid)
         if queries is None:
             raise MultiAspectError(
                 "AspectFusion needs the query of every row, as it standardises predictions within queries: pass "
-                "qid, set qid_column, or add an index level or a column qid to X (a Pipeline does not pass qid to "
+                "qid, or add an index level or a column qid to X (a Pipeline does not pass qid to "
                 "predict: wrap the pipeline in AspectFusion)"
             )
         return queries
@@ -250,8 +222,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         queries = self._queries(X, None, qid)
         predictions = [ranker.predict(X) for ranker in self.rankers_.values()]
-        qids = identifiers(pd.Series(check_length(queries, len(predictions[0]), "qid"), name="value"), "qid")
-        codes = pd.factorize(qids)[0]
+        codes, _ = query_codes(check_length(queries, len(predictions[0]), "qid"))
         return np.stack([standardise(check_scores(each, len(codes)), codes) for each in predictions])
 
     def _fused(self, standardised: Floats, weights: Any) -> Floats:

@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import boolean
+from .._typing import Ints
+from .._validation import choice, proportion
+from ..aspects.aspects import Aspects
 from ..collection.frames import in_memory, to_pandas
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import TOMA, Measure
-from .estimators import (
-    family_of,
+from .boosters import (
+    Evaluation,
+    fit_evaluated,
     labels_for,
-    lambdarank_weights,
     last_step,
-    of_evaluation_set,
-    queries_of_groups,
+    library_of,
     query_parameter,
-    routing_enabled,
-    warn_of_query_columns,
+    warn_of_columns,
     weight_per_query,
 )
-from .labels import LabelledRows, check_known, check_length, find_qid, label_frame
-from .levels import cutoff_of, label_values
-from .row_order import check_order
+from .rows import EvaluatedMeasure, LabelledRows, check_known, check_length, find_queries, label_frame, query_codes
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
 
 __all__ = ["AspectRanker"]
 
-
-_MISSING = ("error", "lowest")
+#: Arguments of fit that estimators take, and what to pass instead.
+_INSTEAD = {
+    "eval_metric": "measure= of AspectRanker",
+    **dict.fromkeys(("group", "group_id"), "qid"),
+    **dict.fromkeys(("eval_X", "eval_y", "eval_group", "eval_qid", "X_val", "y_val"), "eval_set=[(X, y, qid)]"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +52,29 @@ class _Part:
 
     X: Any
     labels: pd.DataFrame
+    #: The queries of the rows as positions in `qids`; None if there are none.
+    query: Ints | None
     qids: NDArray[np.object_]
-    #: Whether the queries were given; otherwise each row has its own.
-    grouped: bool = True
 
-    def __len__(self) -> int:
-        return len(self.labels)
+    @property
+    def codes(self) -> Ints:
+        """The queries, numbered by first occurrence, or the numbers of the rows."""
+        return np.arange(len(self.labels)) if self.query is None else pd.factorize(self.query)[0]
 
-    @cached_property
-    def codes(self) -> NDArray[np.intp]:
-        """The query of each row, numbered by first occurrence."""
-        return pd.factorize(self.qids)[0]
+    @property
+    def names(self) -> NDArray[np.object_]:
+        """The query of each row, or the number of the row."""
+        return self.codes.astype(str).astype(object) if self.query is None else self.qids[self.query]
+
+    def take(self, rows: Ints) -> _Part:
+        """Return some rows in the given order."""
+        query = None if self.query is None else self.query[rows]
+        return replace(self, X=_safe_indexing(self.X, rows), labels=self.labels.iloc[rows], query=query)
+
+    def by_query(self) -> _Part:
+        """Return the rows with those of each query together."""
+        codes = self.codes
+        return self if (np.diff(codes) >= 0).all() else self.take(np.argsort(codes, kind="stable"))
 
 
 def _has(method: str) -> Any:
@@ -77,35 +88,39 @@ def _has(method: str) -> Any:
 class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Train an estimator on a single target aggregated from the labels of several aspects.
 
-    The columns of y are aggregated into one label, as defined by `target`. Rows are sorted by query, and
-    queries are passed to the wrapped estimator in the form it expects: ``group`` sizes (LightGBM), ``qid``
-    (XGBoost), ``group_id`` (CatBoost), or not at all (regressors).
+    The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator receives the
+    labels in the form in which it learns them as the gains of the target, and the queries in the form it expects.
+    With an evaluation set, boosters stop early by `measure`.
 
     Parameters
     ----------
     estimator : estimator
-        A ranker or regressor, or a `Pipeline` with a ranker or regressor as its last step. It is cloned.
+        A ranker or regressor of LightGBM, XGBoost, CatBoost or scikit-learn, or a `Pipeline` with one as its last
+        step. It is cloned.
     target : measure, Order, DistanceOrder or str, default TOMA
-        Defines the target, as in `aggregate_labels`: the weights of TOMA's classes, the values of one
-        aspect (On or the name of the aspect), the weights of an Order, the gains that uRBP, uRBPgr, unDCG,
-        uERR and NWCS sum, or the linear form of CAM, which is a surrogate for mixed bases, MM, GAM and
-        WHAM. The parameters of a measure can be searched as ``target__distance``, ``target__weights``, …
-        and those of the estimator as ``estimator__…``.
-    qid_column : str, optional
-        The column of X that contains the query ids. It is not used as a feature.
+        What is learned, as in `aggregate_labels`: the weights of TOMA's classes, the values of one aspect (On or
+        the name of the aspect), the weights of an Order, the gains that uRBP, uRBPgr, unDCG, uERR and NWCS sum, the
+        linear form of CAM, which is a surrogate for mixed bases, MM, GAM and WHAM, or ``'scaled sum'``. The
+        parameters of a measure can be searched as ``target__distance``, ``target__weights``, … and those of the
+        estimator as ``estimator__…``.
+    measure : measure or str, optional
+        By what `score` evaluates and early stopping decides, of this package or of ir-measures. By default, the
+        target; required for `score` if the target is searched over, or is the scaled sum.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) in `fit` or `score` raises an error or counts as the lowest grade.
-    query_weights : bool, default False
-        For LightGBM's lambdarank only: whether to weight each query by the maximum of its value that labels
-        can give, so that the objective is the mean of the measure over queries. Otherwise all queries have the
-        same weight, whatever their maximum. Sets ``lambdarank_norm=False`` and a
-        ``lambdarank_truncation_level`` of at least the cutoff of the measure. In our experiments, this made
-        no measurable difference.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted estimator.
+    measure_ : Measure or None
+        The measure, with the scales that its name had when it was fitted.
+    evals_result_ : dict of str to dict
+        The values of the measure on each evaluation set in each iteration, as ``{'valid_0': {measure: [...]}}``.
+    best_iteration_ : int
+        Number of iterations that `predict` uses, if there was an evaluation set.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The importances of the estimator, or the absolute values of its coefficients.
     n_features_in_ : int
         Number of features passed to the estimator.
     feature_names_in_ : ndarray of str
@@ -118,17 +133,12 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    *Labels.* By default, the gains of LightGBM and XGBoost are 2^label - 1. These are kept for grades and
-    classes (of TOMA, On and an Order) that are whole numbers up to 30. For any other target, the target
-    itself is the gain: LightGBM receives the index of each distinct value, with ``label_gain`` set to the
-    values (whole numbers up to 10000 are passed unchanged). XGBoost receives the target with
-    ``ndcg_exp_gain=False``, or the index of each distinct value if ``ndcg_exp_gain`` is True, which supports
-    integer labels only. If you set ``label_gain`` or ``ndcg_exp_gain``, your setting is kept: set one to
-    compare targets with few and with many levels, as the gains of TOMA over nDCG are linear. CatBoost and
-    regressors receive the target.
+    *Labels.* The gains that the target itself sums are learned: LightGBM receives the index of each distinct gain,
+    with ``label_gain`` set (for its objective ``rank_xendcg``, which knows no gains but 2^label - 1, at most 31
+    levels of equal width), XGBoost the gains with ``ndcg_exp_gain=False``, CatBoost and regressors the gains.
 
-    *Queries* are taken from ``qid`` (requested by default for metadata routing), `qid_column`, or the index
-    level or column ``qid``, as in `ranking_scorer`.
+    *Queries* are taken from ``qid`` (requested by default for metadata routing) or the index level or column
+    ``qid`` of X or y, which is not used as a feature.
 
     Examples
     --------
@@ -145,23 +155,15 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     # Requested even if routing was disabled when the object was created; unused if nothing is passed.
-    __metadata_request__fit = {"qid": True, "sample_weight": True}
+    __metadata_request__fit = {"qid": True, "sample_weight": True, "eval_set": True, "eval_fraction": True}
     # The score method of a pipeline always passes sample_weight, possibly None, so it must be declared.
     __metadata_request__score = {"qid": True, "sample_weight": None}
 
-    def __init__(
-        self,
-        estimator: Any,
-        target: Any = TOMA,
-        qid_column: str | None = None,
-        missing: str = "error",
-        query_weights: bool = False,
-    ) -> None:
+    def __init__(self, estimator: Any, target: Any = TOMA, *, measure: Any = None, missing: str = "error") -> None:
         self.estimator = estimator
         self.target = target
-        self.qid_column = qid_column
+        self.measure = measure
         self.missing = missing
-        self.query_weights = query_weights
 
     # -- parameters: a measure is no estimator, but its parameters can be searched ---------------
 
@@ -177,19 +179,36 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Values are validated by `fit`, so an invalid value fails only its candidate in a search.
         """
+        prefix = "target__"
+        inner = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
+        if inner or "target" in params:
+            self._searched = True  # without measure=, each candidate would be scored by its own target
         if "target" in params:
             self.target = params.pop("target")
-        inner = {
-            name.removeprefix("target__"): value for name, value in params.items() if name.startswith("target__")
-        }
         if inner:
             self.target = with_params(self.target, inner)
-        super().set_params(**{name: value for name, value in params.items() if not name.startswith("target__")})
+        super().set_params(**params)
         return self
+
+    def _evaluated(self) -> EvaluatedMeasure | None:
+        """Return the measure of evaluation; None if only a target is given that is no measure."""
+        if self.measure is not None:
+            return EvaluatedMeasure(self.measure)
+        measure = read_target(self.target)
+        return EvaluatedMeasure(measure) if type(measure)._evaluate is not Measure._evaluate else None
 
     # -- fitting -----------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, **fit_params: Any) -> AspectRanker:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_fraction: float | None = None,
+        **fit_params: Any,
+    ) -> AspectRanker:
         """Fit the estimator.
 
         Parameters
@@ -204,12 +223,14 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like of shape (n_rows,), optional
             Passed to the estimator. XGBoost's rankers use one weight per query, so weights must not vary
             within a query.
+        eval_set : list of (X, y) or (X, y, qid), optional
+            Evaluation sets for early stopping by `measure`, with labels as in `y`. Training stops by the last one,
+            after as many iterations without improvement as the estimator sets, else 50.
+        eval_fraction : float, optional
+            Fraction of the queries that are held out as an evaluation set, at random, seeded by the estimator's
+            ``random_state`` (else 0).
         **fit_params
-            Passed to the estimator unchanged, except for the evaluation sets for early stopping: `eval_set`
-            is a list of (X, y), with labels as in `y`, which are aggregated together with `y`. Their queries
-            are given as `eval_qid` (a list with one array-like of shape (n_rows,) per set), as `eval_group`
-            (a list with the query sizes of each set), or in the same way as those of X and y. They are
-            passed to the estimator in the form it expects. Rows of a query must be contiguous.
+            Passed to the estimator unchanged.
 
         Returns
         -------
@@ -218,179 +239,221 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         MultiAspectError
-            If the shapes of X, y, qid or the evaluation sets do not match, labels are missing, or the
-            estimator or the target needs queries and none are given.
+            If the shapes of X, y, qid or the evaluation sets do not match, labels are missing, the estimator or the
+            target needs queries and none are given, or the estimator takes no evaluation sets.
+
+        Warns
+        -----
+        MultiAspectWarning
+            If a feature equals the labels of an aspect or looks like the query, a query is in the training set and
+            in an evaluation set, undeclared labels contain -1 beside 0 and 1, or the best predictions on the last
+            evaluation set rank nothing.
         """
-        measure = read_target(self.target)
-        if self.missing not in _MISSING:
-            raise MultiAspectError(f"missing: expected one of {choices(map(repr, _MISSING))}, got {self.missing!r}")
-        self.estimator_ = clone(self.estimator)
-        needed = query_parameter(self.estimator_)
-        passed = dict(fit_params)
-        y, sample_weight = in_memory(y), in_memory(sample_weight)
-        train = self._part(X, y, qid, measure, "")
-        sets = self._evaluation_sets(passed, measure)
-        judgments = self._judged([train, *sets], measure)
-        target = gains(judgments, measure)
-        ends = np.cumsum([len(part) for part in (train, *sets)])[:-1]
-        targets = np.split(judgments.of_rows(target), ends)
-        # Rankers need the rows of a query to be contiguous; the order within queries is kept.
-        order = np.argsort(train.codes, kind="stable") if needed is not None else np.arange(len(train))
+        unsupported = [name for name in fit_params if name in _INSTEAD]
+        if unsupported:
+            raise MultiAspectError(
+                f"expected {_INSTEAD[unsupported[0]]} instead of {choices(unsupported)}. (pt.ltr passes the labels "
+                "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
+            )
+        choice("missing", "error", "lowest")(self.missing)
+        evaluated = self._evaluated()
+        measure = None if evaluated is None else evaluated.measure
+        target = read_target(self.target, measure)
+        named = target if isinstance(target.spec, Aspects) else measure
+        # scikit-learn's clone refuses lists among CatBoost's parameters, such as cat_features.
+        is_catboost = library_of(self.estimator) == "catboost"
+        self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
-        weighted = boolean("query_weights")(self.query_weights)
-        label, *others = labels_for(last, targets, measure, weighted=weighted)
-        check_order("y", y, sample_weight=sample_weight)
-        weights = None if sample_weight is None else check_length(sample_weight, len(train), "sample_weight")[order]
-        if weighted:
-            values = judgments.of_rows(label_values(judgments, measure, target))[: len(train)]
-            cutoff = cutoff_of(measure, judgments)
-            ideal = lambdarank_weights(last, values[order], train.codes[order], cutoff)
-            weights = ideal if weights is None else weights * ideal
+        y, sample_weight = in_memory(y), in_memory(sample_weight)
+        train = self._part(X, y, qid, target, named, sample_weight=sample_weight)
+        weights = None
+        if sample_weight is not None:
+            weights = check_length(sample_weight, len(train.labels), "sample_weight")
+        # By which `ranking_scorer` notices that it scores queries of the training set.
+        self._trained_queries = Counter() if train.query is None else Counter(train.names.tolist())
+        sets = self._evaluation_sets(eval_set, target, named)
+        if eval_fraction is not None:
+            kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
+            sets.append(train.take(held))
+            train, weights = train.take(kept), None if weights is None else weights[kept]
+        if sets and (library_of(last) is None or evaluated is None):
+            raise MultiAspectError(
+                f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
+                if evaluated is None
+                else f"{type(last).__name__} takes no evaluation set; leave out eval_set and eval_fraction"
+            )
+        _warn_of_shared_queries(train, sets)
+        needed = query_parameter(last)
         if needed is not None:
-            passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes[order]
+            weights = None if weights is None else weights[np.argsort(train.codes, kind="stable")]
+            train = train.by_query()
+        sets = [part.by_query() for part in sets]
+        judgments = self._judged([train, *sets], target)
+        ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
+        label, *others = labels_for(last, np.split(judgments.of_rows(gains(judgments, target)), ends))
+        warn_of_columns(train.X, train.labels, train.codes)
+        passed = dict(fit_params)
+        if needed is not None:
+            passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
         if weights is not None:
-            per_query = family_of(last) == "xgboost"
-            passed["sample_weight"] = weight_per_query(weights, train.codes[order]) if per_query else weights
-        if sets:
-            passed |= self._handed_on(sets, others, needed)
-        warn_of_query_columns(train.X, train.codes)
-        self._fit(_safe_indexing(train.X, order) if needed is not None else train.X, label[order], passed)
+            per_query = needed is not None and library_of(last) == "xgboost"
+            passed["sample_weight"] = weight_per_query(weights, train.codes) if per_query else weights
+        features = self._transformed(label, train.X, *(part.X for part in sets))
+        for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if evaluated is not None and sets:
+            labelled = [LabelledRows(part.labels, part.names) for part in sets]
+            for rows in labelled:
+                rows.judgments._origin = judgments  # scales that are not declared are those of training
+            evaluation = Evaluation(evaluated.on(labelled[-1], self.missing), labelled)
+            data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
+            self.best_iteration_ = fit_evaluated(last, features[0], label, passed, data, evaluation)
+            self.evals_result_ = {
+                f"valid_{index}": {str(evaluated.measure): values}
+                for index, values in enumerate(evaluation.history)
+            }
+        else:
+            last.fit(features[0], label, **passed)
         self._remember_features(train.X)
-        # By which scorers notice folds that divide queries.
-        self._rows_of_queries = Counter(train.qids.tolist()) if train.grouped else Counter()
+        self.measure_ = measure
+        self._resolved = (self.measure, self.target)
         return self
 
-    def _part(self, X: Any, y: Any, qid: Any, measure: Measure, what: str) -> _Part:
+    def _part(self, X: Any, y: Any, qid: Any, target: Measure, named: Any, what: str = "", **others: Any) -> _Part:
         """Read the features, labels and queries of the training set, or of the set `what`."""
         X, y, qid = map(in_memory, (X, y, qid))
-        check_order("y", y, X=X, qid=qid)
-        queries = find_qid(qid, X, y, self.qid_column)
+        queries = find_queries(y, X, qid, **others)
         features = self._features(X)
-        n_rows = features.shape[0]
-        frame = label_frame(y, None, measure)
-        if len(frame) != n_rows:
-            raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {n_rows}")
-        if queries is None:
-            needs = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
-            if query_parameter(self.estimator_) is None:
-                needs = f"the label of {measure} is normalised per query"
-                if not measure.GAIN_PER_QUERY:
-                    return _Part(features, frame, np.arange(n_rows).astype(str), grouped=False)
-            raise MultiAspectError(
-                f"{what}{needs}, so fit needs the query of every row: pass qid, set qid_column, or add an "
-                "index level qid to y or X"
-            )
-        return _Part(features, frame, LabelledRows(frame, queries).qids)
+        frame = label_frame(y, None, named).reset_index(drop=True)
+        if len(frame) != features.shape[0]:
+            raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {features.shape[0]}")
+        if queries is not None:
+            return _Part(features, frame, *query_codes(check_length(queries, len(frame), f"{what}qid")))
+        needs = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
+        if query_parameter(self.estimator_) is None:
+            needs = f"the label of {target} is normalised per query"
+            if not target.GAIN_PER_QUERY:
+                return _Part(features, frame, None, np.empty(0, dtype=object))
+        raise MultiAspectError(
+            f"{what}{needs}, so fit needs the query of every row: pass qid, or add an index level or a column qid "
+            "to y or X"
+        )
 
-    def _evaluation_sets(self, passed: dict[str, Any], measure: Measure) -> list[_Part]:
-        """Remove the evaluation sets and their queries from the arguments of fit, and read them."""
-        other = [name for name in ("eval_X", "eval_y", "X_val", "y_val") if passed.get(name) is not None]
-        if other:
-            raise MultiAspectError(f"expected evaluation sets as eval_set=[(X, y)], got {choices(other)}")
-        if passed.get("eval_set") is None:
+    def _evaluation_sets(self, given: Any, target: Measure, named: Any) -> list[_Part]:
+        """Read the evaluation sets."""
+        if given is None:
             return []
-        if isinstance(self.estimator_, Pipeline) and len(self.estimator_.steps) > 1:
-            raise MultiAspectError(
-                "the steps of a pipeline do not transform eval_set; transform X and the sets first, and wrap only "
-                "the last step in AspectRanker"
-            )
-        given = passed.pop("eval_set")
-        pairs = [given] if isinstance(given, tuple) else list(given)
-        groups, queries = (passed.pop(name, None) for name in ("eval_group", "eval_qid"))
+        is_one = isinstance(given, tuple) and not all(isinstance(part, tuple | list) for part in given)
         sets = []
-        for place, pair in enumerate(pairs):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
+        for index, part in enumerate([given] if is_one else list(given)):
+            if not isinstance(part, tuple | list) or len(part) not in (2, 3):
                 raise MultiAspectError(
-                    "eval_set: expected a list of pairs (X, y) with one column of labels per aspect in y, got "
-                    f"{type(pair).__name__}"
+                    "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, "
+                    f"got {type(part).__name__}"
                 )
-            pair = [in_memory(each) for each in pair]
-            qid = of_evaluation_set(queries, place, len(pairs), "eval_qid")
-            sizes = of_evaluation_set(groups, place, len(pairs), "eval_group")
-            if qid is None and sizes is not None:
-                qid = queries_of_groups(sizes, self._features(pair[0]).shape[0], f"eval_group[{place}]")
-            part = self._part(pair[0], pair[1], qid, measure, f"eval_set[{place}]: ")
-            if query_parameter(self.estimator_) is not None and (np.diff(part.codes) < 0).any():
-                raise MultiAspectError(
-                    f"eval_set[{place}]: the rows of a query must be contiguous; sort them by query"
-                )
-            sets.append(part)
+            X, y, qid = (*part, None)[:3]
+            sets.append(self._part(X, y, qid, target, named, f"eval_set[{index}]: "))
         return sets
 
-    def _judged(self, parts: list[_Part], measure: Measure) -> Judgments:
+    def _split(self, train: _Part, fraction: float) -> tuple[Ints, Ints]:
+        """Return the rows of the training set and of held-out queries."""
+        if train.query is None:
+            raise MultiAspectError(
+                "eval_fraction holds out whole queries: pass qid, or add an index level or a column qid to y or X"
+            )
+        params = last_step(self.estimator_).get_params()
+        seeds = [params.get(name) for name in ("random_state", "random_seed")]
+        seed = next((seed for seed in seeds if isinstance(seed, int | np.integer)), 0)
+        queries = np.unique(train.query)
+        if len(queries) < 2:
+            raise MultiAspectError(f"eval_fraction: expected at least two queries, got {len(queries)}")
+        n_held = min(max(round(fraction * len(queries)), 1), len(queries) - 1)
+        held = np.isin(train.query, np.random.default_rng(seed).permutation(queries)[:n_held])
+        return np.flatnonzero(~held), np.flatnonzero(held)
+
+    def _judged(self, parts: list[_Part], target: Measure) -> Judgments:
         """Return the labels of all parts. They are aggregated together, so they have the same scales."""
         columns = list(parts[0].labels.columns)
-        for place, part in enumerate(parts[1:]):
+        for index, part in enumerate(parts[1:]):
             if sorted(part.labels.columns) != sorted(columns):
                 raise MultiAspectError(
-                    f"eval_set[{place}]: expected y with the columns of the training set ({choices(columns)}), "
+                    f"eval_set[{index}]: expected y with the columns of the training set ({choices(columns)}), "
                     f"got {choices(part.labels.columns)}"
                 )
         frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
         # One part alone keeps the names of its queries for messages.
-        queries = [part.qids if len(parts) == 1 else f"{place} " + part.qids for place, part in enumerate(parts)]
+        queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
         if self.missing == "error":
-            check_known(measure, judgments, remedy=" to AspectRanker")
+            check_known(target, judgments, remedy=" to AspectRanker")
+        views = target.views(judgments)
+        for view in views:
+            if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
+                warn(
+                    f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means "
+                    f"not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade"
+                )
+        if len(views) == 1 and target.spec is None and "aspects" in target.SUPPORTED_PARAMS and len(columns) == 1:
+            target._check_views(views)
         return judgments
 
-    def _handed_on(self, sets: list[_Part], labels: list[NDArray[Any]], needed: str | None) -> dict[str, Any]:
-        """Return the evaluation sets in the form the estimator expects."""
-        if needed == "group_id":
-            from catboost import Pool  # type: ignore[import-untyped]
-
-            pools = [Pool(part.X, label, group_id=part.codes) for part, label in zip(sets, labels, strict=True)]
-            return {"eval_set": pools[0] if len(pools) == 1 else pools}
-        passed: dict[str, Any] = {"eval_set": [(part.X, label) for part, label in zip(sets, labels, strict=True)]}
-        if needed == "group":
-            passed["eval_group"] = [np.bincount(part.codes) for part in sets]
-        elif needed == "qid":
-            passed["eval_qid"] = [part.codes for part in sets]
-        return passed
-
-    def _fit(self, X: Any, label: NDArray[Any], passed: dict[str, Any]) -> None:
-        if not isinstance(self.estimator_, Pipeline):
-            self.estimator_.fit(X, label, **passed)
-            return
-        name, last = self.estimator_.steps[-1]
-        # Rankers that are not scikit-learn estimators, such as CatBoost's, cannot request metadata.
-        routed = routing_enabled() and hasattr(last, "set_fit_request")
-        if routed:
-            requested = {key: True for key in passed if key in inspect.signature(last.fit).parameters}
-            last.set_fit_request(**requested)
-        else:
-            passed = {f"{name}__{key}": value for key, value in passed.items()}
-        with config_context(enable_metadata_routing=routed):
-            self.estimator_.fit(X, label, **passed)
+    def _transformed(self, label: NDArray[Any], *features: Any) -> list[Any]:
+        """Fit the steps of a pipeline before the last one, and return the features for the last one."""
+        if not isinstance(self.estimator_, Pipeline) or len(self.estimator_.steps) == 1:
+            return list(features)
+        head = self.estimator_[:-1]
+        transformed = [head.fit_transform(features[0], label), *map(head.transform, features[1:])]
+        self.estimator_.steps[:-1] = head.steps
+        return transformed
 
     def _features(self, X: Any) -> Any:
         frame = to_pandas(X)
         if frame is not None:
-            column = self.qid_column or "qid"
-            return frame.drop(columns=column) if column in frame.columns else frame
+            return frame.drop(columns="qid") if "qid" in frame.columns else frame
         return X if hasattr(X, "shape") else np.asarray(X)
 
     def _remember_features(self, X: Any) -> None:
         self.n_features_in_ = X.shape[1] if X.ndim == 2 else 1
-        self.__dict__.pop("feature_names_in_", None)
         if isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X.columns):
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
 
     # -- predicting --------------------------------------------------------------------------
 
+    def _checked(self, X: Any) -> Any:
+        """Return the features, after checking that they are those of fit: LightGBM takes them in any order."""
+        check_is_fitted(self)
+        X = self._features(X)
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
+            raise MultiAspectError(
+                f"X: expected the features of fit in the same order, {choices(known)}, got {choices(X.columns)}; "
+                "select them as in X[ranker.feature_names_in_]"
+            )
+        return X
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict one score per row of X. Higher scores rank first."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict(self._features(X)))
+        features = self._checked(X)
+        return np.asarray(self.estimator_.predict(features))
 
     @_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the decision function of the estimator."""
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(self._features(X)))
+        features = self._checked(X)
+        return np.asarray(self.estimator_.decision_function(features))
+
+    @property
+    def feature_importances_(self) -> NDArray[Any]:
+        """Return the importances of the estimator, or the absolute values of its coefficients."""
+        last = last_step(self.estimator_)
+        if library_of(last) == "catboost":  # by default, those of rankers need the training set
+            return np.asarray(last.get_feature_importance(type="PredictionValuesChange"))
+        if hasattr(last, "feature_importances_"):
+            return np.asarray(last.feature_importances_)
+        return np.abs(np.ravel(last.coef_))
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Evaluate the ranking by predictions with the target measure (nDCG if the target is an aspect).
+        """Evaluate the ranking by predictions with `measure`, or by default with the target.
 
         Parameters
         ----------
@@ -400,13 +463,30 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         float
+            Higher is better: the values of lower-is-better measures are negated.
         """
-        measure = read_target(self.target)
+        measure = self.measure_ if self._is_resolved() else getattr(self._evaluated(), "measure", None)
+        searched = self.measure is None and hasattr(self, "_searched")
+        if measure is None or searched:
+            message = (
+                f"score needs measure=, as the target {self.target!r} "
+                + ("was set by set_params: in a search, each candidate would be scored by its own target"
+                   if searched else "is no measure")
+            )  # fmt: skip
+            warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
+            raise MultiAspectError(message)
         X, y, qid = map(in_memory, (X, y, qid))
-        check_order("y", y, X=X, qid=qid)
-        queries = find_qid(qid, X, y, self.qid_column)
-        scorer = RankingScorer(measure, None, missing=self.missing)
-        return scorer(self, X, label_frame(y, None, measure), qid=queries)
+        queries = find_queries(y, X, qid)
+        target = read_target(self.target, measure)
+        frame = label_frame(y, None, target if isinstance(target.spec, Aspects) else measure)
+        value = RankingScorer(measure, None, missing=self.missing)(self, X, frame, qid=queries)
+        assert isinstance(value, float)
+        return value
+
+    def _is_resolved(self) -> bool:
+        """Return whether measure and target are those of `fit`."""
+        given = zip(getattr(self, "_resolved", (self,)), (self.measure, self.target), strict=False)
+        return all(known is now or (isinstance(known, str) and known == now) for known, now in given)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -416,3 +496,16 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
+
+
+def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
+    """Warn of queries in the training set and in an evaluation set."""
+    known = set() if train.query is None else set(train.qids[np.unique(train.query)].tolist())
+    shared = [
+        qid for part in sets if part.query is not None for qid in part.qids[np.unique(part.query)] if qid in known
+    ]
+    if shared:
+        warn(
+            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in an evaluation "
+            "set: early stopping will be too late. Split by query, or pass eval_fraction"
+        )

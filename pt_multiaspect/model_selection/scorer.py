@@ -1,53 +1,39 @@
-"""Measures as scikit-learn scorers."""
+"""Measures as scikit-learn scorers, and scores of predictions."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any
 
 import ir_measures
+import numpy as np
 import pandas as pd
+from ir_measures.measures import MeanAgg
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
+from sklearn.utils.validation import _num_samples
 
+from .._typing import Floats
 from .._validation import choice
-from ..aspects.aspects import Aspects
-from ..aspects.parameter import AspectSpec, parse_aspects
 from ..collection.frames import in_memory, to_pandas
-from ..errors import MultiAspectError, choices, warn_once
-from ..integration import parsing
-from ..measures import Measure, On
-from ..strings.identifiers import identifiers
-from .estimators import takes_queries, trained_rows
-from .labels import LabelledRows, check_known, find_qid, unmasked
-from .row_order import check_order
+from ..errors import MultiAspectError, choices, number_of, warn, warn_once
+from .boosters import takes_queries, trained_queries
+from .rows import (
+    EvaluatedMeasure,
+    LabelledRows,
+    as_numbers,
+    check_length,
+    find_queries,
+    query_codes,
+    unmasked,
+    warn_if_constant,
+)
 
-__all__ = ["RankingScorer", "ranking_scorer"]
+__all__ = ["RankingScorer", "ranking_score", "ranking_scorer"]
 
 _RESPONSES = ("predict", "decision_function", "predict_proba")
-
-
-@overload
-def ranking_scorer(
-    measure: Mapping[str, ir_measures.Measure | str],
-    *,
-    aspects: object = ...,
-    response_method: str = ...,
-    missing: str = ...,
-) -> RankingScorers: ...
-
-
-@overload
-def ranking_scorer(
-    measure: ir_measures.Measure | str,
-    *,
-    aspects: object = ...,
-    response_method: str = ...,
-    missing: str = ...,
-) -> RankingScorer: ...
 
 
 def ranking_scorer(
@@ -56,7 +42,7 @@ def ranking_scorer(
     aspects: object = None,
     response_method: str = "predict",
     missing: str = "error",
-) -> RankingScorer | RankingScorers:
+) -> RankingScorer:
     """Make a scikit-learn scorer for grouped ranking data from a measure.
 
     The rows of each query are ranked by the predictions of the estimator and evaluated with the labels in
@@ -83,10 +69,9 @@ def ranking_scorer(
 
     Returns
     -------
-    RankingScorer or RankingScorers
+    RankingScorer
         A callable ``scorer(estimator, X, y, qid=None)`` for the ``scoring`` of `GridSearchCV`,
-        `RandomizedSearchCV` and `cross_validate`. A scorer of one measure can also be used in a dict of
-        several, which predicts once per scorer.
+        `RandomizedSearchCV`, `cross_validate` and `permutation_importance`.
 
     Raises
     ------
@@ -94,26 +79,29 @@ def ranking_scorer(
         On creation: if the measure or response method is unknown. When called: if qid is missing,
         columns, queries or predictions have the wrong number or shape, or labels or predictions are NaN.
 
+    Warns
+    -----
+    MultiAspectWarning
+        If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide queries or the
+        default resource of successive halving (the training set as a whole may be scored), or the predictions are
+        equal within every query.
+
     Notes
     -----
     *Query ids.* With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``), pass ``qid``
     to ``fit`` or as ``params``; the scorer requests it by default. Without routing, query ids are taken
-    from the index level ``qid`` of y or X, or the column ``qid`` of one of them (or the column of X named by
-    `qid_column` of `AspectRanker`). A missing qid raises an error; rows are never treated as a single query.
+    from the index level or column ``qid`` of y or X. A missing qid raises an error; rows are never treated as a
+    single query.
 
     By default, searches in scikit-learn convert this error to NaN and continue, so they would select
     arbitrary parameters: pass ``error_score='raise'`` to searches and to `cross_validate`. Only
     `AspectRanker` drops a column ``qid`` of X. Other estimators, and pipeline steps before it, treat it as a
     feature: move the query ids to the index, or pass them as ``qid``.
 
-    *Folds.* Split by query, for example with `GroupKFold`. If an `AspectRanker` or `AspectFusion` was trained on
-    other rows of the scored queries, as with `KFold`, a warning is given. Successive halving over samples splits
-    queries, so its scores are computed on truncated queries; use another resource, such as ``n_estimators``.
-
-    *Ties.* Among tied predictions, the later row ranks first: rows are documents named by their position,
-    and ties are broken by docno, descending, as in trec_eval. Predictions are compared as 64-bit floats,
-    whereas scores of runs are compared as 32-bit floats. A query with a single row, or with lowest grades
-    only, counts like any other query (as 0 if no gain is possible).
+    *Ties.* Measures that are linear in linear bases (CAM, TOMA, On and uRBP over nDCG, DCG, RBP, P, …) have their
+    expected value over all orders of tied rows, as scikit-learn's `ndcg_score`. For other measures, tied rows are
+    in a fixed random order, which does not depend on their labels. Predictions are compared as 64-bit floats. Runs
+    are evaluated as in trec_eval, where ties are broken by docno.
 
     Examples
     --------
@@ -126,8 +114,6 @@ def ranking_scorer(
     >>> round(scorer(LinearRegression().fit(X, Y[:, 0]), X, Y, qid=qid), 3)
     0.908
     """
-    if isinstance(measure, Mapping):
-        return RankingScorers(measure, aspects, response_method, missing)
     return RankingScorer(measure, aspects, response_method, missing)
 
 
@@ -136,55 +122,31 @@ class RankingScorer:
 
     def __init__(
         self,
-        measure: ir_measures.Measure | str,
-        aspects: object,
+        measure: ir_measures.Measure | str | Mapping[str, ir_measures.Measure | str],
+        aspects: object = None,
         response_method: str = "predict",
         missing: str = "error",
     ) -> None:
-        parsed = parsing.parse(measure)
-        if len(parsed) != 1:
-            raise MultiAspectError(f"expected one measure, but {measure!r} expands to {len(parsed)}")
         if response_method not in _RESPONSES:
             raise MultiAspectError(f"response_method: expected {choices(_RESPONSES)}, got {response_method!r}")
-        self.aspects: AspectSpec = parse_aspects(aspects)
-        self.measure = self._declare(parsed[0])
-        self._ordinary().validate_params()
+        self._several = isinstance(measure, Mapping)
+        named = measure if isinstance(measure, Mapping) else {"": measure}
+        if not named:
+            raise MultiAspectError("expected at least one measure, got an empty dict")
+        self._measures = {str(name): EvaluatedMeasure(given, aspects) for name, given in named.items()}
         self._response_method = response_method
-        self._missing = choice("missing", "error", "lowest")(missing)
+        choice("missing", "error", "lowest")(missing)
+        self._missing = missing
 
-    def _declare(self, measure: ir_measures.Measure) -> ir_measures.Measure:
-        """Give the declared scales to a measure that has none for its aspects."""
-        if "aspects" not in measure.SUPPORTED_PARAMS:
-            return measure
-        spec, declared = measure["aspects"], self.aspects
-        if not isinstance(declared, Aspects):
-            return measure
-        if spec is None:
-            return measure(aspects=declared)
-        if isinstance(spec, tuple) and all(name in declared for name in spec):
-            return measure(aspects=Aspects({name: declared[name] for name in spec}))
-        return measure
-
-    def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> Measure:
-        """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
-        on = getattr(self.measure, "on", None)  # a measure of this package knows
-        measure: Measure = (
-            On(aspect=aspect, base=self.measure, aspects=declared) if on is None else on(aspect, declared)
-        )
-        return measure
-
-    def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float | dict[str, float]:
         """Score `estimator` on the rows of X with the labels y."""
         X, y, qid = map(in_memory, (X, y, qid))
-        queries = self.find_queries(estimator, X, y, qid)
-        return self.of_predictions(y, self.scores(estimator, X, queries), queries)
+        queries = self._queries(estimator, X, y, qid)
+        return self.of_predictions(y, self._scores(estimator, X, queries), queries)
 
-    def find_queries(self, estimator: Any, X: Any, y: Any, qid: Any) -> NDArray[Any]:
+    def _queries(self, estimator: Any, X: Any, y: Any, qid: Any) -> NDArray[Any]:
         """Return the query of each row, or raise an error."""
-        check_order("y", y, X=X, qid=qid)
-        column, features = getattr(estimator, "qid_column", None), to_pandas(X)
-        has_column = features is not None and column in features.columns
-        queries = find_qid(qid, X, y, column if has_column else None)
+        queries = find_queries(y, X, qid)
         if queries is None:
             message = (
                 f"{self!r} needs the query of every row: pass qid with metadata routing "
@@ -198,6 +160,7 @@ class RankingScorer:
                 key="a scorer without qid",
             )
             raise MultiAspectError(message)
+        features = to_pandas(X)
         if features is not None and "qid" in features.columns and not _drops_qid(estimator):
             warn_once(
                 f"X has a column qid, which {type(estimator).__name__} uses as a feature: pass qid with metadata "
@@ -205,30 +168,29 @@ class RankingScorer:
                 "after other steps of a pipeline",
                 key="qid among the features",
             )
-        _warn_of_divided_queries(estimator, queries)
+        if len(queries) == _num_samples(X):
+            _warn_of_trained_queries(estimator, queries)
         return queries
 
-    def of_predictions(self, y: Any, scores: Any, qid: Any) -> float:
+    def of_predictions(self, y: Any, scores: Any, qid: Any) -> float | dict[str, float]:
         """Score predictions for the rows of y."""
-        rows = LabelledRows(y, qid, self.aspects, self.measure)
-        measure = self.measure_on(rows)
-        if self._missing == "error":
-            check_known(measure, rows.judgments)
-        value = rows.evaluate(measure, scores)
-        return -value if measure.lower_aggregate_is_better else value
+        values: dict[str, float] = {}
+        ranked: dict[tuple[str, ...], Any] = {}
+        named = to_pandas(y) is not None  # otherwise, each measure may name the columns
+        for name, evaluated in self._measures.items():
+            if not (ranked and named):
+                rows = evaluated.rows(y, qid)
+            columns = tuple(rows.names)
+            if columns not in ranked:
+                ranked[columns] = rows, rows.rankings(scores)
+            rows, rankings = ranked[columns]
+            measure = evaluated.on(rows, self._missing)
+            value = rows.evaluate(measure, rankings)
+            values[name] = -value if measure.lower_aggregate_is_better else value
+        warn_if_constant(rankings, repr(self))
+        return values if self._several else values[""]
 
-    def measure_on(self, rows: LabelledRows) -> Measure:
-        """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
-        aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
-        measure = self._ordinary(aspect, self.aspects if isinstance(self.aspects, Aspects) else None)
-        if measure is not self.measure and aspect not in rows.names:
-            raise MultiAspectError(
-                f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "
-                f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
-            )
-        return measure
-
-    def scores(self, estimator: Any, X: Any, queries: Any) -> Any:
+    def _scores(self, estimator: Any, X: Any, queries: Any) -> Any:
         """Return the predictions of `estimator`."""
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
@@ -245,58 +207,26 @@ class RankingScorer:
         return request
 
     def __repr__(self) -> str:
+        measures = {name: str(evaluated.measure) for name, evaluated in self._measures.items()}
         more = "" if self._response_method == "predict" else f", response_method={self._response_method!r}"
-        return f"ranking_scorer({self.measure}{more})"
+        return f"ranking_scorer({measures if self._several else measures['']}{more})"
 
 
-class RankingScorers:
-    """The scorer of several measures returned by `ranking_scorer`; it predicts once."""
-
-    def __init__(
-        self,
-        measures: Mapping[str, ir_measures.Measure | str],
-        aspects: object,
-        response_method: str,
-        missing: str,
-    ) -> None:
-        if not measures:
-            raise MultiAspectError("expected at least one measure, got an empty dict")
-        self._scorers = {
-            str(name): RankingScorer(measure, aspects, response_method, missing)
-            for name, measure in measures.items()
-        }
-        self._first = next(iter(self._scorers.values()))
-
-    def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> dict[str, float]:
-        """Score `estimator` on the rows of X with the labels y, by each measure."""
-        X, y, qid = map(in_memory, (X, y, qid))
-        queries = self._first.find_queries(estimator, X, y, qid)
-        scores = self._first.scores(estimator, X, queries)
-        return {name: scorer.of_predictions(y, scores, queries) for name, scorer in self._scorers.items()}
-
-    def get_metadata_routing(self) -> MetadataRequest:
-        """Return the metadata request: ``score`` takes `qid`."""
-        return self._first.get_metadata_routing()
-
-    def __repr__(self) -> str:
-        measures = {name: str(scorer.measure) for name, scorer in self._scorers.items()}
-        return f"ranking_scorer({measures})"
-
-
-def _warn_of_divided_queries(estimator: Any, queries: NDArray[Any]) -> None:
-    """Warn if the estimator was trained on other rows of the scored queries: folds have divided them."""
-    trained = trained_rows(estimator)
-    if not trained or queries.ndim != 1:
+def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
+    """Warn if the estimator was fitted on some of the scored queries."""
+    trained = trained_queries(estimator)
+    if not trained or queries.ndim != 1 or pd.isna(queries).any():
         return
-    scored = Counter(identifiers(pd.Series(queries, name="value"), "qid").tolist())
-    # Scored on the training set, queries have all their rows.
-    divided = [qid for qid, rows in scored.items() if trained.get(qid, rows) != rows]
-    if divided:
-        warn_once(
-            f"{type(estimator).__name__} was trained on other rows of {len(divided)} of the {len(scored)} scored "
-            f"queries, such as {divided[0]}: the folds divide queries, so the values are those of incomplete "
-            "rankings. Split by query, as with cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
-            key="folds that divide queries",
+    codes, scored = query_codes(queries)
+    if trained == dict(zip(scored.tolist(), np.bincount(codes).tolist(), strict=True)):
+        return  # the training set itself, as with return_train_score
+    known = [qid for qid in scored if qid in trained]
+    if known:
+        warn(
+            f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, "
+            f"{'was' if len(known) == 1 else 'were'} among those that {type(estimator).__name__} was fitted on: "
+            "the values do not hold for other queries. Split by query, as with cv=GroupKFold() and groups=qid, or "
+            "cv=RepeatedQueryKFold(); in successive halving, use another resource than rows"
         )
 
 
@@ -308,5 +238,114 @@ def _drops_qid(estimator: Any) -> bool:
         if steps and isinstance(steps[0], ColumnTransformer):
             return not any(name.rpartition("__")[2] == "qid" for name in steps[0].get_feature_names_out())
         return bool(steps) and _drops_qid(steps[0])
-    # An AspectRanker, which this module must not import.
-    return hasattr(estimator, "qid_column") and estimator.qid_column in (None, "qid")
+    # AspectRanker and AspectFusion, which this module must not import.
+    return hasattr(estimator, "_trained_queries")
+
+
+def ranking_score(
+    y_true: object,
+    y_score: object,
+    *,
+    measure: ir_measures.Measure | str,
+    qid: object = None,
+    aspects: object = None,
+    sample_weight: object = None,
+    missing: str = "error",
+    per_query: bool = False,
+) -> float | pd.Series[float]:
+    """Evaluate the rankings given by predictions with a measure.
+
+    Parameters
+    ----------
+    y_true : DataFrame or array-like of shape (n_rows,) or (n_rows, n_aspects)
+        One row per (query, document) pair, in any order, with one column of labels per aspect. Data frames may
+        be of pandas, Polars or PyArrow.
+    y_score : array-like of shape (n_rows,)
+        The predictions. Higher scores rank first. Ties are treated as in `ranking_scorer`.
+    measure : ir_measures.Measure or str
+        A multi-aspect measure, or a single-aspect measure, which is computed on the column ``relevance`` (or
+        ``label``) of y_true, or on its only column.
+    qid : array-like of shape (n_rows,), optional
+        The query of each row, as strings or numbers. By default, the index level or column ``qid`` of y_true.
+    aspects : Aspects, mapping, str or sequence of str, optional
+        Names (and scales) of the columns of an array, or the columns to select from a frame.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights of the queries for the mean, constant within each query.
+    missing : {'error', 'lowest'}, default 'error'
+        Whether a missing label (NaN) raises an error or counts as the lowest grade.
+    per_query : bool, default False
+        Whether to return the value of each query instead of the aggregate.
+
+    Returns
+    -------
+    float or Series of float
+        The value of the measure, aggregated over queries as the measure defines (the mean for most), or the
+        values of the queries, with the query ids as strings in the index, sorted. For lower-is-better measures
+        such as ESL, lower values are better, whereas `ranking_scorer` negates them.
+
+    Raises
+    ------
+    MultiAspectError
+        If no query ids are given, lengths differ, labels are missing or masked, predictions are NaN, masked or
+        complex, weights vary within a query, the indexes of pandas objects have the same elements in a different
+        order, or their rows have different queries in an index level or column qid.
+
+    References
+    ----------
+    Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> labels, qid = [[2, 0], [0, 2], [1, 1], [0, 0]], ["a", "a", "b", "b"]
+    >>> predictions, aspects = [0.3, 0.1, 0.2, 0.9], {"relevance": 2, "credibility": 2}
+    >>> round(ma.ranking_score(labels, predictions, qid=qid, measure="CAM@10", aspects=aspects), 4)
+    0.7232
+    >>> ma.ranking_score(labels, predictions, qid=qid, measure="CAM@10", aspects=aspects, per_query=True).round(4)
+    a    0.8155
+    b    0.6309
+    Name: CAM(aspects={'relevance': 2, 'credibility': 2})@10, dtype: float64
+    """
+    choice("missing", "error", "lowest")(missing)
+    evaluated = EvaluatedMeasure(measure, aspects)
+    y_true, y_score, qid, sample_weight = map(in_memory, (y_true, y_score, qid, sample_weight))
+    queries = find_queries(y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight)
+    if queries is None:
+        raise MultiAspectError(
+            "ranking_score needs the query of every row: pass qid, or add an index level or a column qid to y_true"
+        )
+    rows = evaluated.rows(y_true, queries)
+    if not len(rows):
+        raise MultiAspectError(f"expected at least one row to evaluate {evaluated.measure}, got 0 rows")
+    on_rows = evaluated.on(rows, missing)
+    rankings = rows.rankings(y_score)
+    warn_if_constant(rankings, "ranking_score")
+    if per_query:
+        if sample_weight is not None:
+            raise MultiAspectError("sample_weight has no effect on the values of single queries; omit it")
+        values = rows.values(on_rows, rankings)
+        return pd.Series(values, index=rows.judgments.qids, name=str(evaluated.measure))
+    if sample_weight is None:
+        return rows.evaluate(on_rows, rankings)
+    weights = _query_weights(check_length(sample_weight, len(rows), "sample_weight"), rows)
+    if not isinstance(on_rows.aggregator(), MeanAgg):
+        raise MultiAspectError(f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights")
+    return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())
+
+
+def _query_weights(given: NDArray[np.generic], rows: LabelledRows) -> Floats:
+    """Return the weight of each query, in the order of the judged queries."""
+    weights = as_numbers(given, "sample_weight")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise MultiAspectError("sample_weight: expected finite, non-negative weights that are not all 0")
+    judgments = rows.judgments
+    query = judgments.of_rows(judgments.pool_query)
+    of_query = np.zeros(judgments.n_queries)
+    of_query[query] = weights
+    varying = np.flatnonzero(of_query[query] != weights)
+    if len(varying):
+        raise MultiAspectError(
+            "expected sample_weight to be constant within queries, as values are averaged over queries; it varies "
+            f"in the query {judgments.qids[query[varying[0]]]}"
+        )
+    return of_query

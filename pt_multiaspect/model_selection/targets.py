@@ -6,34 +6,63 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import ir_measures
+import numpy as np
 
 from .._typing import Floats
+from ..aspects.aspects import Aspects
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices
 from ..integration import parsing
 from ..measures import TOMA, Measure, On
+from ..measures.parameters import ASPECTS
 from ..orders import DistanceOrder, Order
 
-__all__ = ["Target", "gains", "nested_params", "read_target", "with_params"]
+__all__ = ["SCALED_SUM", "Target", "gains", "nested_params", "read_target", "with_params"]
 
 Target = Measure | Order | DistanceOrder | str
 
+SCALED_SUM = "scaled sum"
 
-def read_target(target: object) -> Measure:
-    """Return the measure that defines a training target given as a measure, its name, an order or an aspect."""
+
+class _ScaledSum(Measure):
+    """The sum of the labels, each divided by its top grade. It is a target only, and has no values."""
+
+    NAME = SCALED_SUM
+    SUPPORTED_PARAMS = {"aspects": ASPECTS}
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        """Return the sum of the gains of each document, each divided by the gain of its top grade."""
+        views = self.views(judgments)
+        self.warn_if_inferred(views)
+        for view in views:
+            view.check_gains(f"the target {self}")
+        shares = [view.target.gain / (view.target.top or 1.0) for view in views]
+        return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
+
+    def _declared(self, aspects: Aspects) -> str:
+        return f"measure=CAM(aspects={aspects.spelled()!r})"
+
+
+def read_target(target: object, measure: Measure | None = None) -> Measure:
+    """Return the measure that defines a training target given as a measure, its name, an order or an aspect.
+
+    The scaled sum has the aspects of `measure`.
+    """
     if isinstance(target, Rejected):
         return target.bind()
+    if isinstance(target, str) and target == SCALED_SUM:
+        return _ScaledSum(aspects=None if measure is None else measure.spec)
     parameters = getattr(target, "parameters", None)  # of an order
     if parameters is not None:
         return TOMA(**parameters)
     if _is_aspect(target):
         return On(aspect=target)
     parsed = parsing.parse(target) if isinstance(target, str) else [target]
-    measure = parsed[0]
+    named = parsed[0]
     # All measures except those without a gain per document, which only their class tells at this point.
-    gain = getattr(type(measure), "document_gain", Measure.document_gain)
+    gain = getattr(type(named), "document_gain", Measure.document_gain)
     if len(parsed) == 1 and gain is not Measure.document_gain:
-        return cast(Measure, measure)
+        return cast(Measure, named)
     raise _no_labels(target)
 
 
@@ -44,8 +73,8 @@ def _is_aspect(target: object) -> bool:
 def _no_labels(target: object) -> MultiAspectError:
     return MultiAspectError(
         "expected a measure with a gain per document (TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, "
-        "RBU, MDCU, nMDCU, Subtopics, On), the name of an aspect or an Order to aggregate labels, got "
-        f"{target!r}. Train on one of these; ranking_scorer selects models by any measure"
+        "RBU, MDCU, nMDCU, Subtopics, On), 'scaled sum', the name of an aspect or an Order to aggregate labels, "
+        f"got {target!r}. Train on one of these; ranking_scorer selects models by any measure"
     )
 
 
@@ -81,7 +110,7 @@ def nested_params(target: object) -> dict[str, Any]:
     if isinstance(target, Rejected):
         return nested_params(target.target) | target.params
     measure: object = target
-    if isinstance(target, str) and not _is_aspect(target):
+    if isinstance(target, str) and target != SCALED_SUM and not _is_aspect(target):
         try:
             measure = read_target(target)
         except MultiAspectError:

@@ -28,9 +28,8 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Settings on the front are labelled with their row of `front`, and with the probability of being on the
-        front if known. The line connects the settings that none dominates on `x` and `y`; with further
-        metrics, others may be on the front. Failed settings are omitted.
+        Settings on the front are labelled with their row of `front`. The line connects the settings that none
+        dominates on `x` and `y`; with further metrics, others may be on the front. Failed settings are omitted.
 
     Raises
     ------
@@ -52,7 +51,7 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     """
     front = with_columns(front, [x, y, "on_front"], "front", "pareto_front")
     numeric = front.select_dtypes("number").columns
-    metrics = [name for name in numeric if name not in ("on_front", "probability")]
+    metrics = [name for name in numeric if name != "on_front"]
     if x == y or x not in metrics or y not in metrics:
         raise MultiAspectError(f"expected two different metrics of {choices(metrics)}, got x={x!r} and y={y!r}")
     shown = front.dropna(subset=[x, y])
@@ -81,12 +80,10 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     highest = np.maximum.accumulate(ordered[:, 1])
     ordered = ordered[np.append(True, highest[1:] > highest[:-1])]
     ax.plot(*ordered.T, color=BLUE, lw=1, ls=":", zorder=2)
-    known = shown["probability"].to_numpy() if "probability" in shown else None
     for row in np.flatnonzero(on_front).tolist():
-        text = str(shown.index[row]) + ("" if known is None else f" ({known[row]:.2f})")
-        ax.annotate(text, points[row], xytext=(5, 4), textcoords="offset points", fontsize=SMALL)
+        ax.annotate(str(shown.index[row]), points[row], xytext=(5, 4), textcoords="offset points", fontsize=SMALL)
     ax.set_xlabel(wrap(str(x)))
     ax.set_ylabel(wrap(str(y)))
     ax.margins(0.1)
-    add_legend(ax, False, title=None if known is None else "setting (probability)")
+    add_legend(ax, False)
     return ax

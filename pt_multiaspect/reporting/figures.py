@@ -18,7 +18,7 @@ from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.labels import recorded
 from ..integration.aggregators import lower_aggregate_is_better
-from ..model_selection.front import pareto_front
+from ..kernels.pareto import on_front
 from ..tables.heads import Head, heads_of
 
 __all__ = ["Figures", "Options", "Tests", "ends", "fronts", "wide"]
@@ -191,8 +191,7 @@ def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str
         str(column): table[label].to_numpy() * (-1.0 if lower_aggregate_is_better(known[label]) else 1.0)
         for column, label in enumerate(labels)
     }
-    on_front = pareto_front(pd.DataFrame(gains), list(gains))["on_front"]
-    return np.flatnonzero(on_front).tolist()
+    return np.flatnonzero(on_front(np.column_stack(list(gains.values())))).tolist()
 
 
 def ends(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:

@@ -1,0 +1,516 @@
+"""Rows of training data (labels, queries, predictions) as judgments and rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._typing import Bools, Floats, Ints
+from ..aspects.aspects import Aspects, aspect_name
+from ..aspects.parameter import AspectSpec, parse_aspects
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
+from ..collection.frames import in_memory, plain_column, to_pandas
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..errors import MultiAspectError, choices, warn
+from ..integration import parsing
+from ..integration.aggregators import aggregated
+from ..kernels.forms import Linear
+from ..kernels.hits import Hits, positions
+from ..measures import Measure, On
+from ..strings.identifiers import identifiers
+from ..strings.texts import Texts
+
+__all__ = ["EvaluatedMeasure", "LabelledRows", "RowRankings"]
+
+
+class RowJudgments(Judgments):
+    """Judgments of one document per row; documents are named by the number of their row.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One column of labels per aspect.
+    query : ndarray of int, shape (n_rows,)
+        The query of each row, as a position in `qids`.
+    qids : ndarray of str
+        The queries, sorted.
+    """
+
+    def __init__(self, frame: pd.DataFrame, query: Ints, qids: NDArray[np.object_]) -> None:
+        self._first: Ints = np.argsort(query, kind="stable")
+        self._pair = np.empty(len(query), dtype=np.intp)
+        self._pair[self._first] = np.arange(len(query))
+        self.pool_query: Ints = query[self._first]
+        self.qids = self.original_qids = qids
+        self._query_index = pd.Index(qids, dtype=object)
+        self._frame, self._positional, self._origin = frame, False, None
+        self._labels = {}
+        self.label_names = self._names_of(frame)
+
+    @cached_property
+    def docnos(self) -> NDArray[np.object_]:  # type: ignore[override]
+        """The names of the documents."""
+        return self._first.astype(str).astype(object)
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    def pooled(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return one value per row in the order of the judged pairs."""
+        return values[self._first]
+
+    @cached_property
+    def shuffled(self) -> Ints:
+        """The judged pairs, sorted by query and in a fixed random order within queries, which decides ties."""
+        keys = np.random.default_rng(0).permutation(len(self))
+        return np.lexsort((keys, self.pool_query))
+
+    @cached_property
+    def rank(self) -> Ints:
+        """The ranks in any ranking of all rows, query by query."""
+        return positions(self.pool_query) + 1
+
+    @cached_property
+    def n_ret(self) -> Ints:
+        """The number of rows per query."""
+        return np.bincount(self.pool_query, minlength=self.n_queries)
+
+
+class RowRankings(Rankings):
+    """The rankings of all rows by their predictions, compared as 64-bit floats.
+
+    Tied rows are in a fixed random order, which does not depend on labels.
+
+    Parameters
+    ----------
+    judgments : RowJudgments
+        The rows.
+    scores : ndarray of float, shape (n_rows,)
+        The predictions, in the order of the rows.
+    """
+
+    judgments: RowJudgments
+    #: Whether linear bases have their expected value over all orders of tied rows.
+    _expected = False
+
+    def __init__(self, judgments: RowJudgments, scores: Floats) -> None:
+        self.judgments = judgments
+        self.qids, self.n_common, self.n_rows = judgments.qids, judgments.n_queries, len(scores)
+        self._scores = judgments.pooled(scores) + 0.0  # -0 and 0 are tied
+        query, rank, n_ret = judgments.pool_query, judgments.rank, judgments.n_ret
+        self._sorted: Ints = judgments.shuffled[self._descending(self._scores[judgments.shuffled])]
+        self.hits = Hits(judgments.n_queries, query, query, rank, self._sorted, n_ret)
+        ranked = self._scores[self._sorted]
+        #: Whether each ranked row is tied with the next one.
+        self.tied: Bools = (ranked[1:] == ranked[:-1]) & (query[1:] == query[:-1])
+
+    def _descending(self, scores: Floats) -> Ints:
+        """Return the stable order of the scores within queries, which are contiguous."""
+        n_ret, rank = self.judgments.n_ret, self.judgments.rank
+        width = int(n_ret.max(initial=0))
+        if len(n_ret) * width > 4 * len(scores):
+            return np.lexsort((-scores, self.judgments.pool_query))
+        # Rows of a matrix are sorted faster than two keys.
+        table = np.full((len(n_ret), width), np.inf)
+        filled = np.arange(width) < n_ret[:, None]
+        table[filled] = -scores
+        order: Ints = np.argsort(table, axis=1, kind="stable")[filled]
+        begins = np.arange(len(rank)) - rank + 1
+        return order + begins
+
+    @cached_property
+    def _rows(self) -> tuple[Ints, Floats, Texts]:  # type: ignore[override]
+        return self.judgments.pool_query, self._scores, Texts.of_strings(self.judgments.docnos)
+
+    @cached_property
+    def _position(self) -> Ints:  # type: ignore[override]
+        position = np.empty(len(self._sorted), dtype=np.intp)
+        position[self._sorted] = np.arange(len(position))
+        return position
+
+    @property
+    def is_constant(self) -> bool:
+        """Return whether the predictions are equal in every query, and some query has two or more rows."""
+        several = self.judgments.n_ret.max(initial=0) > 1
+        return bool(several and self.tied.sum() == len(self._sorted) - np.count_nonzero(self.judgments.n_ret))
+
+    @cached_property
+    def expected(self) -> RowRankings:
+        """The same rankings, with expected values of linear bases over tied rows."""
+        result = copy(self)  # without what is cached
+        result.__dict__.pop("expected", None)
+        result._expected = True
+        return result
+
+    def cached(self, key: Any, make: Any) -> Any:
+        """Return the result of `make`, or the expected value of a linear base."""
+        if self._expected and isinstance(key, tuple) and key[0] == "base":
+            _, base, target = key
+            return super().cached(key, lambda: self._expectation(base, base.additive(target)))
+        return super().cached(key, make)
+
+    def _expectation(self, base: Any, form: Linear) -> Floats:
+        """Return the value of a linear form if tied rows have the mean of their gains."""
+        group = np.cumsum(np.append(False, ~self.tied))
+        gain = np.asarray(form.gain, dtype=np.float64)[self._sorted]
+        mean = np.bincount(group, weights=gain) / np.bincount(group)
+        shared = np.empty(len(gain))
+        shared[self._sorted] = mean[group]
+        values: Floats = np.minimum(replace(form, gain=shared).values(self.hits), base.RANGE[1])
+        return values
+
+
+class LabelledRows:
+    """Rows of training data as a collection: one document per row, with the columns of y as judgments.
+
+    Parameters
+    ----------
+    y : DataFrame or array-like of shape (n_rows,) or (n_rows, n_aspects)
+        One column of labels per aspect.
+    qid : array-like of shape (n_rows,)
+        The query of each row. Rows of a query need not be contiguous.
+    aspects : Aspects, mapping, str, sequence of str, optional
+        Names of the columns of an array, or the columns to select from a frame.
+    measure : measure, optional
+        Its aspect names the column of a single-column array.
+    """
+
+    def __init__(self, y: object, qid: object, aspects: object = None, measure: object = None) -> None:
+        frame = label_frame(y, aspects, measure, several=False)
+        query, qids = query_codes(check_length(qid, len(frame), "qid"))
+        self.judgments = RowJudgments(frame.reset_index(drop=True), query, qids)
+        self.names = list(frame.columns)
+
+    def __len__(self) -> int:
+        return len(self.judgments)
+
+    def rankings(self, scores: object) -> RowRankings:
+        """Return the rankings by predictions of the rows."""
+        return RowRankings(self.judgments, check_scores(scores, len(self)))
+
+    @staticmethod
+    def values(measure: Measure, rankings: RowRankings) -> Floats:
+        """Return the value of each query: the expectation over ties if the measure is linear."""
+        if rankings.tied.any():
+            judgments = rankings.judgments
+            if judgments.cached(("linear", measure), lambda: _linear(measure, judgments)):
+                rankings = rankings.expected
+        return measure.evaluate(rankings)
+
+    def evaluate(self, measure: Measure, rankings: RowRankings) -> float:
+        """Return the aggregate over queries."""
+        if not len(self):
+            raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
+        return aggregated(measure, self.values(measure, rankings).tolist())
+
+
+def _linear(measure: Measure, judgments: Judgments) -> bool:
+    """Return whether a measure is a weighted sum of bases that are discounted sums of gains."""
+    terms = measure.terms(judgments) if measure.IS_WEIGHTED_SUM else []
+    return bool(terms) and all(isinstance(term.base.additive(term.target), Linear) for term in terms)
+
+
+def warn_if_constant(rankings: RowRankings, what: str) -> None:
+    """Warn of predictions that rank nothing."""
+    if rankings.is_constant:
+        warn(
+            f"{what}: the predictions are equal within every query, so they rank nothing; the value is that of a "
+            "random order. Check the features, the regularisation and the number of iterations"
+        )
+
+
+def check_known(measure: Measure, judgments: Judgments, where: str = "y", remedy: str = "") -> None:
+    """Raise an error for missing labels of the aspects of a measure.
+
+    Parameters
+    ----------
+    measure : Measure
+        Only its aspects are checked.
+    judgments : Judgments
+        The labels.
+    where : str
+        What has no label, in the message.
+    remedy : str
+        Added to "pass missing='lowest'" in the message.
+    """
+    for view in measure.views(judgments):
+        n_missing = int((~view.known).sum())
+        if n_missing:
+            raise MultiAspectError(
+                f"{where} has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); drop these rows, "
+                f"or pass missing='lowest'{remedy} to treat them as the lowest grade"
+            )
+
+
+class EvaluatedMeasure:
+    """A measure with the scales of the labels that it is evaluated on."""
+
+    def __init__(self, measure: ir_measures.Measure | str, aspects: object = None) -> None:
+        parsed = parsing.parse(measure)
+        if len(parsed) != 1:
+            raise MultiAspectError(f"expected one measure, but {measure!r} expands to {len(parsed)}")
+        self.aspects: AspectSpec = parse_aspects(aspects)
+        self.measure = self._declare(parsed[0])
+        self._ordinary().validate_params()
+
+    def _declare(self, measure: ir_measures.Measure) -> ir_measures.Measure:
+        """Give the declared scales to a measure that has none for its aspects."""
+        if "aspects" not in measure.SUPPORTED_PARAMS:
+            return measure
+        spec, declared = measure["aspects"], self.aspects
+        if not isinstance(declared, Aspects):
+            return measure
+        if spec is None:
+            return measure(aspects=declared)
+        if isinstance(spec, tuple) and all(name in declared for name in spec):
+            return measure(aspects=Aspects({name: declared[name] for name in spec}))
+        return measure
+
+    def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> Measure:
+        """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
+        on = getattr(self.measure, "on", None)  # a measure of this package knows
+        measure: Measure = (
+            On(aspect=aspect, base=self.measure, aspects=declared) if on is None else on(aspect, declared)
+        )
+        return measure
+
+    def rows(self, y: Any, qid: Any) -> LabelledRows:
+        """Return the rows of y."""
+        return LabelledRows(y, qid, self.aspects, self.measure)
+
+    def on(self, rows: LabelledRows, missing: str) -> Measure:
+        """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
+        aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
+        measure = self._ordinary(aspect, self.aspects if isinstance(self.aspects, Aspects) else None)
+        if measure is not self.measure and aspect not in rows.names:
+            raise MultiAspectError(
+                f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "
+                f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
+            )
+        if missing == "error":
+            check_known(measure, rows.judgments)
+        return measure
+
+
+# -- arrays ------------------------------------------------------------------------------------------
+
+
+def unmasked(values: object) -> NDArray[Any]:
+    """Return values as an array in which masked elements are NaN instead of what is under the mask."""
+    values = plain_column(values)
+    if isinstance(values, list | tuple) and any(isinstance(value, np.ma.MaskedArray) for value in values):
+        values = np.ma.array(values)
+    if not isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values)
+    if not np.ma.is_masked(values):
+        return np.asarray(values.data)
+    dtype = np.result_type(values.dtype, np.float64) if values.dtype.kind in "biufc" else np.dtype(object)
+    return np.asarray(np.ma.filled(values.astype(dtype), np.nan))
+
+
+def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
+    """Return `values` as a one-dimensional array of `n_rows` elements."""
+    array = unmasked(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or len(array) != n_rows:
+        raise MultiAspectError(
+            f"{what}: expected one value for each of {n_rows} rows of y, got shape {array.shape}"
+        )
+    return array
+
+
+def as_numbers(values: object, what: str) -> Floats:
+    """Return values as floats, or raise an error that starts with `what`."""
+    array = unmasked(values)
+    if np.iscomplexobj(array):
+        raise MultiAspectError(f"{what}: expected real numbers, got {array.dtype}; pass their real part or modulus")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise MultiAspectError(f"{what}: expected numbers: {error}") from None
+
+
+def check_scores(scores: object, n_rows: int) -> Floats:
+    """Return predictions as one number per row, without NaN."""
+    array = unmasked(scores)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise MultiAspectError(
+            f"predictions: expected one score for each of {n_rows} rows, got shape {array.shape}"
+        )
+    if len(array) != n_rows:
+        raise MultiAspectError(f"expected {n_rows} predictions, one per row of y, got {len(array)}")
+    values = as_numbers(array, "predictions")
+    n_nan = int(np.isnan(values).sum())
+    if n_nan:
+        raise MultiAspectError(f"{n_nan} of {n_rows} predictions are NaN; expected numbers to rank by")
+    return values
+
+
+def label_frame(y: object, aspects: object = None, measure: object = None, *, several: bool = True) -> pd.DataFrame:
+    """Return the labels as a frame with one column per aspect, named by y itself, `aspects` or `measure`.
+
+    Unless `several`, the aspects of the measure name a single column only: `aspects` is required to name
+    several columns of an array.
+    """
+    spec = parse_aspects(aspects)
+    y = in_memory(y)
+    frame = to_pandas(y)
+    if frame is not None:
+        frame = frame.copy(deep=False)
+        frame = frame.drop(columns=[name for name in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS) if name in frame.columns])
+        frame.columns = pd.Index([aspect_name(column) for column in frame.columns])
+        missing = [name for name in spec or () if name not in frame.columns]
+        if missing:
+            raise MultiAspectError(
+                f"y has no column for the aspect {choices(missing)}; its columns are {choices(frame.columns)}"
+            )
+        return frame if spec is None else frame[list(spec)]
+    array = unmasked(y)
+    if np.iscomplexobj(array):
+        raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise MultiAspectError(f"y: expected one column of labels per aspect, got {array.ndim} dimensions")
+    declared = spec if spec is not None else _aspects_of(measure)
+    if spec is None and not several and array.shape[1] == len(declared or ()) > 1:
+        declared = None
+    if declared is None:
+        if array.shape[1] != 1:
+            raise MultiAspectError(
+                f"y has {array.shape[1]} columns without names; pass aspects=[...] with {array.shape[1]} names, "
+                "or pass y as a DataFrame"
+            )
+        name = getattr(y, "name", None)  # of a series of pandas or Polars
+        declared = (name,) if isinstance(name, str) and name else ("relevance",)
+    names = [aspect_name(name) for name in declared]
+    if len(names) != array.shape[1]:
+        alone = (
+            ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
+            if array.shape[1] == 1
+            else ""
+        )
+        raise MultiAspectError(
+            f"y has {array.shape[1]} columns, but there are {len(names)} aspects: {choices(names)}{alone}"
+        )
+    return pd.DataFrame(array, columns=names)
+
+
+def _aspects_of(measure: object) -> Sequence[str] | Aspects | None:
+    spec = getattr(measure, "spec", None)
+    return spec if isinstance(spec, Aspects) else None
+
+
+# -- queries -----------------------------------------------------------------------------------------
+
+
+def query_codes(queries: NDArray[Any]) -> tuple[Ints, NDArray[np.object_]]:
+    """Return the query of each row as a position in the sorted names of the queries, and these names."""
+    codes, distinct = pd.factorize(queries)
+    if (codes < 0).any():
+        identifiers(pd.Series(queries, name="value"), "qid")  # raises the error
+    names = identifiers(pd.Series(distinct, name="value"), "qid")
+    of_distinct, sorted_names = pd.factorize(names, sort=True)
+    return of_distinct[codes], np.asarray(sorted_names, dtype=object)
+
+
+def find_queries(y: object, X: object, qid: object, reference: str = "y", **others: object) -> NDArray[Any] | None:
+    """Return the query of each row from `qid`, or from the index or a column qid of y or X.
+
+    Raises
+    ------
+    MultiAspectError
+        If pandas objects have the same rows in another order, or a row has several queries.
+    """
+    check_order(reference, y, X=X, qid=qid, **others)
+    named = [queries for queries in (named_queries(y), named_queries(X)) if queries is not None]
+    if qid is None:
+        return named[0] if named else None
+    queries = unmasked(qid)
+    for known in named:
+        _check_same_queries("the index", known, "qid", queries)
+    return queries
+
+
+def check_order(reference: str, rows: object, **others: object) -> None:
+    """Raise an error for pandas objects whose rows are the same but in another order: rows match by position.
+
+    Objects in which a row has different queries, in an index level or column qid, are an error as well.
+
+    Parameters
+    ----------
+    reference : str
+        The name of `rows`, in the message.
+    rows : object
+        The labels.
+    **others : object
+        What has the same rows, by name.
+    """
+    index, queries = getattr(rows, "index", None), named_queries(rows)
+    for name, compared in others.items():
+        second = getattr(compared, "index", None)
+        if isinstance(index, pd.Index) and isinstance(second, pd.Index) and _rearranged(index, second):
+            remedy = (
+                f"align them with {name}.reindex({reference}.index), or pass {name}.to_numpy()"
+                if index.is_unique
+                else f"sort the rows of both in the same way, or pass {name}.to_numpy() if they already are"
+            )
+            raise MultiAspectError(
+                f"the index of {name} has the elements of the index of {reference} in a different order, but rows "
+                f"are matched by position; {remedy}"
+            )
+        _check_same_queries(reference, queries, name, named_queries(compared))
+
+
+def _rearranged(index: pd.Index, other: pd.Index) -> bool:
+    """Return whether two indexes have the same elements, equally often, in a different order."""
+    if len(index) != len(other) or index.nlevels != other.nlevels or not len(index) or index.equals(other):
+        return False
+    codes = pd.factorize(index.append(other))[0] + 1  # missing elements are 0
+    first, second = codes[: len(index)], codes[len(index) :]
+    return bool((first != second).any()) and np.array_equal(np.sort(first), np.sort(second))
+
+
+def named_queries(source: object) -> NDArray[Any] | None:
+    """Return the index level or column qid of a pandas object or frame."""
+    frame = to_pandas(source)  # tables of PyArrow keep the index of pandas, too
+    index = getattr(source if frame is None else frame, "index", None)
+    if isinstance(index, pd.Index) and "qid" in index.names:
+        return index.get_level_values("qid").to_numpy()
+    return frame["qid"].to_numpy() if frame is not None and "qid" in frame.columns else None
+
+
+def _check_same_queries(
+    reference: str, queries: NDArray[Any] | None, name: str, others: NDArray[Any] | None
+) -> None:
+    """Raise an error if the rows of two objects have different queries."""
+    if queries is None or others is None or queries.shape != others.shape or queries.ndim != 1:
+        return
+    if pd.isna(queries).any() or pd.isna(others).any():
+        return  # reported where the queries are read
+    (codes, names), (other_codes, other_names) = query_codes(queries), query_codes(others)
+    differing = np.flatnonzero(names[codes] != other_names[other_codes])
+    if not len(differing):
+        return
+    n_pairs = len(np.unique(codes * len(other_names) + other_codes))
+    # Queries may be numbered in one of both, as XGBoost requires.
+    if not set(names) & set(other_names) and n_pairs == len(names) == len(other_names):
+        return
+    row = differing[0]
+    raise MultiAspectError(
+        f"expected {reference} and {name} to have the same qid in each row, got {names[codes[row]]} and "
+        f"{other_names[other_codes[row]]} in row {row} (counted from 0); rows are matched by position: sort the "
+        "rows of both in the same way"
+    )

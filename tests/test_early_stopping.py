@@ -1,0 +1,213 @@
+"""Boosters within AspectRanker: early stopping by the measure, what is remembered, copies and files."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.feature_selection import RFE
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+
+import pt_multiaspect as ma
+
+ASPECTS = ma.Aspects({"relevance": 2, "credibility": 3})
+CAM = ma.CAM(aspects=ASPECTS) @ 5
+RNG = np.random.default_rng(2)
+N, QID = 320, np.repeat([f"q{number:02d}" for number in range(40)], 8)
+X = RNG.normal(size=(N, 4))
+Y = pd.DataFrame(
+    {
+        "relevance": np.digitize(X[:, 0] + RNG.normal(size=N), [0, 1]),
+        "credibility": np.digitize(X[:, 1] - X[:, 0] + RNG.normal(size=N), [-1, 0, 1]),
+    }
+)
+LABELS = Y.set_axis(pd.Index(QID, name="qid"))
+TRAIN = np.arange(N) < 200
+PATIENCE = 4
+
+
+def lightgbm(kind: str = "Ranker", **params: Any) -> Any:
+    library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    fixed = {"n_estimators": 40, "num_leaves": 5, "min_child_samples": 5, "verbose": -1, "n_jobs": 1}
+    return getattr(library, f"LGBM{kind}")(
+        **{**fixed, "random_state": 0, "early_stopping_round": PATIENCE, **params}
+    )
+
+
+def xgboost(kind: str = "Ranker", **params: Any) -> Any:
+    library = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    fixed = {"n_estimators": 40, "max_depth": 3, "n_jobs": 1, "random_state": 0}
+    estimator = getattr(library, f"XGB{kind}")(**{**fixed, "early_stopping_rounds": PATIENCE, **params})
+    try:
+        get_tags(estimator)
+    except AttributeError:
+        pytest.skip("this XGBoost does not know the tags of this scikit-learn")
+    return estimator
+
+
+def catboost(kind: str = "Ranker", **params: Any) -> Any:
+    library = pytest.importorskip("catboost", reason="CatBoost is not installed")
+    fixed = {"iterations": 40, "depth": 3, "learning_rate": 0.3, "verbose": 0, "thread_count": 1, "random_seed": 0}
+    loss = {"loss_function": "QueryRMSE"} if kind == "Ranker" else {}
+    return getattr(library, f"CatBoost{kind}")(
+        **{**fixed, "allow_writing_files": False, "early_stopping_rounds": PATIENCE, **loss, **params}
+    )
+
+
+LIBRARIES = [lightgbm, xgboost, catboost]
+pytestmark = pytest.mark.filterwarnings("ignore:Failed to import numba")
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure"),
+    [("Ranker", ma.ESL(wanted=1)), ("Regressor", CAM), ("Ranker", "nDCG@3")],
+    ids=str,
+)
+@pytest.mark.parametrize("make", LIBRARIES)
+def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> None:
+    other = (X[~TRAIN][:40], Y[~TRAIN][:40], QID[~TRAIN][:40])
+    ranker = ma.AspectRanker(make(kind), target=CAM, measure=measure)
+    # The last set decides; rows of a query need not stand together.
+    rows = np.flatnonzero(~TRAIN)[::-1].reshape(-1, 8).T.ravel()
+    ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[other, (X[rows], Y.iloc[rows], QID[rows])])
+    (first,), (values,) = (list(found.values()) for found in ranker.evals_result_.values())
+    lower = isinstance(measure, ma.Measure) and measure.lower_is_better
+    best = int(np.argmin(values) if lower else np.argmax(values))
+    assert ranker.best_iteration_ == best + 1
+    assert len(values) == len(first) == min(best + 1 + PATIENCE, 40)
+    predicted = ranker.predict(X[rows])
+    assert values[best] == pytest.approx(
+        ma.ranking_score(Y.iloc[rows], predicted, qid=QID[rows], measure=measure), abs=1e-9
+    )
+    score = ranker.score(X[rows], Y.iloc[rows], qid=QID[rows])
+    assert score == pytest.approx(-values[best] if lower else values[best], abs=1e-9)
+    assert ranker.feature_importances_.shape == (4,)
+
+
+@pytest.mark.parametrize("make", LIBRARIES)
+def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
+    ranker = ma.AspectRanker(make(), target="scaled sum", measure=CAM)
+    plain = {"cv": GroupKFold(2), "return_estimator": True, "error_score": "raise"}
+    fitted = cross_validate(ranker, X, LABELS, groups=QID, params={"eval_fraction": 0.2}, **plain)["estimator"]
+    with sklearn.config_context(enable_metadata_routing=True):
+        params = {"qid": QID, "groups": QID, "eval_fraction": 0.2}
+        routed = cross_validate(ranker, X, Y, params=params, **plain)["estimator"]
+    for one, two in zip(fitted, routed, strict=True):
+        assert one.evals_result_ == two.evals_result_
+        assert (one.predict(X) == two.predict(X)).all()
+    assert fitted[0].evals_result_ != fitted[1].evals_result_
+
+
+def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
+    def held(seed: Any) -> Any:
+        ranker = ma.AspectRanker(lightgbm(random_state=seed, n_estimators=3), target=CAM)
+        return ranker.fit(X, LABELS, eval_fraction=0.25).evals_result_
+
+    assert held(0) == held(0) == held(None)
+    assert held(0) != held(1)
+
+
+@pytest.mark.parametrize("make", LIBRARIES)
+def test_fifty_rounds_unless_the_estimator_says_otherwise(make: Any) -> None:
+    name = "early_stopping_round" if make is lightgbm else "early_stopping_rounds"
+    length = {"iterations": 120} if make is catboost else {"n_estimators": 120}
+    ranker = ma.AspectRanker(make(**{name: None}, **length), target=CAM).fit(X, LABELS, eval_fraction=0.25)
+    ((values,),) = (list(found.values()) for found in ranker.evals_result_.values())
+    assert len(values) == min(ranker.best_iteration_ + 50, 120)
+
+
+@pytest.mark.parametrize("make", LIBRARIES)
+def test_the_steps_of_a_pipeline_transform_the_evaluation_sets(make: Any) -> None:
+    shifted = X * 100 + 7
+    around = ma.AspectRanker(make_pipeline(StandardScaler(), make()), target=CAM)
+    around.fit(shifted[TRAIN], LABELS[TRAIN], eval_set=(shifted[~TRAIN], LABELS[~TRAIN]))
+    scale = StandardScaler().fit(shifted[TRAIN])
+    alone = ma.AspectRanker(make(), target=CAM)
+    alone.fit(
+        scale.transform(shifted[TRAIN]), LABELS[TRAIN], eval_set=(scale.transform(shifted[~TRAIN]), LABELS[~TRAIN])
+    )
+    assert around.evals_result_ == alone.evals_result_
+    assert (around.predict(shifted) == alone.predict(scale.transform(shifted))).all()
+
+
+def test_lightgbm_is_called_as_it_asks_to_be() -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*eval_set.*")
+        ma.AspectRanker(lightgbm(), target=CAM).fit(X, LABELS, eval_fraction=0.25)
+
+
+def test_categorical_features_of_catboost() -> None:
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(site=np.where(X[:, 0] > 0, "news", "forum"))
+    ranker = ma.AspectRanker(catboost(cat_features=["site"]), target=CAM)
+    ranker.fit(frame[TRAIN], Y[TRAIN], qid=QID[TRAIN], eval_set=[(frame[~TRAIN], Y[~TRAIN], QID[~TRAIN])])
+    assert ranker.estimator_.get_cat_feature_indices() == [4]
+    # scikit-learn cannot clone the list among CatBoost's parameters; in a search, it is an argument of fit.
+    plain = ma.AspectRanker(catboost(), target=CAM)
+    plain.fit(frame, Y, qid=QID, cat_features=["site"], eval_fraction=0.25)
+    assert plain.predict(frame).shape == (N,)
+
+
+def test_predictions_that_never_rank_are_told_of_once() -> None:
+    booster = lightgbm(min_child_samples=10_000)
+    with pytest.warns(ma.MultiAspectWarning, match="the predictions are equal within every query") as caught:
+        ma.AspectRanker(booster, target=CAM).fit(X, LABELS, eval_fraction=0.25)
+    assert sum(one.category is ma.MultiAspectWarning for one in caught) == 1
+
+
+@pytest.mark.parametrize("estimator", [Ridge(), RandomForestRegressor(5, random_state=0), "lightgbm"], ids=str)
+def test_recursive_feature_elimination(estimator: Any) -> None:
+    # RFE passes arrays: aspects are in the order that the measure declares.
+    ranker = ma.AspectRanker(
+        lightgbm(early_stopping_round=None) if estimator == "lightgbm" else estimator, target=CAM
+    )
+    with sklearn.config_context(enable_metadata_routing=True):
+        chosen = RFE(ranker, n_features_to_select=2).fit(X, Y, qid=QID)
+    assert chosen.support_[[0, 1]].sum() >= 1
+    assert chosen.predict(X).shape == (N,)
+
+
+@pytest.mark.parametrize(
+    ("make", "protocol"), [*((lightgbm, protocol) for protocol in range(6)), (xgboost, 5), (catboost, 5)]
+)
+def test_pickles(make: Any, protocol: int) -> None:
+    ranker = ma.AspectRanker(make(), target="scaled sum", measure=CAM).fit(X, LABELS, eval_fraction=0.25)
+    text = pickle.dumps(ranker, protocol)
+    again = pickle.loads(text)
+    assert (again.predict(X) == ranker.predict(X)).all()
+    assert again.evals_result_ == ranker.evals_result_
+    assert again.measure_ == CAM
+    # The model does not keep the rows that it was stopped by.
+    assert len(pickle.dumps(ranker.estimator_)) < 400_000
+
+
+def test_a_named_measure_is_scored_in_a_fresh_process(tmp_path: Any) -> None:
+    ma.Aspects({"relevance": 2, "credibility": 3}, name="of-this-process")
+    ranker = ma.AspectRanker(Ridge(), target="relevance", measure="CAM(aspects='of-this-process')@5")
+    path = tmp_path / "ranker.pickle"
+    ranker.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
+    path.write_bytes(pickle.dumps((ranker, X[~TRAIN], Y[~TRAIN], QID[~TRAIN])))
+    code = f"import pickle; r, X, Y, q = pickle.load(open({str(path)!r}, 'rb')); print(r.score(X, Y, qid=q))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert float(found) == pytest.approx(ranker.score(X[~TRAIN], Y[~TRAIN], qid=QID[~TRAIN]))
+
+
+def test_skops() -> None:
+    io = pytest.importorskip("skops.io", reason="skops is not installed")
+    ranker = ma.AspectRanker(Ridge(), target=CAM).fit(X, LABELS)
+    text = io.dumps(ranker)
+    again = io.loads(text, trusted=io.get_untrusted_types(data=text))
+    assert (again.predict(X) == ranker.predict(X)).all()
+    assert again.score(X, LABELS) == ranker.score(X, LABELS)
+    assert sklearn.clone(again).target == CAM

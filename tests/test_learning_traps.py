@@ -1,0 +1,303 @@
+"""Traps of learning and selection: what gave a plausible wrong number, or a wrong choice, without a sign."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from ir_measures import RR, nDCG
+from sklearn.linear_model import Ridge
+from sklearn.metrics import ndcg_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
+from sklearn.tree import DecisionTreeRegressor
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, MM, TOMA, MultiAspectError, MultiAspectWarning, On
+from pt_multiaspect import uRBP as URBP
+
+ASPECTS = ma.Aspects({"relevance": 2, "credibility": 3})
+MEASURE = CAM(aspects=ASPECTS) @ 10
+RNG = np.random.default_rng(5)
+QID = np.repeat([f"q{number:02d}" for number in range(20)], 8)
+X = RNG.normal(size=(160, 3))
+Y = pd.DataFrame(
+    {
+        "relevance": np.digitize(X[:, 0] + 0.5 * RNG.normal(size=160), [0, 1]),
+        "credibility": np.digitize(X[:, 1] - X[:, 0] + 0.5 * RNG.normal(size=160), [-1, 0, 1]),
+    }
+)
+LABELS = Y.set_axis(pd.Index(QID, name="qid"))
+
+
+def lightgbm_ranker(**params: Any) -> Any:
+    lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+    fixed = {"n_estimators": 20, "min_child_samples": 3, "num_leaves": 7, "verbose": -1, "n_jobs": 1}
+    return lightgbm.LGBMRanker(**{**fixed, "random_state": 0, **params})
+
+
+# -- ties ------------------------------------------------------------------------------------------
+
+LINEAR = (
+    MEASURE,
+    CAM(aspects=ASPECTS, base="RBP", normalized=True),
+    CAM(aspects=ASPECTS, base={"relevance": "P@3", "credibility": "nDCG@2"}, empty="drop"),
+    TOMA(aspects=ASPECTS) @ 3,
+    TOMA(aspects=ASPECTS, weighting="exponential") @ 4,
+    On(aspect="credibility", aspects=ASPECTS) @ 3,
+    URBP(aspects=ASPECTS),
+    "nDCG@3",
+)
+
+
+@pytest.mark.parametrize("measure", LINEAR, ids=str)
+def test_linear_measures_have_their_expected_value_over_the_orders_of_tied_rows(measure: Any) -> None:
+    labels = pd.DataFrame({"relevance": [2, 0, 1, 2, 0, 1], "credibility": [0, 3, 2, 2, 1, 0]})
+    qid, scores = ["a", "a", "a", "a", "b", "b"], np.array([0.5, 0.5, 0.9, 0.5, 0.1, 0.1])
+    values = []
+    for order in itertools.product(itertools.permutations(range(3)), itertools.permutations(range(2))):
+        (first, second, fourth), last = order
+        untied = scores + 1e-3 * np.array([first, second, 0, fourth, *last])
+        values.append(ma.ranking_score(labels, untied, qid=qid, measure=measure, aspects=ASPECTS))
+    found = ma.ranking_score(labels, scores, qid=qid, measure=measure, aspects=ASPECTS)
+    assert found == pytest.approx(np.mean(values), abs=1e-12)
+    assert np.ptp(values) > 0.01
+
+
+def test_ties_are_those_of_scikit_learn() -> None:
+    scores = np.round(X[:, 0])
+    expected = ndcg_score(Y["relevance"].to_numpy().reshape(20, 8), scores.reshape(20, 8), k=5)
+    assert ma.ranking_score(Y["relevance"], scores, qid=QID, measure="nDCG@5") == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", [*LINEAR, MM(aspects=ASPECTS), RR, "ESL"], ids=str)
+def test_the_order_of_rows_tells_nothing_of_tied_rows(measure: Any) -> None:
+    # All-zero predictions had CAM@10 .774 for rows that ascend by label, .210 for descending ones.
+    scored = {}
+    by_label = np.lexsort((Y["relevance"] + Y["credibility"], QID))
+    for name, rows in {"ascending": by_label, "descending": by_label[::-1]}.items():
+        with pytest.warns(MultiAspectWarning, match="the predictions are equal within every query"):
+            scored[name] = ma.ranking_score(
+                Y.iloc[rows], np.zeros(160), qid=QID[rows], measure=measure, aspects=ASPECTS
+            )
+    if measure in LINEAR:
+        assert scored["ascending"] == pytest.approx(scored["descending"], abs=1e-12)
+    elif measure == "ESL":
+        assert 0.7 < scored["ascending"] / scored["descending"] < 1.4
+    else:
+        assert abs(scored["ascending"] - scored["descending"]) < 0.15
+
+
+def test_only_values_with_tied_scores_change() -> None:
+    ties = np.where(QID == "q03", 0.0, X[:, 0])
+    for measure in (MEASURE, MM(aspects=ASPECTS)):
+        values = [
+            ma.ranking_score(Y, scores, qid=QID, measure=measure, per_query=True) for scores in (X[:, 0], ties)
+        ]
+        assert set(values[0].index[values[0] != values[1]]) == {"q03"}
+
+
+def test_a_constant_model_wins_no_search() -> None:
+    # A tree of one leaf won, as rows ascend by label and the later row of tied ones came first.
+    rows = np.lexsort((Y.sum(axis=1), QID))
+    search = GridSearchCV(
+        ma.AspectRanker(DecisionTreeRegressor(random_state=0), target=MEASURE),
+        {"estimator__max_depth": [1, 3], "estimator__min_samples_leaf": [1, 1000]},
+        scoring=ma.ranking_scorer(MEASURE), cv=GroupKFold(4), error_score="raise",
+    )  # fmt: skip
+    with pytest.warns(MultiAspectWarning, match="so they rank nothing"):
+        search.fit(X[rows], LABELS.iloc[rows], groups=QID[rows])
+    assert search.best_params_["estimator__min_samples_leaf"] == 1
+    scores = search.cv_results_["mean_test_score"]
+    assert scores.max() - scores.min() > 0.05
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+
+def test_rank_xendcg_learns_fractional_targets() -> None:
+    # It knows no gains but 2^label - 1: of hundreds of codes, it learnt the topmost only.
+    values = {}
+    for objective in ("rank_xendcg", "lambdarank"):
+        ranker = ma.AspectRanker(lightgbm_ranker(objective=objective, n_estimators=40), target=MEASURE)
+        ranker.fit(X[:112], LABELS[:112])
+        values[objective] = ranker.score(X[112:], LABELS[112:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MultiAspectWarning)
+        floor = ma.ranking_score(Y[112:], np.zeros(48), qid=QID[112:], measure=MEASURE)
+    assert values["rank_xendcg"] > (floor + values["lambdarank"]) / 2
+    assert "label_gain" not in ma.AspectRanker(
+        lightgbm_ranker(objective="rank_xendcg"), target=MEASURE
+    ).fit(X, LABELS).estimator_.get_params()  # fmt: skip
+
+
+def test_tomas_gains_are_those_that_it_sums() -> None:
+    classes = TOMA(aspects=ASPECTS)
+    for target in (classes, classes(weighting="exponential")):
+        ranker = ma.AspectRanker(lightgbm_ranker(), target=target).fit(X, LABELS)
+        gains = np.unique(ma.aggregate_labels(LABELS, target).values).tolist()
+        assert ranker.estimator_.get_params()["label_gain"] == [*([0] if gains[0] else []), *gains]
+
+
+def test_labels_come_with_the_parameters_that_they_need() -> None:
+    gains = ma.aggregate_labels(Y, MEASURE, qid=QID).values
+    codes, params = ma.aggregate_labels(Y, MEASURE, "lightgbm", qid=QID)
+    levels = np.array(params["label_gain"])
+    assert len(np.unique(gains)) > 31 >= len(levels)
+    assert codes.dtype.kind == "i"
+    assert levels[0] == 0
+    assert (np.diff(levels) > 0).all()
+    assert np.abs(levels[codes] - gains).max() <= gains.max() / 30
+    assert (codes[gains == 0] == 0).all()
+    values, params = ma.aggregate_labels(Y, MEASURE, "xgboost", qid=QID)
+    assert (values == gains).all()
+    assert params == {"objective": "rank:ndcg", "ndcg_exp_gain": False}
+    unit = ma.aggregate_labels(LABELS, MEASURE, "unit").values
+    assert unit == pytest.approx(gains / gains.max())
+    assert unit.dtype == np.float64
+    assert ma.aggregate_labels(LABELS, MEASURE, "catboost") [1] == {}  # fmt: skip
+    with pytest.raises(MultiAspectError, match="form: expected"):
+        ma.aggregate_labels(LABELS, MEASURE, "catboost ")
+    with pytest.raises(MultiAspectError, match="normalised per query: pass qid"):
+        ma.aggregate_labels(Y, MEASURE)
+
+
+def test_the_scaled_sum() -> None:
+    target = ma.AspectRanker(Ridge(), target="scaled sum", measure=MEASURE).fit(X, Y.to_numpy(), qid=QID)
+    expected = Ridge().fit(X, Y["relevance"] / 2 + Y["credibility"] / 3)
+    assert target.predict(X) == pytest.approx(expected.predict(X))
+    with pytest.warns(MultiAspectWarning, match="scaled sum depends on the label scales"):
+        ma.AspectRanker(Ridge(), target="scaled sum").fit(X, Y)
+
+
+# -- searches --------------------------------------------------------------------------------------
+
+
+def test_a_search_compares_candidates_by_one_measure() -> None:
+    # Each candidate was scored by its own target, so the one that was easiest to learn won.
+    grid = {"target__weights": [{"relevance": 1, "credibility": w} for w in (0, 1)]}
+    ranker = ma.AspectRanker(Ridge(), target=MEASURE)
+    with (
+        pytest.warns(MultiAspectWarning, match="score needs measure=.*each candidate would be scored by its own"),
+        pytest.raises(MultiAspectError, match="score needs measure="),
+    ):
+        GridSearchCV(ranker, grid, cv=GroupKFold(2), error_score="raise").fit(X, LABELS, groups=QID)
+    search = GridSearchCV(ranker.set_params(measure=MEASURE), grid, cv=GroupKFold(2)).fit(X, LABELS, groups=QID)
+    same = GridSearchCV(ranker, grid, scoring=ma.ranking_scorer(MEASURE), cv=GroupKFold(2))
+    assert np.array_equal(
+        search.cv_results_["mean_test_score"], same.fit(X, LABELS, groups=QID).cv_results_["mean_test_score"]
+    )
+    assert search.best_params_["target__weights"]["credibility"] == 1
+
+
+def test_a_measure_is_no_scorer() -> None:
+    message = r"a measure is not a scorer; use scoring=ranking_scorer\(CAM"
+    with pytest.warns(UserWarning, match="Scoring failed"), pytest.warns(MultiAspectWarning, match=message):
+        scores = cross_validate(ma.AspectRanker(Ridge(), target=MEASURE), X, LABELS, scoring=MEASURE, cv=2)
+    assert np.isnan(scores["test_score"]).all()
+
+
+def test_four_measures_are_scored_as_one_by_one() -> None:
+    ranker = ma.AspectRanker(Ridge(), target=MEASURE).fit(X[:80], LABELS[:80])
+    measures = {"a": MEASURE, "b": MM(aspects=ASPECTS), "c": "nDCG@5", "d": On(aspect="credibility")}
+    together = ma.ranking_scorer(measures, aspects=ASPECTS)(ranker, X[80:], LABELS[80:])
+    for name, measure in measures.items():
+        alone = ma.ranking_scorer(measure, aspects=ASPECTS)(ranker, X[80:], LABELS[80:])
+        assert together[name] == alone
+
+
+# -- fit -------------------------------------------------------------------------------------------
+
+
+def test_a_feature_that_equals_a_label() -> None:
+    leak = np.column_stack([X, Y["credibility"]])
+    for features, name in ((leak, "3"), (pd.DataFrame(leak, columns=list("abcd")), "d")):
+        for _ in range(2):  # in every fit, not once per process
+            with pytest.warns(MultiAspectWarning, match=f"column {name} of X equals the labels of credibility"):
+                ma.AspectRanker(Ridge(), target=MEASURE).fit(features, LABELS)
+    # A predicted credibility is no leak, nor is a constant beside labels that are all the same.
+    ma.AspectRanker(Ridge(), target=MEASURE).fit(np.column_stack([X, Y["credibility"] + 0.1]), LABELS)
+    ma.AspectRanker(Ridge(), target="relevance").fit(np.column_stack([X, np.ones(160)]), np.ones((160, 1)))
+
+
+def test_queries_in_both_sets() -> None:
+    ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE)
+    with pytest.warns(MultiAspectWarning, match="3 queries, such as q07, in the training set and in an evaluation"):
+        ranker.fit(X[:80], LABELS[:80], eval_set=[(X[56:], LABELS[56:])])
+    ranker.fit(X[:80], LABELS[:80], eval_set=[(X[80:], LABELS[80:])])
+
+
+def test_minus_one_beside_zero_and_one() -> None:
+    labels = (LABELS > 0).astype(int)
+    labels.iloc[3, 1] = -1
+    with (
+        pytest.warns(
+            MultiAspectWarning, match="credibility has the labels -1, 0 and 1 on a scale that is not declared"
+        ),
+        pytest.warns(MultiAspectWarning, match="inferred"),
+    ):
+        ma.AspectRanker(Ridge(), target=TOMA).fit(X, labels)
+    declared = {"relevance": 1, "credibility": ma.Aspect([0, 1], unjudged=[-1])}
+    ma.AspectRanker(Ridge(), target=TOMA(aspects=declared), missing="lowest").fit(X, labels)
+
+
+def test_pt_ltr_hands_over_one_label() -> None:
+    with pytest.raises(
+        MultiAspectError, match=r"y has 1 columns, but there are 2 aspects.*pt.ltr passes .* label alone"
+    ):
+        ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y["relevance"].to_numpy(), qid=QID)
+    with (
+        pytest.warns(MultiAspectWarning, match="TOMA combines several aspects, but .* only this aspect"),
+        pytest.warns(MultiAspectWarning, match="TOMA depends"),
+    ):
+        ma.AspectRanker(Ridge(), target=TOMA).fit(X, Y["relevance"].to_numpy(), qid=QID)
+
+
+def test_an_array_of_queries_that_contradicts_the_index() -> None:
+    other = np.where(QID == "q00", "q01", QID)
+    ranker = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, LABELS)
+    for call in (
+        lambda: ma.AspectRanker(Ridge(), target=MEASURE).fit(X, LABELS, qid=other),
+        lambda: ma.ranking_scorer(MEASURE)(ranker, X, LABELS, qid=other),
+        lambda: ma.ranking_score(LABELS, X[:, 0], qid=other, measure=MEASURE),
+        lambda: ma.metric_for("lightgbm", MEASURE, LABELS, other),
+    ):
+        with pytest.raises(MultiAspectError, match="expected the index and qid to have the same qid in each row"):
+            call()
+    # Numbers that stand for the same queries do not contradict it.
+    ma.ranking_score(LABELS, X[:, 0], qid=np.unique(QID, return_inverse=True)[1], measure=MEASURE)
+
+
+def test_features_in_another_order() -> None:
+    frame = pd.DataFrame(X, columns=list("abc"))
+    ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(frame, LABELS.reset_index())
+    with pytest.raises(
+        MultiAspectError, match="expected the features of fit in the same order, a, b, c, got c, b, a"
+    ):
+        ranker.predict(frame[["c", "b", "a"]])
+    assert (ranker.predict(frame.assign(qid=QID)) == ranker.predict(frame)).all()
+
+
+def test_folds_that_divide_queries_with_the_rankers_own_score() -> None:
+    with pytest.warns(MultiAspectWarning, match="among those that AspectRanker was fitted on"):
+        cross_validate(
+            ma.AspectRanker(Ridge(), target=MEASURE), X, LABELS, cv=KFold(3, shuffle=True, random_state=0)
+        )
+
+
+def test_one_metric_for_each_library() -> None:
+    value = ma.ranking_score(LABELS, X[:, 0], measure=nDCG @ 5)
+    metrics = {name: ma.metric_for(name, nDCG @ 5, LABELS) for name in ("lightgbm", "xgboost", "catboost")}
+    assert metrics["lightgbm"](Y["relevance"], X[:, 0]) == (metrics["lightgbm"].name, value, True)
+    assert metrics["catboost"].evaluate([X[:, 0]], Y["relevance"], None) == (value, 1.0)
+    assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)
+    with pytest.raises(MultiAspectError, match=r"validation set of 160 rows, got 5; evaluate on that set only"):
+        metrics["lightgbm"](Y["relevance"][:5], X[:5, 0])
+    with pytest.raises(MultiAspectError, match="library: expected"):
+        ma.metric_for("sklearn", nDCG, LABELS)
+    xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    matrix = xgboost.DMatrix(X, Y["relevance"])
+    assert metrics["xgboost"](X[:, 0], matrix) == (metrics["xgboost"].name, value)
