@@ -99,6 +99,7 @@ def test_known_truths(result, measure):
     assert {each: result.table.loc[str(measure), each] for each in KNOWN[measure]} == KNOWN[measure]
 
 
+@pytest.mark.slow
 def test_every_measure_is_well_defined(result, uneven):
     for found in (result, uneven):
         assert set(found.table["D5"]) == {"holds"}
@@ -311,6 +312,7 @@ def test_counter_examples_are_minimal(aspects, rule, request):
             assert not slow_check(rule, asked.measure, world), (measure, world)
 
 
+@pytest.mark.slow
 def test_holds_is_what_trying_everything_says():
     """On all worlds of up to three documents, every verdict of three properties, and the smallest example."""
     tuples = list(itertools.product(range(2), range(3)))
@@ -455,6 +457,7 @@ def test_scale_of_labels_and_names_make_no_difference():
 # -- aspects ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_forms_of_aspects():
     named = Aspects(TWO, name="axioms-test")
     given = (TWO, Aspects(TWO), named, "axioms-test")

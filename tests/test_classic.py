@@ -168,6 +168,7 @@ labels = st.dictionaries(
 runs = st.dictionaries(st.sampled_from("abcdefghijk"), st.sampled_from([1.0, 2.0, 3.0]))
 
 
+@pytest.mark.slow
 @given(labels, runs, st.integers(1, 4), st.integers(1, 3), st.sampled_from([None, 2]))
 def test_user_oriented_measures_are_what_they_say(judged, scores, expected, cutoff, rel):
     level = rel or 1

@@ -524,6 +524,7 @@ def test_bad_options(cli, options, part):
     assert part in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "given"),
     [*(("evaluate", given) for given in ("beta", "runs/beta", "beta.run", "delta.v2")), ("report", "delta.v2")],

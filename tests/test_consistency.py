@@ -142,6 +142,7 @@ def test_pytrec_eval_without_kernels(collection: Collection) -> None:
     check(SLOW_CASES, values, collection)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("labels", [(0, 1), (0, 3), (0,), (0, 1, 2, 3, 4), (0, 2, 20)])
 def test_pytrec_eval_on_inferred_scales(labels: tuple[int, ...]) -> None:

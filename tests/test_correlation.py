@@ -146,6 +146,7 @@ def test_the_order_in_which_a_mean_is_summed_makes_no_tie_break():
     assert correlation(frame(np.stack([values, other], axis=2))).loc["AP", "RR"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["mean", "query"])
 @pytest.mark.parametrize("method", METHODS)
 def test_intervals(method, by):

@@ -192,6 +192,7 @@ def test_pickles(make: Any, protocol: int) -> None:
     assert len(pickle.dumps(ranker.estimator_)) < 400_000
 
 
+@pytest.mark.slow
 def test_a_named_measure_is_scored_in_a_fresh_process(tmp_path: Any) -> None:
     ma.Aspects({"relevance": 2, "credibility": 3}, name="of-this-process")
     ranker = ma.AspectRanker(Ridge(), target="relevance", measure="CAM(aspects='of-this-process')@5")

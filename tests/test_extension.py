@@ -257,6 +257,7 @@ def by_force(measure: ma.Measure, judged: dict[str, dict[str, float]]) -> float:
     return float(measure.evaluate(Rankings(run, Judgments(dict.fromkeys(run, judged)))).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("measure", "is_tight"),
     [

@@ -329,6 +329,7 @@ def test_joined_files_with_byte_order_marks() -> None:
 BOMB = b"q1 0 d1 1\n" * (1 << 19)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["gzip", "bzip2", "Zstandard"])
 def test_files_that_expand_beyond_measure(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if form == "Zstandard":

@@ -31,6 +31,7 @@ HEAVY = (
     "lightgbm",
     "xgboost",
     "click",
+    "jinja2",
     "vl_convert",
     "pt_multiaspect.analysis",
     "pt_multiaspect.description",

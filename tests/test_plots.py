@@ -132,6 +132,7 @@ def test_all_are_here():
     assert sorted(DRAW) == plots.__all__
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAW)
 def test_axes(name):
     from matplotlib.axes import Axes

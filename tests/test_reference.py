@@ -178,6 +178,7 @@ def read_clef_2015(wanted_runs: set[str]) -> tuple[dict[str, Any], dict[str, Any
     return judgments, runs
 
 
+@pytest.mark.slow
 def test_clef_2015() -> None:
     by_topic, means = golden("clef2015_topics.json")["runs"], golden("clef2015_runs.json")["runs"]
     others = sorted(name for name in means if means[name]["run_available"] and name not in by_topic)

@@ -312,6 +312,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.slow
 def test_changed_code_is_noticed(digest_of_module):
     same = digest_of_module(MODULE)
     assert digest_of_module(MODULE) == same

@@ -91,6 +91,7 @@ def test_2000_calls_in_8_threads() -> None:
         in_threads(calls, 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["alpha_nDCG@10", "RBP(p=0.8,rel=1)", "Bpref", "Compat(p=0.9)", "ERR@10"])
 def test_runs_in_the_threads_of_joblib_share_what_other_tools_keep(measure: str) -> None:
     qrels = world(0)[0]

@@ -156,6 +156,7 @@ def test_where_nothing_can_be_renamed_files_are_written_in_place(
     assert os.listdir(tmp_path) == ["file"]
 
 
+@pytest.mark.slow
 @posix
 def test_pipes_and_standard_output_are_written_in_place(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
