@@ -381,3 +381,13 @@ def test_a_report_refuses_topics_that_differ_between_measures() -> None:
     chosen = ma.suite("trec-misinfo-2021")
     with pytest.raises(MultiAspectError, match=r"over all judged topics.*pass dict\(suite\)"):
         ma.report({"a": {"q": {"d": 1.0}}}, QRELS, chosen)
+
+
+def test_entries_of_the_catalogue_have_no_other_keys() -> None:
+    """A misspelt key would be left out without a sign."""
+    required = {"listed", "title", "measures"}
+    optional = {"settings", "columns", "topics", "about_topics", "notes", "sources"}
+    for name, entry in SUITES.items():
+        assert required <= set(entry) <= required | optional, name
+        assert ("columns" in entry) == (name != "multi-aspect")
+        assert set(entry.get("settings", ())) <= {"aspects", "groups", "divergence"}

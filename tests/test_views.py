@@ -22,6 +22,7 @@ from pt_multiaspect.views import (
     fragment,
     latex_of,
     markdown_of,
+    percent,
     text_of,
 )  # fmt: skip
 
@@ -156,6 +157,12 @@ def test_markdown_escapes_and_marks() -> None:
         "",
         "Note.",
     ]
+
+
+def test_a_fraction_below_one_is_never_100_per_cent() -> None:
+    shares = (0.0, 1e-9, 0.5, 0.99996, 1 - 1e-9, 1.0, float("nan"))
+    shown = ["0.0 %", "1e-07 %", "50.0 %", "99.996 %", "> 99.9999 %", "100.0 %", "-"]
+    assert [percent(share) for share in shares] == shown
 
 
 def test_long_tables_say_how_many_rows_are_left_out() -> None:

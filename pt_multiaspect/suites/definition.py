@@ -10,13 +10,13 @@ import pandas as pd
 
 from ..evaluation.topics import TOPICS
 from ..integration.aggregators import lower_is_better
-from ..views import Block, Heading, Items, Sentence, fragment, text_of
+from ..views import Block, Heading, Items, Sentence, View
 
 __all__ = ["Suite"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Suite(Mapping[str, ir_measures.Measure]):
+class Suite(View, Mapping[str, ir_measures.Measure]):
     """A mapping of labels to measures, accepted wherever measures are.
 
     Parameters
@@ -68,9 +68,6 @@ class Suite(Mapping[str, ir_measures.Measure]):
     def __repr__(self) -> str:
         return f"Suite({self.name!r}: {len(self)} measures of {', '.join(self.columns)})"
 
-    def __str__(self) -> str:
-        return self.description
-
     def to_frame(self) -> pd.DataFrame:
         """Return the measures as a frame.
 
@@ -90,10 +87,10 @@ class Suite(Mapping[str, ir_measures.Measure]):
     @property
     def description(self) -> str:
         """The columns, measures, topics, differences and sources as text."""
-        return text_of(self._blocks())
+        return str(self)
 
-    def _repr_html_(self) -> str:
-        return fragment(self._blocks())
+    def _title(self) -> str:
+        return self.name
 
     def _blocks(self) -> list[Block]:
         listed = {

@@ -18,6 +18,8 @@ def decimals(value: float) -> str:
 
 def percent(share: float) -> str:
     """Return a fraction in per cent, never 0 or 100 unless it is; '-' if there is none."""
+    if 1 - 1e-6 < share < 1:
+        return "> 99.9999 %"
     if math.isnan(share):
         return "-"
     text = f"{100 * share:.1f}"
