@@ -69,6 +69,22 @@ def test_names_that_look_alike_stay_different() -> None:
         assert len({line.split()[0] for line in text.splitlines() if "v" in line}) == 3
 
 
+def test_different_names_look_different() -> None:
+    heads = ["experimentalrankerone", "experimentalrankertwo", *(f"measure number {number}" for number in range(6))]
+    names = [f"TOMA(aspects='{letter}')@5" for letter in "xyz"]
+    for width in (30, 40, 60, 80):
+        table = Table(
+            [Column("name", left=True, shorten=9), *map(Column, heads)],
+            [[Cell(name), *["0.1"] * 8] for name in names],
+        )
+        text = text_of([table], width)
+        rows = [line.split()[0] for line in text.splitlines() if line.endswith("0.1")]
+        assert len(set(rows)) == len(names), text
+        letters = "".join(text.split())
+        assert "one" in letters, text
+        assert "two" in letters, text
+
+
 def test_spare_columns_are_left_out_and_named() -> None:
     text = text_of([systems(12, spare=1)])
     assert text.count("0.1234") == 6

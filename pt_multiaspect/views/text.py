@@ -196,7 +196,7 @@ def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
 def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
     """Return how a table fits: heads break first, then names shorten, columns drop, and at last go below."""
     columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
-    least = _least(table, rows, width // 2)
+    least = _least(table, rows)
     dropped: list[int] = []
     while True:
         spare = max(table.columns[column].spare for column in columns)
@@ -220,13 +220,10 @@ def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitte
 
 def _fit(table: Table, rows: Sequence[Row], columns: list[int], head: int | None) -> _Fitted:
     """Return columns in their full width, with heads broken to that of cells or `head`."""
-    heads, widths = [], []
-    for column in columns:
-        cells = max((_length(row, column) for row in rows), default=0)
-        name = printable(table.columns[column].head)
-        lines = [name] if head is None else _broken(name, max(head, cells))
-        heads.append(lines)
-        widths.append(max(cells, *map(len, lines)))
+    cells = [max((_length(row, column) for row in rows), default=0) for column in columns]
+    names = [printable(table.columns[column].head) for column in columns]
+    heads = [[name] for name in names] if head is None else _heads(names, [max(head, width) for width in cells])
+    widths = [max(width, *map(len, lines)) for width, lines in zip(cells, heads, strict=True)]
     return _Fitted(columns, heads, widths, 2)
 
 
@@ -243,7 +240,7 @@ def _total(fitted: _Fitted) -> int:
     return sum(fitted.widths) + fitted.gap * (len(fitted.widths) - 1)
 
 
-def _least(table: Table, rows: Sequence[Row], most: int) -> list[int | None]:
+def _least(table: Table, rows: Sequence[Row]) -> list[int | None]:
     """Return how narrow each column may be, None if not at all, so that different names look different."""
     result: list[int | None] = []
     for column, shown in enumerate(table.columns):
@@ -253,8 +250,10 @@ def _least(table: Table, rows: Sequence[Row], most: int) -> list[int | None]:
         cells = [cell for row in rows if row.span == 1 for cell in row.cells[column : column + 1]]
         names = {cell.text for cell in cells if isinstance(cell, Cell)}
         low = max(shown.shorten, _NAME)
-        distinct = (wide for wide in range(low, most) if len({crop(name, wide) for name in names}) == len(names))
-        result.append(next(distinct, low))
+        longest = max(map(len, names), default=low)
+        candidates = range(low, longest)
+        distinct = (wide for wide in candidates if len({crop(name, wide) for name in names}) == len(names))
+        result.append(next(distinct, max(low, longest)))
     return result
 
 
@@ -275,9 +274,10 @@ def _shortened(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fit
 
 def _narrowed(fitted: _Fitted, widths: list[int]) -> _Fitted:
     """Return columns of other widths, with their heads broken to these."""
+    narrower = _heads([" ".join(lines) for lines in fitted.heads], widths)
     heads = [
-        lines if max(map(len, lines)) <= new else _broken(" ".join(lines), new)
-        for lines, new in zip(fitted.heads, widths, strict=True)
+        lines if max(map(len, lines)) <= new else broken
+        for lines, new, broken in zip(fitted.heads, widths, narrower, strict=True)
     ]
     return fitted._replace(widths=widths, heads=heads)
 
@@ -302,14 +302,23 @@ def _stacked(fitted: _Fitted, width: int) -> list[_Fitted]:
     ]
 
 
-def _broken(head: str, width: int) -> list[str]:
-    """Break a column head into lines, after punctuation and blanks where possible; long words are abbreviated."""
+def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
+    """Break column heads into lines, so that different ones look different."""
+    heads = [_broken(name, width) for name, width in zip(names, widths, strict=True)]
+    return [
+        lines if heads.count(lines) == 1 else _broken(name, width, abbreviate=False)
+        for name, width, lines in zip(names, widths, heads, strict=True)
+    ]
+
+
+def _broken(head: str, width: int, abbreviate: bool = True) -> list[str]:
+    """Break a column head after punctuation and blanks where possible; long words are abbreviated or broken."""
     lines = [""]
     for part in re.findall(r"[^\s,(=:_-]*[\s,(=:_-]?", head):
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
         word = part.rstrip()
-        lines[-1] += f"{word[: width - 1]}." if len(word) > width and word.isalpha() else part
+        lines[-1] += f"{word[: width - 1]}." if abbreviate and len(word) > width and word.isalpha() else part
         while len(lines[-1].rstrip()) > width:
             lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     return [line.rstrip() for line in lines]
