@@ -337,7 +337,7 @@ def test_a_function_without_a_source_is_an_error():
     namespace: dict[str, Any] = {}
     exec("def f(x):\n    return x * 2\nclass C:\n    def g(self):\n        return 2", namespace)
     for value in (namespace["f"], namespace["C"], namespace["C"]()):
-        with pytest.raises(MultiAspectError, match="out: expected functions with a source.* got none for"):
+        with pytest.raises(MultiAspectError, match=r"out: expected functions with a source.* got none for"):
             digest_of(value)
 
 
