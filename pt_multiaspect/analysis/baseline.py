@@ -96,7 +96,12 @@ def compare_with_baseline(
     correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
     perquery = as_pandas(perquery)
     if topics_differ(perquery):  # each measure is tested on its own
-        options = {"alpha": alpha, "correction": correction, "n_resamples": n_resamples, "seed": seed}
+        options: dict[str, Any] = {
+            "alpha": alpha,
+            "correction": correction,
+            "n_resamples": n_resamples,
+            "seed": seed,
+        }
         parts = []
         for measure, of_measure in by_measure(perquery):
             try:

@@ -335,7 +335,8 @@ def _dimension(name: str, rows: pd.DataFrame, groups: tuple[str, ...]) -> Dimens
     groups = groups or tuple(sorted(rows["group"].unique()))
     if not groups:
         raise MultiAspectError(f"{name}: expected at least one group, got none")
-    rows = rows.assign(position=pd.Index(groups, dtype=object).get_indexer(rows["group"]))[rows["share"] > 0]
+    position = pd.Index(groups, dtype=object).get_indexer(pd.Index(rows["group"]))
+    rows = rows.assign(position=position)[rows["share"] > 0]
     unknown = rows[rows["position"] < 0]
     if len(unknown):
         raise MultiAspectError(

@@ -125,7 +125,7 @@ def readable_on(colour: Sequence[float] | npt.NDArray[Any]) -> str:
     return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 else "black"
 
 
-def axes_or_new(ax: object, width: float, height: float, grid: Literal["both", "x", "y"] | None = None) -> Axes:
+def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None) -> Axes:
     """Return the given axes, or those of a new figure, with lines of a `grid` below what is drawn."""
     try:
         import matplotlib.pyplot as plt
