@@ -766,7 +766,7 @@ def test_plot_errors(plt) -> None:
         ),
         ({"systems": systems, "qid": "q1"}, "expected the result of AttainableFront.systems with perquery=True"),
         ({"qid": "q7"}, r"expected a topic of the qrels \(q1\), got q7"),
-        ({"systems": systems.drop(columns="a")}, "without a"),
+        ({"systems": systems.drop(columns="a")}, "with the columns name, a, .* got the columns name, b"),
         ({"systems": systems, "label": ["s"]}, "expected names of systems"),
         ({"systems": systems, "label": "r"}, "expected a number of systems"),
     ):

@@ -100,7 +100,7 @@ def test_own_measures_state_their_own_entries():
         NAME = "Wrong"
         SOURCES = ("nobody1900",)
 
-    with pytest.raises(ma.MultiAspectError, match=r"expected BibTeX entries, or keys among .*, got 'nobody1900'"):
+    with pytest.raises(ma.MultiAspectError, match=r"SOURCES: expected BibTeX entries or keys .*, got nobody1900"):
         ma.cite(Wrong())
 
 

@@ -420,7 +420,7 @@ def test_sort_follows_the_direction_of_the_measure(cli):
         assert column.nunique() > 1
     code, _, err = cli("evaluate", "-m", "AP", "--sort", "nDCG", "runs")
     assert code == 2
-    assert "--sort: expected name or one of the measures (AP), got 'nDCG'" in err
+    assert "--sort: expected name or one of the measures (name, AP), got nDCG" in err
 
 
 @pytest.mark.parametrize("correction", ["holm", "none"])

@@ -62,7 +62,7 @@ MISTAKES = [
     ("evaluate -m AP cut.run", "cut.run:2: expected 6 fields"),
     ("evaluate -m AP empty.run", "the file is empty; expected lines `qid Q0 docno rank score tag`"),
     ("evaluate -m AP nothing.run", "error: run nothing.run: no such file"),
-    ("evaluate -m nDCG@10 --sort nDCG runs", "got 'nDCG'. Did you mean nDCG@10?"),
+    ("evaluate -m nDCG@10 --sort nDCG runs", "got nDCG. Did you mean nDCG@10?"),
     ("evaluate -m AP", "missing RUN: give run files, directories, or patterns in quotes"),
     ("compare -m AP runs", "expected two runs, got 1; give two files"),
     ("explain -m AP --query q0 runs", "got 4: alpha.run, beta.run, delta.run, gamma.run"),

@@ -292,8 +292,8 @@ CASES: list[tuple[list[tuple[Any, ...]], dict[str, Any], str]] = [
     ([("q1", "d1", "correct", None, 1)], {}, "expected a judge in every row"),
     ([ONE], {"judge": "assessor"}, "expected columns of the frame .*, got assessor"),
     ([ONE], {"criterion": "value"}, "expected distinct columns, got several value"),
-    ([ONE], {"criterion": None}, "criterion: expected the name of a column, got None"),
-    ([ONE], {"judge": ["judge"]}, r"judge: expected the name of a column, got \['judge'\]"),
+    ([ONE], {"criterion": None}, r"long judgments: expected columns of the frame .* got None"),
+    ([ONE], {"judge": ["judge"]}, r"long judgments: expected columns of the frame .* got \['judge'\]"),
     ([ONE], {"combine": "max"}, "combine: expected one of 'median', 'mean', 'majority', got 'max'"),
     ([], {}, "expected at least one row"),
 ]
@@ -521,7 +521,7 @@ def test_equal_means_warn() -> None:
         ({"method": "pearson"}, "method: expected one of"),
         ({"n_resamples": 0}, "n_resamples: expected"),
         ({"ci": 95}, "ci: expected"),
-        ({"judge": None}, "judge: expected the name of a column, got None"),
+        ({"judge": None}, "name the column of judges"),
     ],
 )
 def test_invalid_options(options, message) -> None:

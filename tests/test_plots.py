@@ -512,7 +512,7 @@ def test_profile_of_some_aspects_and_ranks():
 
 BAD = [
     (lambda: plots.systems(PERQUERY, "AP", "nDCG"), ["measures of the frame (AP, RR, P)", "got nDCG"]),
-    (lambda: plots.systems(PERQUERY, "AP", "AP"), ["two different measures", "got AP twice", "AP, RR, P"]),
+    (lambda: plots.systems(PERQUERY, "AP", "AP"), ["two different measures", "got AP twice"]),
     (lambda: plots.systems(PERQUERY[PERQUERY["name"] == "run 1"], "AP", "RR"), ["two systems", "run 1"]),
     (lambda: plots.systems(PERQUERY[PERQUERY["qid"] == "q1"], "AP", "RR"), ["two topics", "q1"]),
     (lambda: plots.systems(PERQUERY.assign(value=np.nan), "AP", "RR"), ["expected finite values", "got nan"]),
@@ -552,7 +552,6 @@ BAD = [
     (lambda: plots.level_sets("manhattan", {"a": 100, "b": 100}), ["at most 441", "got 10201", "101, 101"]),
     (lambda: plots.upper_bounds(IDEAL.drop(columns="strategy")), ["strategy", "qid, value"]),
     (lambda: plots.upper_bounds(IDEAL.drop(columns="qid")), ["qid", "strategy, value"]),
-    (lambda: plots.upper_bounds(IDEAL.iloc[:0]), ["ideal: expected at least one row, got none"]),
     (lambda: plots.upper_bounds([1]), ["DataFrame", "list"]),
     (
         lambda: plots.upper_bounds(IDEAL.assign(qid=[None] * 12)),
@@ -580,21 +579,15 @@ BAD = [
     (lambda: plots.correlation_heatmap(MATRIX, limits=(1, 0)), ["limits", "lower first", "got (1, 0)"]),
     (lambda: plots.correlation_heatmap(MATRIX, limits=0.5), ["limits", "got 0.5"]),
     (lambda: plots.correlation_heatmap(MATRIX.to_numpy()), ["DataFrame", "ndarray"]),
-    (lambda: plots.correlation_heatmap(MATRIX.iloc[:0]), ["correlations: expected at least one measure, got none"]),
     (lambda: plots.correlation_heatmap(MATRIX.iloc[:2]), ["square", "AP, RR, P"]),
     (lambda: plots.correlation_heatmap(MATRIX * 2), ["expected correlations in [−1, 1]", "got 2 for AP and AP"]),
     (lambda: plots.correlation_heatmap(MATRIX.astype(str) + "x"), ["correlations: expected numbers", "1.0x"]),
     (lambda: plots.crp_over_ranks(CURVE), ["2 queries", "qid= (q1, q2)"]),
-    (lambda: plots.crp_over_ranks(CURVE, "q7"), ["expected one of the queries q1, q2, got q7"]),
+    (lambda: plots.crp_over_ranks(CURVE, "q7"), ["expected queries (q1, q2), got q7"]),
     (lambda: plots.crp_over_ranks({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
-    (
-        lambda: plots.crp_over_ranks({"mine": CURVE.iloc[:0]}, "q1"),
-        ["the curve of mine: expected at least one row, got none"],
-    ),
-    (lambda: plots.crp_over_ranks({}, "q1"), ["expected at least one curve, got none"]),
     (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, recall_base", "name, qid"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q9"), ["expected a topic of the qrels (q1, q2), got q9"]),
-    (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["expected a query of the run (q1, q3), got q2"]),
+    (lambda: plots.ranking_grades(RUN, QRELS, "q2"), ["expected queries of the run (q1, q3), got q2"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", "credibility"), ["credibility", "relevance, trust"]),
     (lambda: plots.ranking_grades(RUN, QRELS, "q1", cutoff=0), ["cutoff", "0"]),
     (lambda: plots.ranking_grades("x", QRELS, "q1"), ["run", "str"]),
@@ -706,11 +699,9 @@ def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
         ((FRONT, "trust", "mood"), "front: expected the DataFrame of pareto_front, with the columns trust, mood"),
         ((FRONT, "trust", "trust"), "expected two different metrics of cost, relevance, trust"),
         ((FRONT, "alpha", "trust"), "two different metrics of cost, relevance, trust, got x='alpha'"),
-        ((FRONT.iloc[[4]], "relevance", "trust"), "front: expected at least one setting with scores, got NaN only"),
-        ((FRONT[:0], "relevance", "trust"), "front: expected at least one row"),
         ((3, "relevance", "trust"), "front: expected the DataFrame of pareto_front"),
     ],
-    ids=["table", "unknown", "the same", "parameter", "failed", "empty", "number"],
+    ids=["table", "unknown", "the same", "parameter", "number"],
 )
 def test_what_is_no_front(given, message):
     with pytest.raises(MultiAspectError, match=message):

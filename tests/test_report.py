@@ -400,7 +400,7 @@ def test_columns_without_names_get_those_of_the_aspects():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"baseline": "bm26"}, r"baseline: expected one of the runs .* got 'bm26'. Did you mean bm25\?"),
+        ({"baseline": "bm26"}, r"baseline: expected one of the runs .* got bm26. Did you mean bm25\?"),
         ({"test": "z"}, "test"),
         ({"correction": "none"}, "correction"),
         ({"alpha": 1.5}, "alpha"),

@@ -96,21 +96,13 @@ def compare_with_baseline(
     correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
     perquery = as_pandas(perquery)
     if topics_differ(perquery):  # each measure is tested on its own
+        options: dict[str, Any] = {"correction": correction, "n_resamples": n_resamples, "seed": seed}
         parts = []
         for measure, of_measure in by_measure(perquery):
             try:
-                part = compare_with_baseline(
-                    of_measure,
-                    baseline,
-                    test,
-                    alpha=alpha,
-                    correction=correction,
-                    n_resamples=n_resamples,
-                    seed=seed,
-                )
+                parts.append(compare_with_baseline(of_measure, baseline, test, alpha=alpha, **options))
             except MultiAspectError as error:
                 raise MultiAspectError(f"{measure}: {error}") from None
-            parts.append(part)
         return pd.concat(parts, ignore_index=True)
     values, names, _, measures = matrix(perquery)
     baselines = _baselines(baseline, names)

@@ -341,8 +341,6 @@ def judge_sensitivity(
 def _read(
     frame: object, criterion: str, value: str, judge: str, aspects: object, *, warn: bool = True
 ) -> LongJudgments:
-    if not isinstance(judge, str):
-        raise MultiAspectError(f"judge: expected the name of a column, got {judge!r}")
     judged = LongJudgments.read(frame, criterion, value, judge, aspects, warn=warn)
     if judged.judges == ("",):
         raise MultiAspectError(

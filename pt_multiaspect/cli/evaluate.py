@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pandas as pd
 
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
 from ..evaluation.labels import recorded
 from ..integration.aggregators import lower_aggregate_is_better
@@ -105,11 +105,8 @@ def evaluate(
         baseline = pick_run(baseline, list(inputs.runs), "--baseline")
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
-    if sort is not None and sort not in ("name", *labels):
-        raise MultiAspectError(
-            f"--sort: expected name or one of the measures ({choices(labels)}), got {sort!r}"
-            + did_you_mean([sort], ["name", *labels])
-        )
+    if sort is not None:
+        refuse_unknown([sort], ["name", *labels], "name or one of the measures", "--sort")
     try:
         values = inputs.evaluate(errors=on_error, out=resume)
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
-from ..errors import MultiAspectError, choices, did_you_mean
+from ..errors import MultiAspectError, choices, did_you_mean, refuse_taken
 from ..groups.groups import Groups
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
@@ -252,17 +252,11 @@ def read_measures(
         }
     if chosen is not None:
         kept = {label: measure for label, measure in chosen.items() if not of_suite or label in of_suite}
-        twice = [label for label in measures if label in kept]
-        if twice:
-            raise MultiAspectError(f"the suite has a measure {twice[0]}, too; use another label, LABEL=MEASURE")
+        refuse_taken(measures, kept, "a measure of the suite")
         measures = {**kept, **measures}
     if groups is not None and not any(measure.params.get("groups") for measure in measures.values()):
         raise MultiAspectError(f"--groups has no effect: none of {choices(measures)} evaluates groups; omit it")
-    taken = [label for label in measures if label in _COLUMNS]
-    if taken:
-        raise MultiAspectError(
-            f"the label {taken[0]!r} of a measure is also a column of the table; use another label"
-        )
+    refuse_taken(measures, _COLUMNS, "a column of the table")
     return measures if chosen is None else replace(chosen, measures=measures)
 
 

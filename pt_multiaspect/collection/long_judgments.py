@@ -67,10 +67,7 @@ class LongJudgments:
         """
         table, _ = qrels_frame(frame)
         check_distinct_columns(table, _WHAT)
-        for what, column in (("criterion", criterion), ("value", value), ("judge", judge)):
-            if not isinstance(column, str) and (column is not None or what != "judge"):
-                raise MultiAspectError(f"{what}: expected the name of a column, got {column!r}")
-        columns = [column for column in (criterion, value, judge) if column is not None]
+        columns = [criterion, value, *([] if judge is None else [judge])]
         if judge == JUDGE and JUDGE not in table.columns:
             judge, columns = None, columns[:2]
         refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)

@@ -6,11 +6,13 @@ import contextlib
 import io
 import sys
 import textwrap
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 import pyterrier as pt
 
 from ..datasets import Collection, load_health
+from ..views import Block, Cell, Column, Heading, Items, Sentence, Table, text_of
 from .pipelines import ReadabilityReranker, TfidfRetriever
 
 __all__ = ["run_demo"]
@@ -18,30 +20,20 @@ __all__ = ["run_demo"]
 _WIDTH = 98
 
 
-def _write(stream: TextIO, text: str = "", *, indent: str = "") -> None:
-    """Write one paragraph, wrapped."""
-    print(textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent), file=stream)
+def _show(stream: TextIO, *blocks: Block) -> None:
+    print(f"\n{text_of(blocks, _WIDTH)}", file=stream)
 
 
-def _title(stream: TextIO, text: str) -> None:
-    """Write a heading."""
-    print(f"\n{text}\n{'-' * len(text)}", file=stream)
-
-
-def _table(stream: TextIO, corner: str, head: list[str], rows: list[tuple[str, list[float]]]) -> None:
-    """Write rows of numbers and mark the maximum of each row (for all measures here, higher is better)."""
-    first = max(len(name) for name in (corner, *(name for name, _ in rows)))
-    widths = [max(len(cell), 4) + 1 for cell in head]
-    titles = " ".join(f"{cell:>{width}}" for cell, width in zip(head, widths, strict=True))
-    print(f"{corner:<{first}}{titles}", file=stream)
-    for name, values in rows:
-        best = max(values)
-        cells = "".join(
-            # Without the leading zero, so that eleven columns fit.
-            f"{f'{value:.3f}'.removeprefix('0'):>{width}}{'*' if value == best else ' '}"
-            for value, width in zip(values, widths, strict=True)
-        )
-        print(f"{name:<{first}}{cells}".rstrip(), file=stream)
+def _best_marked(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]) -> Table:
+    """Return a table with a mark at the maximum of each row (for all measures here, higher is better)."""
+    columns = [Column(corner, left=True), *map(Column, heads)]
+    return Table(
+        columns,
+        [
+            [name, *(Cell(f"{value:.3f}", signs="*" if value == max(values) else "") for value in values)]
+            for name, values in rows
+        ],
+    )
 
 
 def _search(
@@ -92,37 +84,40 @@ def _example(
     texts = collection.documents.set_index("docno")["text"]
     explained = [ma.explain(measure, run, collection.qrels, qid) for run in runs]
     gain = " to ".join(f"{explanation.value:.3f}" for explanation in explained)
-    print(file=stream)
-    _write(
-        stream,
+    introduction = (
         f"The query with the largest gain in TOMA ({gain}): '{query}'. Its first {measure.cutoff} passages, with "
-        f"their grades of {', '.join(collection.grades)}, and what each contributes to TOMA:",
+        f"their grades of {', '.join(collection.grades)}, and what each contributes to TOMA:"
     )
+    _show(stream, Sentence(introduction))
     for (metric, weight), explanation in zip(picked.items(), explained, strict=True):
-        print(f"\n  weight {weight:.1f}, picked by {metric}", file=stream)
         top = explanation.ranks.head(measure.cutoff)
-        for rank, docno, part in zip(top["rank"], top["docno"], top["contribution"], strict=True):
-            start = textwrap.shorten(str(texts[docno]), _WIDTH - 24, placeholder=" ...")
-            print(
-                f"    {rank}  {docno}  {grades.get(docno, '-/-/-')}  {f'{part:.3f}'.removeprefix('0')}  {start}",
-                file=stream,
-            )
+        rows = [
+            [
+                str(rank),
+                docno,
+                grades.get(docno, "-/-/-"),
+                f"{part:.3f}",
+                textwrap.shorten(str(texts[docno]), _WIDTH - 38, placeholder=" ..."),
+            ]
+            for rank, docno, part in zip(top["rank"], top["docno"], top["contribution"], strict=True)
+        ]
+        columns = [Column("rank"), *(Column(head, left=True) for head in ("docno", "grades", "part", "passage"))]
+        _show(stream, Sentence(f"weight {weight:.1f}, picked by {metric}"), Table(columns, rows))
     found = explained[1].compare(explained[0]).documents.iloc[0]
-    print(file=stream)
-    _write(
-        stream,
+    conclusion = (
         f"What makes the difference is {found['docno']} ({grades.get(found['docno'], '-/-/-')}), at rank "
         f"{found['rank_a']} instead of {found['rank_b']}: it adds {found['difference']:.3f}. By Chebyshev "
         "distance, a passage is as good as its weakest aspect: a relevant one that only clinicians understand "
-        "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2).",
+        "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2)."
     )
+    _show(stream, Sentence(conclusion))
 
 
 def _experiment(
     stream: TextIO, collection: Collection, systems: dict[str, pt.Transformer], measures: list[Any]
 ) -> None:
     """Evaluate the systems in one pt.Experiment, and show one row per measure, as their names are long."""
-    _title(stream, "pt.Experiment: multi-aspect measures next to nDCG (* best in row)")
+    title = Heading("pt.Experiment: multi-aspect measures next to nDCG (* best in row)")
     table = pt.Experiment(
         list(systems.values()),
         collection.topics,
@@ -132,8 +127,8 @@ def _experiment(
         plan="tree",  # runs the retriever that two systems share only once
         verbose=False,
     )
-    rows = [(str(measure), [float(value) for value in table[str(measure)]]) for measure in measures]
-    _table(stream, "", list(table["name"]), rows)
+    rows = [(str(measure), table[str(measure)].tolist()) for measure in measures]
+    _show(stream, title, _best_marked("", table["name"], rows))
 
 
 def _tuning(
@@ -146,7 +141,7 @@ def _tuning(
 ) -> dict[str, float]:
     """Tune the re-ranker for both metrics and report the effect on each of the `aspects`."""
     weights = [step / 5 for step in range(6)]
-    _title(stream, "pt.GridSearch: which weight should the re-ranker give to readability?")
+    title = Heading("pt.GridSearch: which weight should the re-ranker give to readability?")
     before = reranker.weight
     scan = pt.GridScan(
         pipeline,
@@ -157,28 +152,25 @@ def _tuning(
     )
     reranker.weight = before  # GridScan does not restore the original setting
     rows = [(metric, scan[metric].astype(float).tolist()) for metric in metrics]
-    _table(stream, "weight", [f"{weight:.1f}" for weight in weights], rows)
+    _show(stream, title, _best_marked("weight", [f"{weight:.1f}" for weight in weights], rows))
     picked = {metric: _search(pipeline, reranker, weights, collection, metric) for metric in metrics}
-    print(file=stream)
-    for metric, weight in picked.items():
-        print(f'GridSearch(metric="{metric}") picks weight {weight:.1f}', file=stream)
-
+    lines = [f'GridSearch(metric="{metric}") picks weight {weight:.1f}' for metric, weight in picked.items()]
+    _show(stream, *map(Sentence, lines))
     one, other = picked.values()
-    print(file=stream)
     if one == other:
-        _write(stream, "Both measures pick the same weight here.")
+        _show(stream, Sentence("Both measures pick the same weight here."))
         return picked
     by_weight = scan.set_index("tran_0_weight")
     changes = [
         f"{name} {by_weight.loc[one, column]:.3f} to {by_weight.loc[other, column]:.3f}"
         for name, column in aspects.items()
     ]
-    _write(
-        stream,
+    reason = (
         f"{metrics[0]} considers relevance only, TOMA all three aspects, and they pick different settings. "
         f"Going from {one:.1f} to {other:.1f} changes nDCG@5 of each aspect: {', '.join(changes)}. The "
-        "optimised measure decides which trade-off is made.",
+        "optimised measure decides which trade-off is made."
     )
+    _show(stream, Sentence(reason))
     return picked
 
 
@@ -203,14 +195,13 @@ def run_demo(stream: TextIO | None = None) -> None:
     documents = collection.documents
     health = ma.Aspects(collection.grades, name="health-demo")
 
-    _title(stream, "The collection")
     scales = ", ".join(f"{name} {min(grades)}-{max(grades)}" for name, grades in collection.grades.items())
-    _write(
-        stream,
+    collected = (
         f"{len(documents)} short health passages, {len(collection.topics)} questions, "
         f"{len(collection.qrels)} judgments of three aspects each: {scales}. Some passages are plain advice, "
-        "some are written for clinicians, and some are catchy but wrong: this is not medical advice.",
+        "some are written for clinicians, and some are catchy but wrong: this is not medical advice."
     )
+    _show(stream, Heading("The collection"), Sentence(collected))
 
     retriever = TfidfRetriever(documents)
     reranker = ReadabilityReranker(documents)
@@ -233,8 +224,7 @@ def run_demo(stream: TextIO | None = None) -> None:
             ma.uRBP(aspects=health),
         ],
     )
-    print(file=stream)
-    for name, meaning in (
+    legend = (
         ("words", "TF-IDF over words"),
         ("characters", "TF-IDF over character n-grams"),
         ("readable", f"words, re-ranked by readability with weight {reranker.weight:.1f}"),
@@ -243,8 +233,8 @@ def run_demo(stream: TextIO | None = None) -> None:
         ("CAM, MM", "arithmetic and harmonic mean of nDCG over the aspects"),
         ("TOMA", "nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance)"),
         ("uRBP", "rank-biased precision of documents above the lowest grade on every aspect"),
-    ):
-        print(f"  {name:<12}{meaning}", file=stream)
+    )
+    _show(stream, Items([[Sentence(f"{name}: {meaning}")] for name, meaning in legend]))
 
     picked = _tuning(
         stream,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pyterrier as pt
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from ..errors import MultiAspectError, choices, counted
+from .._validation import choice, count
+from ..errors import MultiAspectError, choices, counted, refuse_repeated
 
 __all__ = ["ReadabilityReranker", "TfidfRetriever", "readability"]
 
@@ -64,9 +65,7 @@ def _check_documents(documents: pd.DataFrame) -> None:
     missing = [column for column in ("docno", "text") if column not in documents.columns]
     if missing:
         raise MultiAspectError(f"documents: expected columns docno and text, got {choices(documents.columns)}")
-    repeated = documents.loc[documents["docno"].duplicated(), "docno"].tolist()
-    if repeated:
-        raise MultiAspectError(f"documents: expected unique docnos, got several rows for {choices(repeated[:5])}")
+    refuse_repeated(documents["docno"], "docnos", "documents")
 
 
 def _rank(results: pd.DataFrame) -> pd.DataFrame:
@@ -114,8 +113,7 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
 
     def __init__(self, documents: pd.DataFrame, *, analyzer: Analyzer = "word", num_results: int = 10) -> None:
         _check_documents(documents)
-        if analyzer not in _VECTORIZER:
-            raise MultiAspectError(f"analyzer: expected one of {choices(get_args(Analyzer))}, got {analyzer!r}")
+        choice("analyzer", *_VECTORIZER)(analyzer)
         self._documents = documents
         self._analyzer = analyzer
         self.num_results = num_results
@@ -137,9 +135,7 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
 
     @num_results.setter
     def num_results(self, value: int) -> None:
-        if value < 1:
-            raise MultiAspectError(f"num_results: expected at least 1, got {value}")
-        self._num_results = int(value)
+        self._num_results = count("num_results")(value)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Retrieve documents for each query.

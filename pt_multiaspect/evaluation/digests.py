@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from types import CellType, CodeType, FunctionType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,8 @@ _VERSIONED = {__name__.partition(".")[0], "ir_measures", "numpy", "pandas", "sci
 def digest_of(*values: object) -> str:
     """Return a digest of values, the same in every process.
 
-    Functions and classes count by their source, loaded code, defaults, closures, base classes and the version of
-    their package. Other functions, constants and modules that they refer to do not count.
+    Functions and classes count by their source, defaults, closures, base classes and the version of their package.
+    Other functions, constants and modules that they refer to do not count.
 
     Parameters
     ----------
@@ -60,13 +60,6 @@ class _Sink:
         return len(data)
 
 
-class _Attribute:
-    """An attribute of a class, which counts if it can be pickled."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-
 class _Pickler(pickle.Pickler):
     """A pickler that writes the result of `_parts` in place of a value.
 
@@ -88,11 +81,6 @@ class _Pickler(pickle.Pickler):
         """Return the digest of a value, or None to pickle it."""
         if isinstance(value, str | int | float | bytes):
             return None
-        if isinstance(value, _Attribute):
-            try:
-                return _digest(value.value, self._enclosing)
-            except MultiAspectError:  # its source has to suffice
-                return ""
         parts = _parts(value)
         if parts is None:
             return None
@@ -135,10 +123,10 @@ def _parts(value: Any) -> tuple[object, ...] | None:
     if isinstance(value, ModuleType):
         return "module", value.__name__, _version(value.__name__)
     if isinstance(value, type):
-        return "class", *(_class(cls) for cls in value.__mro__)
+        return "class", *map(_definition, value.__mro__)
     if isinstance(value, FunctionType):
         cells = [_content(cell) for cell in value.__closure__ or ()]
-        return *_definition(value), _code(value), value.__defaults__, value.__kwdefaults__, cells
+        return *_definition(value), value.__defaults__, value.__kwdefaults__, cells
     if hasattr(value, "runtime_impl"):  # a measure that was defined by a function
         return "defined measure", str(value), function_of(value)
     if hasattr(value, "SUPPORTED_PARAMS"):  # a measure, which also has notes that change nothing
@@ -160,34 +148,29 @@ def _column(column: pd.Series[Any] | pd.Index[Any]) -> tuple[object, ...]:
 
 def _definition(value: type | FunctionType) -> tuple[object, ...]:
     """Return the name of a class or function and, unless every digest has its version, version and source."""
-    name = f"{value.__module__}.{value.__qualname__}"
-    if _is_versioned(value):
+    module = str(value.__module__)
+    name = f"{module}.{value.__qualname__}"
+    # What exec makes without a module claims to be one of the builtins.
+    if module.partition(".")[0] in _VERSIONED or getattr(builtins, value.__name__, None) is value:
         return (name,)
     try:
-        source = inspect.getsource(value)
-    except (OSError, TypeError):  # made by exec, or compiled
-        source = ""
-    return name, _version(str(value.__module__)), source
+        source: object = inspect.getsource(value)
+    except (OSError, TypeError) as error:
+        if isinstance(value, FunctionType):
+            raise MultiAspectError(
+                f"out: expected functions with a source, so that changes can be noticed, got none for {name}. Omit "
+                "out=, or define it in a file or a notebook"
+            ) from error
+        # A class of a notebook has none, but its functions have.
+        source = {key: _function(member) for key, member in vars(value).items() if _is_written(key, member)}
+    return name, _version(module), source
 
 
-def _is_versioned(value: type | FunctionType) -> bool:
-    module = str(value.__module__)
-    # What exec makes without a module claims to be one of the builtins.
-    return module.partition(".")[0] in _VERSIONED or getattr(builtins, value.__name__, None) is value
-
-
-def _class(cls: type) -> tuple[object, ...]:
-    definition = _definition(cls)
-    if len(definition) == 1:
-        return definition
-    # The source is that of the file, which may have changed since the class was made.
-    own = {name: _function(value) for name, value in vars(cls).items() if name != "_help"}
-    counting = {
-        name: _Attribute(value)
-        for name, value in own.items()
-        if isinstance(value, FunctionType) or not (name.startswith("__") and name.endswith("__"))
-    }
-    return *definition, counting
+def _is_written(key: str, member: object) -> bool:
+    """Return whether a member of a class was written by the user, rather than made by Python or this package."""
+    if key.startswith("__") and key.endswith("__"):
+        return isinstance(member, FunctionType) and member.__code__.co_filename != "<string>"  # as of dataclasses
+    return key not in ("_help", "_abc_impl")
 
 
 def _function(value: Any) -> Any:
@@ -195,16 +178,6 @@ def _function(value: Any) -> Any:
     for attribute in ("fget", "func", "__func__"):
         value = getattr(value, attribute, value)
     return value
-
-
-def _code(function: FunctionType) -> object:
-    """Return the code of a function that is loaded, as its source may be gone or have changed since."""
-
-    def parts(code: CodeType) -> object:
-        inner = [parts(value) if isinstance(value, CodeType) else value for value in code.co_consts]
-        return code.co_code, code.co_names, inner
-
-    return None if _is_versioned(function) else parts(function.__code__)
 
 
 def _content(cell: CellType) -> object:

@@ -74,8 +74,9 @@ def evaluate(
         file per run, whole or not at all, which `read_values` reads. If the evaluation is interrupted, call it
         again: values are taken from the directory where the name and the content of the run, the measures with
         their scales, the judgments and the versions of packages are the same, and computed again otherwise, also
-        if a file is damaged. Classes and functions of your own count by their source and loaded code, but not by
-        what they refer to: use another directory if you change a helper function or data of your measure.
+        if a file is damaged. Classes and functions of your own count by their source, as it is in the file
+        or the cell, but not by what they refer to: restart Python after editing a module, and use another
+        directory if you change a helper function or data of your measure.
     collect : bool, default True
         With False, which requires `out`, values are not kept in memory.
 

@@ -16,7 +16,7 @@ from ..bases.standard import StandardMeasures
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_missing_topics
 from ..collection.rankings import Rankings
-from ..errors import Cause, MultiAspectError, choices, collected
+from ..errors import Cause, MultiAspectError, choices, collected, refuse_unknown
 from ..integration.provider import supports
 from ..io.runs import join
 from .long_frames import COLUMNS
@@ -158,11 +158,7 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
     if not others:
         return None
     for measure in sorted(others, key=str):
-        missing = [column for column in qrels_inputs([measure]) if column not in judgments.columns]
-        if missing:
-            raise MultiAspectError(
-                f"{measure}: expected the qrels column {choices(missing)}, got {choices(judgments.columns)}"
-            )
+        refuse_unknown(qrels_inputs([measure]), judgments.columns, "columns of the qrels", str(measure))
     if not any(map(reads_relevance, others)):
         return StandardMeasures(others, judgments, np.full(len(judgments), np.nan))
     labels = judgments.labels("relevance")

@@ -24,9 +24,6 @@ from .targets import GroupTarget, group_name
 
 __all__ = ["Dimension", "Groups"]
 
-#: Memberships as given: document, group, share.
-_Rows = list[tuple[str, str, float]]
-
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
@@ -278,24 +275,46 @@ Groups.registry = NameRegistry("groups")
 # -- memberships ---------------------------------------------------------------------------------------
 
 
-def _memberships(dimension: str, members: object) -> tuple[_Rows, tuple[str, ...]]:
-    """Return the memberships of a dimension and, if its groups are columns, the groups in their order."""
-    frame = to_pandas(members)
-    if frame is not None:
-        return _of_frame(dimension, frame)
+def _memberships(dimension: str, members: object) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the columns docno, group and share of a dimension and, if its groups are columns, these in order."""
+    frame, columns = to_pandas(members), []
+    if frame is None:
+        docnos, groups, shares = _of_mapping(dimension, members)
+    else:
+        check_distinct_columns(frame, dimension)
+        documents = id_column(frame, DOCUMENT_COLUMNS, dimension)
+        docnos, shares = identifiers(documents, dimension), np.ones(len(frame))
+        if "group" in frame.columns:
+            groups = identifiers(frame["group"], dimension)
+            shares = as_floats(frame["share"]) if "share" in frame.columns else shares
+        else:
+            columns = [group_name(dimension, column) for column in frame.columns if column != documents.name]
+            groups = np.repeat(np.array(columns, dtype=object), len(frame))
+            docnos = np.tile(docnos, len(columns))
+            shares = np.concatenate([np.zeros(0), *(as_floats(frame[column]) for column in columns)])
+    wrong = np.flatnonzero(~((shares >= 0) & (shares <= 1)))
+    if len(wrong):
+        raise MultiAspectError(
+            f"{dimension}: expected shares from 0 to 1, got {shares[wrong[0]]:g} for document {docnos[wrong[0]]}"
+        )
+    ids = {"docno": pd.Series(docnos, dtype=object), "group": pd.Series(groups, dtype=object)}
+    return pd.DataFrame({**ids, "share": shares}), tuple(columns)
+
+
+def _of_mapping(dimension: str, members: object) -> tuple[NDArray[np.object_], NDArray[np.object_], Floats]:
     if not isinstance(members, Mapping):
         raise MultiAspectError(
             f"{dimension}: expected a mapping of documents to groups, or a DataFrame, got {type(members).__name__}"
         )
-    rows: _Rows = []
+    rows: list[tuple[str, str, float]] = []
     for docno, membership in members.items():
         if isinstance(membership, str):
-            shares: Mapping[Any, Any] = {membership: 1.0}
+            of_document: Mapping[Any, Any] = {membership: 1.0}
         elif isinstance(membership, Mapping):
-            shares = membership
+            of_document = membership
         elif isinstance(membership, Iterable):
             listed = list(membership)
-            shares = dict.fromkeys(listed, 1.0)
+            of_document = dict.fromkeys(listed, 1.0)
             refuse_repeated(listed, f"groups for document {docno}", dimension)
         else:
             raise MultiAspectError(
@@ -303,64 +322,35 @@ def _memberships(dimension: str, members: object) -> tuple[_Rows, tuple[str, ...
                 f"{docno}, got {membership!r}"
             )
         rows += [
-            (str(docno), group_name(dimension, group), _share(dimension, docno, share))
-            for group, share in shares.items()
+            (str(docno), group_name(dimension, group), number(share, f"{dimension}: the share of document {docno}"))
+            for group, share in of_document.items()
         ]
-    return rows, ()
+    docnos, groups, shares = zip(*rows, strict=True) if rows else ((), (), ())
+    return np.array(docnos, dtype=object), np.array(groups, dtype=object), np.array(shares, dtype=np.float64)
 
 
-def _of_frame(dimension: str, frame: pd.DataFrame) -> tuple[_Rows, tuple[str, ...]]:
-    check_distinct_columns(frame, dimension)
-    documents = id_column(frame, DOCUMENT_COLUMNS, dimension)
-    docnos = identifiers(documents, dimension).tolist()
-    if "group" in frame.columns:
-        groups = identifiers(frame["group"], dimension).tolist()
-        shares = as_floats(frame["share"]).tolist() if "share" in frame.columns else [1.0] * len(frame)
-        return [
-            (docno, group, _share(dimension, docno, share))
-            for docno, group, share in zip(docnos, groups, shares, strict=True)
-        ], ()
-    columns = [column for column in frame.columns if column != documents.name]
-    rows: _Rows = []
-    for column in columns:
-        shares = as_floats(frame[column]).tolist()
-        rows += [
-            (docno, group_name(dimension, column), _share(dimension, docno, share))
-            for docno, share in zip(docnos, shares, strict=True)
-        ]
-    return rows, tuple(map(str, columns))
-
-
-def _share(dimension: str, docno: object, share: object) -> float:
-    value = number(share, f"{dimension}: the share of document {docno}")
-    if not 0 <= value <= 1:
-        raise MultiAspectError(f"{dimension}: expected shares from 0 to 1, got {value:g} for document {docno}")
-    return value
-
-
-def _dimension(name: str, rows: _Rows, groups: tuple[str, ...]) -> Dimension:
-    refuse_repeated(((docno, group) for docno, group, _ in rows), "documents in each group", name)
+def _dimension(name: str, rows: pd.DataFrame, groups: tuple[str, ...]) -> Dimension:
+    refuse_repeated(zip(rows["docno"], rows["group"], strict=True), "documents in each group", name)
     # Without a declared order, groups are in that of their names.
-    groups = groups or tuple(sorted({group for _, group, _ in rows}))
+    groups = groups or tuple(sorted(rows["group"].unique()))
     if not groups:
         raise MultiAspectError(f"{name}: expected at least one group, got none")
-    position = {group: index for index, group in enumerate(groups)}
-    unknown = [(docno, group) for docno, group, share in rows if share and group not in position]
-    if unknown:
-        docno, group = unknown[0]
+    position = pd.Index(groups, dtype=object).get_indexer(pd.Index(rows["group"]))
+    rows = rows.assign(position=position)[rows["share"] > 0]
+    unknown = rows[rows["position"] < 0]
+    if len(unknown):
         raise MultiAspectError(
-            f"{name}: document {docno} belongs to the group {group}, which the target does not mention: "
-            f"{choices(groups)}. Give the group a share (0 is possible), or leave out documents of unknown groups"
+            f"{name}: document {unknown['docno'].iloc[0]} belongs to the group {unknown['group'].iloc[0]}, which "
+            f"the target does not mention: {choices(groups)}. Give the group a share (0 is possible), or leave out "
+            "documents of unknown groups"
         )
-    kept = sorted((docno, position[group], share) for docno, group, share in rows if share)
-    docnos = [docno for docno, _, _ in kept]
-    distinct = sorted(set(docnos))
-    count = pd.Series(docnos, dtype=object).value_counts().reindex(distinct).to_numpy(dtype=np.intp)
+    rows = rows.sort_values(["docno", "position"])
+    docnos, count = np.unique(rows["docno"].to_numpy(dtype=object), return_counts=True)
     return Dimension(
         name=name,
         groups=groups,
-        docnos=pd.Index(distinct, dtype=object),
-        start=np.concatenate([[0], np.cumsum(count)]).astype(np.intp),
-        group=np.array([group for _, group, _ in kept], dtype=np.intp),
-        share=np.array([share for _, _, share in kept], dtype=np.float64),
+        docnos=pd.Index(docnos, dtype=object),
+        start=np.append(0, np.cumsum(count)).astype(np.intp),
+        group=rows["position"].to_numpy(dtype=np.intp),
+        share=rows["share"].to_numpy(dtype=np.float64),
     )

@@ -128,8 +128,6 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
         raise MultiAspectError(
             f"correlations: expected the DataFrame of analysis.correlation, got a {type(frame).__name__}"
         )
-    if correlations.empty:
-        raise MultiAspectError("correlations: expected at least one measure, got none")
     intervals: dict[tuple[int, int], tuple[float, float]] = {}
     long = ["reference", "measure", "correlation", "low", "high"]
     if list(map(str, correlations.columns)) == long:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..errors import MultiAspectError
-from .style import GREY, SMALL, add_legend, axes_or_new, distinct, line_style, some, with_columns
+from ..errors import MultiAspectError, choices, refuse_unknown
+from .style import GREY, SMALL, add_legend, axes_or_new, distinct, line_style, with_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,8 +57,6 @@ def crp_over_ranks(
     [-2, -2, -1]
     """
     named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
-    if not named:
-        raise MultiAspectError("expected at least one curve, got none")
     chosen, parts = None if qid is None else str(qid), {}
     for name, curve in named.items():
         described = f"the curve of {name}" if name else "a curve"
@@ -66,10 +64,9 @@ def crp_over_ranks(
         qids = curve["qid"].astype(str)
         present = qids.unique().tolist()
         if chosen is None and len(present) > 1:
-            raise MultiAspectError(f"{described} has {len(present)} queries: pass one as qid= ({some(present)})")
+            raise MultiAspectError(f"{described} has {len(present)} queries: pass one as qid= ({choices(present)})")
         chosen = present[0] if chosen is None else chosen
-        if chosen not in present:
-            raise MultiAspectError(f"{described}: expected one of the queries {some(present)}, got {chosen}")
+        refuse_unknown([chosen], present, "queries", described)
         parts[name] = curve[qids == chosen].sort_values("rank")
     texts = distinct([str(name) for name in parts], 40)
     ax = axes_or_new(ax, 9 if len(parts) > 1 else 7.2, 4.0)

@@ -67,9 +67,7 @@ def judge_correlations(sensitivity: JudgeSensitivity, *, ax: Axes | None = None)
     table = sensitivity.table
     names = table["measure"].tolist()
     rows = np.arange(len(names))
-    ax = axes_or_new(ax, 6.4, 1.4 + 0.42 * len(names))
-    ax.set_axisbelow(True)
-    ax.grid(axis="x", color="0.93")
+    ax = axes_or_new(ax, 6.4, 1.4 + 0.42 * len(names), grid="x")
     pair_row = sensitivity.pairs["measure"].map({name: row for row, name in enumerate(names)}).to_numpy()
     ax.scatter(
         sensitivity.pairs["correlation"], pair_row - 0.14, s=26, marker="o", facecolors="none", edgecolors=BLUE,

@@ -16,8 +16,8 @@ from ..aspects.parameter import parse_aspects
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.run import Run
-from ..errors import MultiAspectError
-from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readable_on, shorten, some, unit_square
+from ..errors import refuse_unknown
+from .style import GREY, SMALL, add_colour_bar, axes_or_new, colours_of, readable_on, shorten, unit_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,8 +90,7 @@ def ranking_grades(
     views = judgments.views(parse_aspects(aspects))
     frame = Run.of(run).to_pandas()
     of_query = frame[frame["query_id"] == qid]
-    if of_query.empty:
-        raise MultiAspectError(f"expected a query of the run ({some(frame['query_id'].unique())}), got {qid}")
+    refuse_unknown([qid], frame["query_id"].unique(), "queries of the run")
     rankings = Rankings(of_query, judgments)
     hits = rankings.top(n_ranks)
     n_ranks = min(n_ranks, int(rankings.hits.n_ret[query]))

@@ -14,7 +14,7 @@ from ..collection.columns import QUERY_COLUMNS, id_column
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 from .annotations import annotate
-from .style import BLUE, GREY, ORANGE, add_legend, axes_or_new, shorten, some, with_columns, wrap
+from .style import BLUE, GREY, ORANGE, add_legend, axes_or_new, rows_to_label, shorten, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,11 +80,12 @@ def ranking_front(
     measures = list(front.measures)
     points = _points(front, qid)
     shown = None if systems is None else _systems(systems, measures, qid)
-    named = [] if shown is None else _to_label(shown, label)
+    named: list[int] = []
+    if shown is not None:
+        nearest = np.argsort(shown["nearest"].to_numpy(), kind="stable")
+        named = rows_to_label(label, shown["name"].tolist(), nearest)
     signs = [-1.0 if measure.lower_is_better else 1.0 for measure in front.measures.values()]
-    ax = axes_or_new(ax, 6.4, 5.2)
-    ax.set_axisbelow(True)
-    ax.grid(color="0.93")
+    ax = axes_or_new(ax, 6.4, 5.2, grid="both")
     line = points if front.kind == "supported" else _steps(points)
     drawn = line if shown is None else np.vstack([line, shown[measures].to_numpy(dtype=np.float64)])
     low = _worst(drawn, signs)
@@ -157,20 +158,6 @@ def _worst(points: Floats, signs: list[float]) -> Floats:
     oriented = points * signs
     low, high = oriented.min(axis=0), oriented.max(axis=0)
     return np.asarray((low - np.maximum(0.08 * (high - low), 0.02)) * signs, dtype=np.float64)
-
-
-def _to_label(systems: pd.DataFrame, label: int | Sequence[Hashable]) -> list[int]:
-    """Return the positions of the systems to label."""
-    if isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0:
-        nearest: list[int] = np.argsort(systems["nearest"].to_numpy(), kind="stable")[: int(label)].tolist()
-        return nearest
-    if isinstance(label, int | str) or not isinstance(label, Sequence):
-        raise MultiAspectError(f"label: expected a number of systems ≥ 0 or a list of names, got {label!r}")
-    names = systems["name"].tolist()
-    unknown = [name for name in label if name not in names]
-    if unknown:
-        raise MultiAspectError(f"label: expected names of systems ({some(names)}), got {choices(unknown)}")
-    return [names.index(name) for name in dict.fromkeys(label)]
 
 
 def _draw_systems(ax: Axes, systems: pd.DataFrame, measures: list[str], named: list[int]) -> None:

@@ -55,13 +55,9 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     if x == y or x not in metrics or y not in metrics:
         raise MultiAspectError(f"expected two different metrics of {choices(metrics)}, got x={x!r} and y={y!r}")
     shown = front.dropna(subset=[x, y])
-    if shown.empty:
-        raise MultiAspectError("front: expected at least one setting with scores, got NaN only")
     on_front = shown["on_front"].to_numpy(dtype=bool)
     points = shown[[x, y]].to_numpy(dtype=np.float64)
-    ax = axes_or_new(ax, 6.4, 4.8)
-    ax.set_axisbelow(True)
-    ax.grid(color="0.93")
+    ax = axes_or_new(ax, 6.4, 4.8, grid="both")
     if not on_front.all():
         ax.scatter(
             points[~on_front, 0],

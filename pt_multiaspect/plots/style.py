@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..analysis._frames import Floats
+from .._typing import Floats, Ints
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,12 +32,6 @@ MOST_INSIDE = 6
 SMALL = 8.0
 
 
-def some(names: Iterable[object]) -> str:
-    """Return the first names, and the number of all names if there are more."""
-    listed = list(names)
-    return choices(listed) if len(listed) <= 8 else f"{choices(listed[:6])}, … ({len(listed)} in total)"
-
-
 def natural_key(name: object) -> list[tuple[int, int, str]]:
     """Return a sort key that puts "q10" after "q9"."""
     parts = re.split(r"(\d+)", str(name))
@@ -45,25 +39,29 @@ def natural_key(name: object) -> list[tuple[int, int, str]]:
 
 
 def with_columns(data: object, columns: list[str], name: str, source: str) -> pd.DataFrame:
-    """Return a frame of any library as pandas; it must have the columns and at least one row.
+    """Return a frame of any library as pandas; it must have the columns.
 
     `name` and `source`, the function that returns the frame, are part of errors.
     """
     frame = to_pandas(data)
-    if frame is None:
+    if frame is None or not set(columns) <= set(frame.columns):
+        got = f"a {type(data).__name__}" if frame is None else f"the columns {choices(frame.columns)}"
         raise MultiAspectError(
-            f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got a "
-            f"{type(data).__name__}"
+            f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got {got}"
         )
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise MultiAspectError(
-            f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got the columns "
-            f"{choices(frame.columns)}, without {choices(missing)}"
-        )
-    if frame.empty:
-        raise MultiAspectError(f"{name}: expected at least one row, got none")
     return frame
+
+
+def rows_to_label(label: object, names: list[Any], first: Ints) -> list[int]:
+    """Return the rows of the systems to label: those of a list of names, or a number of the `first` ones."""
+    if isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0:
+        chosen: list[int] = first[: int(label)].tolist()
+        return chosen
+    if isinstance(label, str) or not isinstance(label, Iterable):
+        raise MultiAspectError(f"label: expected a number of systems ≥ 0 or a list of names, got {label!r}")
+    distinct_names = list(dict.fromkeys(label))
+    refuse_unknown(distinct_names, names, "names of systems", "label")
+    return [names.index(name) for name in distinct_names]
 
 
 def shorten(text: str, width: int) -> str:
@@ -127,8 +125,8 @@ def readable_on(colour: Sequence[float] | npt.NDArray[Any]) -> str:
     return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 else "black"
 
 
-def axes_or_new(ax: object, width: float, height: float) -> Axes:
-    """Return the given axes, or those of a new figure."""
+def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None) -> Axes:
+    """Return the given axes, or those of a new figure, with lines of a `grid` below what is drawn."""
     try:
         import matplotlib.pyplot as plt
         from matplotlib.axes import Axes
@@ -141,6 +139,9 @@ def axes_or_new(ax: object, width: float, height: float) -> Axes:
         raise MultiAspectError(
             f"ax: expected one matplotlib Axes, as from plt.subplots(), got a {type(ax).__name__}"
         )
+    if grid is not None:
+        ax.set_axisbelow(True)
+        ax.grid(axis=grid, color="0.93")
     return ax
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +11,12 @@ import pandas as pd
 from ir_measures import Measure
 
 from ..analysis import rank_correlation
-from ..analysis._frames import Floats, directions, matrix, selected
+from ..analysis._frames import Floats, directions, matrix, of_measures, selected
 from ..analysis.correlation import rounded
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError
 from .annotations import annotate
-from .style import BLUE, GREY, add_legend, axes_or_new, shorten, some, wrap
+from .style import BLUE, GREY, add_legend, axes_or_new, rows_to_label, shorten, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,11 +95,10 @@ def systems(
     means = values.mean(axis=1)
     ranks = rankdata(-rounded(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
-    named = _to_label(label, names, moves)
+    moved = np.argsort(-np.abs(moves), kind="stable")[: np.count_nonzero(moves)]
+    named = rows_to_label(label, names, moved)
     tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
-    ax = axes_or_new(ax, 6.4, 5.2)
-    ax.set_axisbelow(True)
-    ax.grid(color="0.93")
+    ax = axes_or_new(ax, 6.4, 5.2, grid="both")
     plain = np.setdiff1d(np.arange(len(names)), named)
     ax.scatter(means[plain, 0], means[plain, 1], s=24, marker="o", color=GREY, alpha=0.75, linewidths=0)
     colours: dict[int, str] = {}
@@ -137,31 +136,9 @@ def _two_measures(
     by_label = {str(measure): measure for measure in (x, y) if not isinstance(measure, str)}
     if measures is not None:
         by_label.update(selected(perquery, measures)[1])
-    if isinstance(perquery, pd.DataFrame) and list(perquery.columns).count("measure") == 1 and len(perquery):
-        written = perquery["measure"].map(str)
-        known = written.unique().tolist()
-        unknown = [measure for measure in pair if measure not in known]
-        if unknown:
-            raise MultiAspectError(f"expected measures of the frame ({choices(known)}), got {choices(unknown)}")
-        if pair[0] == pair[1]:
-            raise MultiAspectError(
-                f"expected two different measures ({choices(known)}) as x and y, got {pair[0]} twice"
-            )
-        perquery = perquery.assign(measure=written)[written.isin(pair).to_numpy()]
+    perquery = of_measures(perquery, list(pair))
+    if pair[0] == pair[1]:
+        raise MultiAspectError(f"expected two different measures as x and y, got {pair[0]} twice")
     values, names, qids, labels = matrix(perquery)
     values = values[:, :, [labels.index(measure) for measure in pair]]
     return values, names, qids, pair, directions(perquery, values, list(pair), by_label, "plots.systems")
-
-
-def _to_label(label: int | Sequence[Hashable], names: list[Any], moves: Floats) -> list[int]:
-    """Return the positions of the systems to label, largest change of rank first."""
-    is_number = isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0
-    if not is_number and (isinstance(label, str) or not isinstance(label, Iterable)):
-        raise MultiAspectError(f"label: expected a number of systems ≥ 0 or a list of names, got {label!r}")
-    if isinstance(label, int | np.integer):
-        order = np.argsort(-np.abs(moves), kind="stable")[: int(label)]
-        return [index for index in order.tolist() if moves[index]]
-    unknown = [name for name in label if name not in names]
-    if unknown:
-        raise MultiAspectError(f"label: expected names of systems ({some(names)}), got {choices(unknown)}")
-    return [names.index(name) for name in dict.fromkeys(label)]

@@ -12,9 +12,9 @@ from .._validation import choice
 from ..analysis._frames import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError
+from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
-from .style import BLUE, ORANGE, SMALL, axes_or_new, natural_key, some, unit_square, with_columns, wrap
+from .style import BLUE, ORANGE, SMALL, axes_or_new, natural_key, unit_square, with_columns, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,16 +100,14 @@ def upper_bounds(
         if unshared:
             raise MultiAspectError(
                 f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), got "
-                f"{some(unshared)} in only one of them"
+                f"{choices(unshared)} in only one of them"
             )
         best = dict(zip(maxima.index.tolist(), maxima["bound"].tolist(), strict=True))
     topics = sorted(map(str, best), key=natural_key)
     if sort == "bound":
         topics.sort(key=lambda qid: -best[qid])
     ticks = np.arange(1, len(topics) + 1)
-    ax = axes_or_new(ax, float(np.clip(1.6 + 0.19 * len(topics), 6.4, 24)), 4.2)
-    ax.set_axisbelow(True)
-    ax.grid(axis="y", color="0.93")
+    ax = axes_or_new(ax, float(np.clip(1.6 + 0.19 * len(topics), 6.4, 24)), 4.2, grid="y")
     handles: list[Any] = []
     if groups:
         ax.boxplot(

@@ -19,11 +19,12 @@ from ..aspects.parameter import parse_aspects
 from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
 from ..description import describe
-from ..errors import MultiAspectError, choices, did_you_mean, shown
+from ..errors import choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.topics import check_all_topics
 from ..io.runs import named_runs, read_if_file, repeatable
-from ..views import Block, Column, Heading, Sentence, Table, View, decimals
+from ..tables import systems_table
+from ..views import Block, Heading, Sentence, View
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Figures, Options, wide
 from .page import page, vega
@@ -153,11 +154,8 @@ def report(
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
     named = {name: repeatable(run) for name, run in named_runs(runs).items()}
-    if baseline is not None and (not isinstance(baseline, str) or baseline not in named):
-        raise MultiAspectError(
-            f"baseline: expected one of the runs ({choices(named)}), got {shown(baseline)}"
-            + did_you_mean([str(baseline)], named)
-        )
+    if baseline is not None:
+        refuse_unknown([baseline], named, "one of the runs", "baseline")
     qrels = in_memory(qrels)
     judgments = Judgments.of(qrels)
     # Columns without names, as of tuples, get those of the aspects.
@@ -267,12 +265,9 @@ class Report(View):
         return self.title
 
     def _blocks(self) -> list[Block]:
-        columns = [Column("system", left=True, shorten=12), *(Column(head.short) for head in self._figures.heads)]
-        means = self.systems[["name", *self.labels]]
-        rows = [[name, *map(decimals, values)] for name, *values in means.itertuples(index=False, name=None)]
         return [
             Heading(self.title),
-            Table(columns, rows, most=len(rows)),
+            *systems_table(self.perquery, decimals=4)._blocks(),
             *map(Sentence, self.notes),
             Sentence("Write the page with to_html(path) to sort, test and explain these values."),
         ]

@@ -12,6 +12,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..analysis import DiscriminativePower, correlation, discriminative_power
+from ..analysis._frames import matrix
 from ..analysis._significance import corrector
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
@@ -99,11 +100,8 @@ class Figures:
 
 def wide(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Floats]:
     """Return systems, topics and measures in the order of the frame, and the values by measure, system, topic."""
-    axes = [list(map(str, perquery[column].unique())) for column in ("name", "qid", "measure")]
-    names, qids, labels = axes
-    # evaluate: measures within systems, topics within measures
-    values = perquery["value"].to_numpy(dtype=np.float64).reshape(len(names), len(labels), len(qids))
-    return names, qids, labels, values.transpose(1, 0, 2)
+    values, names, qids, labels = matrix(perquery, as_given=True, least=1)
+    return names, qids, labels, values.transpose(2, 0, 1)
 
 
 def _systems_table(perquery: pd.DataFrame, ci: float) -> tuple[pd.DataFrame, list[str]]:

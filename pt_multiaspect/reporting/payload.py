@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import MultiAspectError
 from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from .figures import Figures, ends, fronts, wide
 
@@ -32,8 +31,6 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         six significant digits, and verdicts follow from the p-values before rounding.
     """
     names, qids, labels, values = wide(figures.perquery)
-    if not np.isfinite(values).all():
-        raise MultiAspectError("report: expected finite values, got NaN or infinity from one of the measures")
     known, options = figures.measures, figures.options
     aspects = {label: aspect for aspect, label in figures.aspects.items()}
     measures = [

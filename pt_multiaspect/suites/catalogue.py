@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
-from ..errors import MultiAspectError, choices, did_you_mean, shown
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..groups.groups import Groups
 from ..integration.parsing import parse_all
 from .definition import Suite
@@ -141,14 +141,9 @@ def settings_of(name: str) -> tuple[str, ...]:
     MultiAspectError
         If there is no such suite.
     """
-    if not isinstance(name, str):
-        raise MultiAspectError(f"suite: expected a name ({choices(SUITES)}), got {shown(name)}")
-    if name in NOT_OFFERED:
+    if isinstance(name, str) and name in NOT_OFFERED:
         raise MultiAspectError(f"there is no suite for {name}: {NOT_OFFERED[name]}")
-    if name not in SUITES:
-        raise MultiAspectError(
-            f"unknown suite {name!r}: expected {choices(SUITES)}{did_you_mean([name], [*SUITES, *NOT_OFFERED])}"
-        )
+    refuse_unknown([name], SUITES, "the name of a suite", "suite")
     return tuple(SUITES[name].get("settings", ()))
 
 

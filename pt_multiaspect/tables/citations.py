@@ -12,7 +12,7 @@ import pandas as pd
 from ir_measures.measures import registry
 
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import refuse_unknown, warn_once
 from ..evaluation.labels import recorded
 from ..integration.parsing import parse_all
 
@@ -123,8 +123,7 @@ def _entry(source: str) -> str:
     if source.lstrip().startswith("@"):
         return source.strip()
     known = references()
-    if source not in known:
-        raise MultiAspectError(f"SOURCES: expected BibTeX entries, or keys among {choices(known)}, got {source!r}")
+    refuse_unknown([source], known, "BibTeX entries or keys", "SOURCES")
     return known[source]
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ..analysis._by_measure import topics_differ
 from ..analysis._frames import Direction, Floats, words_in
 from ..analysis.baseline import compare_with_baseline
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
 from ..evaluation.labels import check_given, recorded
 from ..integration.parsing import parse_all
 from ..views import Sentence
@@ -98,9 +98,7 @@ def decimals_of(decimals: int | Mapping[str, int], heads: list[Head], known: Map
     labels = [head.label for head in heads]
     by_label: Mapping[str, int] = decimals if isinstance(decimals, Mapping) else {}
     default = 3 if isinstance(decimals, Mapping) else decimals
-    unknown = [label for label in by_label if label not in labels]
-    if unknown:
-        raise MultiAspectError(f"decimals: expected measures among {choices(labels)}, got {choices(unknown)}")
+    refuse_unknown(by_label, labels, "measures", "decimals")
     for number in (default, *by_label.values()):
         if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= number <= 15:
             raise MultiAspectError(f"decimals: expected integers from 0 to 15, got {number!r}")
@@ -155,14 +153,9 @@ def grouped(groups: Mapping[str, Sequence[str]] | None, names: list[str]) -> dic
         raise MultiAspectError("groups: expected a mapping {group: names of systems}, got a string as names")
     result: dict[str | None, list[str]] = {str(group): list(members) for group, members in groups.items()}
     assigned = [name for members in result.values() for name in members]
-    unknown = [name for name in assigned if name not in names]
-    if unknown:
-        raise MultiAspectError(f"groups: expected names of systems ({choices(names)}), got {choices(unknown)}")
-    twice = [name for name in names if assigned.count(name) != 1]
-    if twice:
-        raise MultiAspectError(
-            f"groups: expected every system in one group, got {choices(twice)} in {assigned.count(twice[0])} groups"
-        )
+    refuse_unknown(assigned, names, "names of systems", "groups")
+    refuse_repeated(assigned, "systems", "groups")
+    refuse_unknown(names, assigned, "every system in one group", "groups")
     return {group: members for group, members in result.items() if members}
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import ir_measures
 
 from ..aspects import Aspects
-from ..errors import MultiAspectError, choices, shown
+from ..errors import MultiAspectError, choices, refuse_unknown, shown
 from ..integration.aggregators import lower_aggregate_is_better
 from ..integration.parsing import parse
 
@@ -60,9 +60,7 @@ def heads_of(
         If `labels` has a key that is not a label, a head that is not a text, or the same head twice.
     """
     chosen = {} if labels is None else dict(labels)
-    unknown = [key for key in chosen if key not in measures]
-    if unknown:
-        raise MultiAspectError(f"labels: expected labels among {choices(measures)}, got {choices(unknown)}")
+    refuse_unknown(chosen, measures, "labels of measures", "labels")
     wrong = [head for head in chosen.values() if not isinstance(head, str) or not head.strip()]
     if wrong:
         raise MultiAspectError(f"labels: expected non-empty strings as heads, got {shown(wrong[0])}")
