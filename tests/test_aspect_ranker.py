@@ -260,13 +260,13 @@ def test_other_arguments_of_fit_are_passed_on() -> None:
     ("changes", "message"),
     [
         ({"qid": None}, "ByGroup is a ranker, so fit needs the query of every row"),
-        ({"qid": QID[:5]}, "qid: expected one value for each of 8 rows of y, got shape (5,)"),
+        ({"qid": QID[:5]}, "qid: expected one value for each of 8 rows, got shape (5,)"),
         ({"y": Y[:5]}, "y has 5 rows, but X has 8"),
         ({"y": np.zeros((8, 3))}, "y has 3 columns, but there are 2 aspects: relevance, credibility"),
         ({"y": Y[["relevance"]]}, "no column for the aspect credibility"),
         (
             {"sample_weight": [1.0, 2.0]},
-            "sample_weight: expected one value for each of 8 rows of y, got shape (2,)",
+            "sample_weight: expected one value for each of 8 rows, got shape (2,)",
         ),
     ],
     ids=str,

@@ -283,7 +283,7 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
     ("params", "given", "message"),
     [
         ({}, {"groups": None}, "RepeatedQueryKFold needs the query of every row: pass groups=qid"),
-        ({}, {"groups": QID[:3]}, "groups: expected one query for each of 160 rows, got 3"),
+        ({}, {"groups": QID[:3]}, "groups: expected one value for each of 160 rows, got shape (3,)"),
         ({"n_splits": 17}, {}, "expected at least n_splits=17 queries, got 16; use fewer folds"),
         ({"n_splits": 1}, {}, "n_splits: expected a whole number of at least 2"),
         ({"n_repeats": 0}, {}, "n_repeats: expected a whole number of at least 1"),

@@ -16,7 +16,7 @@ from .._validation import choice
 from ..collection.frames import in_memory
 from ..errors import MultiAspectError, warn
 from .labels import MOST_LEVELS, levels
-from .rows import EvaluatedMeasure, LabelledRows, RowRankings, find_queries, warn_if_constant
+from .rows import EvaluatedMeasure, LabelledRows, RowRankings, require_queries, warn_if_constant
 
 __all__ = ["Evaluation", "metric_for"]
 
@@ -56,18 +56,6 @@ def trained_queries(estimator: Any) -> Mapping[str, int]:
     trained = last_step(getattr(estimator, "best_estimator_", estimator))
     queries: Mapping[str, int] = getattr(trained, "_trained_queries", {})
     return queries
-
-
-def weight_per_query(weights: NDArray[Any], codes: Ints) -> NDArray[Any]:
-    """Return the weight of each query, which XGBoost's rankers take; queries are contiguous."""
-    begins = np.flatnonzero(np.diff(codes, prepend=-1))
-    varying = np.flatnonzero(weights != np.repeat(weights[begins], np.diff(begins, append=len(codes))))
-    if len(varying):
-        raise MultiAspectError(
-            "expected sample_weight to be constant within queries, as XGBoost's rankers use one weight per query; "
-            f"it varies in {len(varying)} rows"
-        )
-    return weights[begins]
 
 
 def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
@@ -252,17 +240,10 @@ def metric_for(
     (0.8155, True)
     """
     choice("library", *_LIBRARIES)(library)
-    evaluated = EvaluatedMeasure(measure, aspects)
+    evaluated = EvaluatedMeasure(measure, aspects, missing)
     y, qid = in_memory(y), in_memory(qid)
-    queries = find_queries(y, None, qid)
-    if queries is None:
-        raise MultiAspectError(
-            "expected qid, the query of every row of the validation set, got None; pass it, or add an index level "
-            "or a column qid to y"
-        )
-    rows = evaluated.rows(y, queries)
-    choice("missing", "error", "lowest")(missing)
-    return Evaluation(evaluated.on(rows, missing), [rows])
+    rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
+    return Evaluation(evaluated.on(rows), [rows])
 
 
 # -- fitting with evaluation sets --------------------------------------------------------------------

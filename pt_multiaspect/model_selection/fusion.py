@@ -17,11 +17,11 @@ from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import in_memory
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, refuse_taken
 from ..measures import On
 from ..orders.order import check_weights, weights_of
 from .ranker import AspectRanker
-from .rows import check_length, check_scores, find_queries, label_frame, query_codes
+from .rows import check_length, check_scores, find_queries, label_frame, query_codes, require_queries
 from .scorer import RankingScorer
 
 __all__ = ["AspectFusion"]
@@ -182,17 +182,13 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             it to `pareto_front`.
         """
         check_is_fitted(self)
-        if not isinstance(measures, Mapping) or not measures:
+        if not isinstance(measures, Mapping):
             raise MultiAspectError(f"measures: expected a dict of names to measures, got {measures!r}")
         names = list(self.rankers_)
-        taken = [label for label in measures if label in {f"weight_{name}" for name in names}]
-        if taken:
-            raise MultiAspectError(
-                f"measures: {choices(taken)} is the name of a column of weights; use another name"
-            )
+        refuse_taken(measures, [f"weight_{name}" for name in names], "a column of weights")
         settings = self._grid(names, weights)
         X, y, qid = map(in_memory, (X, y, qid))
-        queries = self._queries(X, y, qid)
+        queries = require_queries("AspectFusion", y, X, qid)
         scorer = RankingScorer(measures, self.aspects, missing=self.missing)
         standardised = self._standardised(X, queries)
         table = []
@@ -207,20 +203,12 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- parts --------------------------------------------------------------------------------------
 
-    def _queries(self, X: Any, y: Any, qid: Any) -> NDArray[Any]:
-        queries = find_queries(y, X, qid)
-        if queries is None:
-            raise MultiAspectError(
-                "AspectFusion needs the query of every row, as it standardises predictions within queries: pass "
-                "qid, or add an index level or a column qid to X (a Pipeline does not pass qid to "
-                "predict: wrap the pipeline in AspectFusion)"
-            )
-        return queries
-
     def _standardised(self, X: Any, qid: Any) -> Floats:
         """Return the standardised predictions, shape (n_aspects, n_rows)."""
         check_is_fitted(self)
-        queries = self._queries(X, None, qid)
+        # A Pipeline does not pass qid to predict.
+        how = "qid (wrap a pipeline in AspectFusion, not the reverse)"
+        queries = require_queries("AspectFusion", None, X, qid, how=how)
         predictions = [ranker.predict(X) for ranker in self.rankers_.values()]
         codes, _ = query_codes(check_length(queries, len(predictions[0]), "qid"))
         return np.stack([standardise(check_scores(each, len(codes)), codes) for each in predictions])

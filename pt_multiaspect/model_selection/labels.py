@@ -112,8 +112,7 @@ def aggregate_labels(
         what = "qrels"
     else:
         judgments, what = _of_rows(y, qid, measure), "y"
-    if choice("missing", "error", "lowest")(missing) == "error":
-        check_known(measure, judgments, what)
+    check_known(missing, measure, judgments, what)
     labels, params = formed(judgments.of_rows(gains(judgments, measure)), known_form)
     if what == "y":
         return Labels(labels, params)

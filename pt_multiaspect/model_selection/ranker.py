@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Ints
-from .._validation import choice, proportion
+from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..collection.frames import in_memory, to_pandas
 from ..collection.judgments import Judgments
@@ -30,9 +30,17 @@ from .boosters import (
     library_of,
     query_parameter,
     warn_of_columns,
+)
+from .rows import (
+    EvaluatedMeasure,
+    LabelledRows,
+    check_known,
+    check_length,
+    find_queries,
+    label_frame,
+    query_codes,
     weight_per_query,
 )
-from .rows import EvaluatedMeasure, LabelledRows, check_known, check_length, find_queries, label_frame, query_codes
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
 
@@ -193,9 +201,13 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _evaluated(self) -> EvaluatedMeasure | None:
         """Return the measure of evaluation; None if only a target is given that is no measure."""
         if self.measure is not None:
-            return EvaluatedMeasure(self.measure)
+            return EvaluatedMeasure(self.measure, missing=self.missing)
         measure = read_target(self.target)
-        return EvaluatedMeasure(measure) if type(measure)._evaluate is not Measure._evaluate else None
+        return (
+            EvaluatedMeasure(measure, missing=self.missing)
+            if type(measure)._evaluate is not Measure._evaluate
+            else None
+        )
 
     # -- fitting -----------------------------------------------------------------------------
 
@@ -255,7 +267,6 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"expected {_INSTEAD[unsupported[0]]} instead of {choices(unsupported)}. (pt.ltr passes the labels "
                 "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
             )
-        choice("missing", "error", "lowest")(self.missing)
         evaluated = self._evaluated()
         measure = None if evaluated is None else evaluated.measure
         target = read_target(self.target, measure)
@@ -297,7 +308,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
         if weights is not None:
             per_query = needed is not None and library_of(last) == "xgboost"
-            passed["sample_weight"] = weight_per_query(weights, train.codes) if per_query else weights
+            n_queries = int(train.codes.max(initial=-1)) + 1
+            passed["sample_weight"] = weight_per_query(weights, train.codes, n_queries) if per_query else weights
         features = self._transformed(label, train.X, *(part.X for part in sets))
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -305,7 +317,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             labelled = [LabelledRows(part.labels, part.names) for part in sets]
             for rows in labelled:
                 rows.judgments._origin = judgments  # scales that are not declared are those of training
-            evaluation = Evaluation(evaluated.on(labelled[-1], self.missing), labelled)
+            evaluation = Evaluation(evaluated.on(labelled[-1]), labelled)
             data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
             self.best_iteration_ = fit_evaluated(last, features[0], label, passed, data, evaluation)
             self.evals_result_ = {
@@ -384,8 +396,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         # One part alone keeps the names of its queries for messages.
         queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
-        if self.missing == "error":
-            check_known(target, judgments, remedy=" to AspectRanker")
+        check_known(self.missing, target, judgments, remedy=" to AspectRanker")
         views = target.views(judgments)
         for view in views:
             if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
