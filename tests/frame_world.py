@@ -23,6 +23,6 @@ RUNS = {
 }
 LONG = ma.evaluate(RUNS, QRELS, {"CAM": MEASURE, "P@3": "P@3"}, progress=False)
 TABLE = pd.concat([run.assign(name=name) for name, run in RUNS.items()], ignore_index=True)
-X = pd.DataFrame({"qid": [f"q{n // 4}" for n in range(12)], "f1": np.arange(12.0) % 5, "f2": np.arange(12.0) % 3})
+X = pd.DataFrame({"qid": [f"q{n // 4}" for n in range(12)], "f1": np.arange(12.0) % 5, "f2": np.arange(12.0) * 3 % 7})
 Y = pd.DataFrame({"relevance": np.arange(12) % 3, "credibility": np.arange(12) % 2})
 QID, SCORE = pd.Series(X["qid"], name="qid"), pd.Series(np.arange(12.0)[::-1], name="score")
