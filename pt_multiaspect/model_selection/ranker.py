@@ -85,15 +85,17 @@ class _Part:
         return self if (np.diff(codes) >= 0).all() else self.take(np.argsort(codes, kind="stable"))
 
 
-def _has(method: str) -> Any:
-    def check(self: AspectRanker) -> bool:
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self.estimator, method)
-        return True
+class Wrapper(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator with the parameter `estimator` that takes the features that this one takes."""
 
-    return available_if(check)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
 
 
-class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class AspectRanker(Wrapper):
     """Train an estimator on a single target aggregated from the labels of several aspects.
 
     The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator receives the
@@ -447,7 +449,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         features = self._checked(X)
         return np.asarray(self.estimator_.predict(features))
 
-    @_has("decision_function")  # type: ignore[untyped-decorator]
+    @available_if(  # type: ignore[untyped-decorator]
+        lambda ranker: hasattr(getattr(ranker, "estimator_", ranker.estimator), "decision_function")
+    )
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the decision function of the estimator."""
         features = self._checked(X)
@@ -498,15 +502,6 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return whether measure and target are those of `fit`."""
         given = zip(getattr(self, "_resolved", (self,)), (self.measure, self.target), strict=False)
         return all(known is now or (isinstance(known, str) and known == now) for known, now in given)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
 
 
 def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
