@@ -63,6 +63,7 @@ class _Part:
     #: The queries of the rows as positions in `qids`; None if there are none.
     query: Ints | None
     qids: NDArray[np.object_]
+    weights: NDArray[Any] | None = None
 
     @property
     def codes(self) -> Ints:
@@ -77,7 +78,9 @@ class _Part:
     def take(self, rows: Ints) -> _Part:
         """Return some rows in the given order."""
         query = None if self.query is None else self.query[rows]
-        return replace(self, X=_safe_indexing(self.X, rows), labels=self.labels.iloc[rows], query=query)
+        weights = None if self.weights is None else self.weights[rows]
+        X, labels = _safe_indexing(self.X, rows), self.labels.iloc[rows]
+        return replace(self, X=X, labels=labels, query=query, weights=weights)
 
     def by_query(self) -> _Part:
         """Return the rows with those of each query together."""
@@ -279,16 +282,16 @@ class AspectRanker(Wrapper):
         last = last_step(self.estimator_)
         y, sample_weight = in_memory(y), in_memory(sample_weight)
         train = self._part(X, y, qid, target, named, sample_weight=sample_weight)
-        weights = None
         if sample_weight is not None:
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
+            train = replace(train, weights=weights)
         # By which `ranking_scorer` notices that it scores queries of the training set.
         self._trained_queries = Counter() if train.query is None else Counter(train.names.tolist())
         sets = self._evaluation_sets(eval_set, target, named)
         if eval_fraction is not None:
             kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
             sets.append(train.take(held))
-            train, weights = train.take(kept), None if weights is None else weights[kept]
+            train = train.take(kept)
         if sets and (library_of(last) is None or evaluated is None):
             raise MultiAspectError(
                 f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
@@ -298,7 +301,6 @@ class AspectRanker(Wrapper):
         _warn_of_shared_queries(train, sets)
         needed = query_parameter(last)
         if needed is not None:
-            weights = None if weights is None else weights[np.argsort(train.codes, kind="stable")]
             train = train.by_query()
         sets = [part.by_query() for part in sets]
         judgments = self._judged([train, *sets], target)
@@ -308,10 +310,10 @@ class AspectRanker(Wrapper):
         passed = dict(fit_params)
         if needed is not None:
             passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
-        if weights is not None:
-            per_query = needed is not None and library_of(last) == "xgboost"
-            n_queries = int(train.codes.max(initial=-1)) + 1
-            passed["sample_weight"] = weight_per_query(weights, train.codes, n_queries) if per_query else weights
+        if train.weights is not None:
+            passed["sample_weight"] = train.weights
+            if needed is not None and library_of(last) == "xgboost":
+                passed["sample_weight"] = weight_per_query(train.weights, train.codes, len(np.unique(train.codes)))
         features = self._transformed(label, train.X, *(part.X for part in sets))
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -328,7 +330,9 @@ class AspectRanker(Wrapper):
             }
         else:
             last.fit(features[0], label, **passed)
-        self._remember_features(train.X)
+        self.n_features_in_ = train.X.shape[1] if train.X.ndim == 2 else 1
+        if isinstance(train.X, pd.DataFrame) and all(isinstance(column, str) for column in train.X.columns):
+            self.feature_names_in_ = np.asarray(train.X.columns, dtype=object)
         self.measure_ = measure
         self._resolved = (self.measure, self.target)
         return self
@@ -425,11 +429,6 @@ class AspectRanker(Wrapper):
             return frame.drop(columns="qid") if "qid" in frame.columns else frame
         return X if hasattr(X, "shape") else np.asarray(X)
 
-    def _remember_features(self, X: Any) -> None:
-        self.n_features_in_ = X.shape[1] if X.ndim == 2 else 1
-        if isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X.columns):
-            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
-
     # -- predicting --------------------------------------------------------------------------
 
     def _checked(self, X: Any) -> Any:
@@ -506,10 +505,8 @@ class AspectRanker(Wrapper):
 
 def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
     """Warn of queries in the training set and in an evaluation set."""
-    known = set() if train.query is None else set(train.qids[np.unique(train.query)].tolist())
-    shared = [
-        qid for part in sets if part.query is not None for qid in part.qids[np.unique(part.query)] if qid in known
-    ]
+    queries = [set() if part.query is None else set(part.names.tolist()) for part in (train, *sets)]
+    shared = sorted(queries[0].intersection(set().union(*queries[1:])))
     if shared:
         warn(
             f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in an evaluation "

@@ -306,7 +306,7 @@ def unmasked(values: object) -> NDArray[Any]:
         values = np.ma.array(values)
     if not np.ma.is_masked(values):
         return np.asarray(values)
-    masked = np.ma.asarray(values)
+    masked: Any = np.ma.asarray(values)
     dtype = np.result_type(masked.dtype, np.float64) if masked.dtype.kind in "biufc" else np.dtype(object)
     return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
 
