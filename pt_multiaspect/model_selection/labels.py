@@ -111,11 +111,11 @@ def aggregate_labels(
     else:
         y, qid, what = in_memory(y), in_memory(qid), "y"
         rows = label_frame(y, None, measure)
-        queries = find_queries(y, None, qid)
         if measure.GAIN_PER_QUERY:
             queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
-        elif queries is None:
-            queries = np.zeros(len(rows), dtype=np.intp)
+        else:
+            known = find_queries(y, None, qid)
+            queries = np.zeros(len(rows), dtype=np.intp) if known is None else known
         judgments = LabelledRows(rows, plain_column(queries)).judgments
     check_known(missing, measure, judgments, what)
     labels, params = formed(judgments.of_rows(gains(judgments, measure)), known_form)
