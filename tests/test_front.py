@@ -92,7 +92,10 @@ def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
         ((table([1, np.inf]), NAMES), "expected finite scores of at least one candidate"),
         ((table(), NAMES), "expected finite scores of at least one candidate"),
         ((table(["a", 1]), NAMES), "relevance: expected numbers: could not convert string to float"),
-        ((table([1, 0]), "relevance"), "metrics: expected a list of at least two names, got 'relevance'"),
+        (
+            (table([1, 0]), "relevance"),
+            "two different ones of relevance, credibility, got relevance",
+        ),
         (({"mean_test_score": [1.0]},), "a search has several if its scoring is a dict of scorers"),
         ((3,), "expected a fitted search, its cv_results_, or a data frame, got int"),
     ],
@@ -136,8 +139,8 @@ def test_the_choice(how: Any, chosen: int) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"choose": {"mood": 1}}, "unknown metric mood: expected relevance, credibility"),
-        ({"at_least": {"mood": 1}}, "unknown metric mood"),
+        ({"choose": {"mood": 1}}, "choose: expected metrics (relevance, credibility), got mood"),
+        ({"at_least": {"mood": 1}}, "at_least: expected metrics (relevance, credibility), got mood"),
         ({"at_least": {"credibility": 0.8}}, "no setting scores at least 0.8 on credibility; the maximum of those"),
         (
             {"at_least": {"credibility": 0.7, "relevance": 0.3}},
@@ -283,7 +286,7 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
     ("params", "given", "message"),
     [
         ({}, {"groups": None}, "RepeatedQueryKFold needs the query of every row: pass groups=qid"),
-        ({}, {"groups": QID[:3]}, "groups: expected one query for each of 160 rows, got 3"),
+        ({}, {"groups": QID[:3]}, "groups: expected one value for each of 160 rows, got shape (3,)"),
         ({"n_splits": 17}, {}, "expected at least n_splits=17 queries, got 16; use fewer folds"),
         ({"n_splits": 1}, {}, "n_splits: expected a whole number of at least 2"),
         ({"n_repeats": 0}, {}, "n_repeats: expected a whole number of at least 1"),

@@ -161,7 +161,7 @@ def test_labels_come_with_the_parameters_that_they_need() -> None:
     assert ma.aggregate_labels(LABELS, MEASURE, "catboost") [1] == {}  # fmt: skip
     with pytest.raises(MultiAspectError, match="form: expected"):
         ma.aggregate_labels(LABELS, MEASURE, "catboost ")
-    with pytest.raises(MultiAspectError, match="normalised per query: pass qid"):
+    with pytest.raises(MultiAspectError, match="normalised per query, needs the query of every row: pass qid"):
         ma.aggregate_labels(Y, MEASURE)
 
 

@@ -154,10 +154,10 @@ def test_rows_in_another_order_are_noticed() -> None:
     ("changes", "message"),
     [
         ({"qid": None}, "ranking_score needs the query of every row: pass qid, or add an index level or a column"),
-        ({"qid": QID[:5]}, "qid: expected one value for each of 60 rows of y, got shape (5,)"),
-        ({"y_score": PREDICTIONS[:5]}, "expected 60 predictions, one per row of y, got 5"),
+        ({"qid": QID[:5]}, "qid: expected one value for each of 60 rows, got shape (5,)"),
+        ({"y_score": PREDICTIONS[:5]}, "predictions: expected one value for each of 60 rows, got shape (5,)"),
         ({"y_score": np.full(N, np.nan)}, "60 of 60 predictions are NaN"),
-        ({"y_score": np.ones((N, 2))}, "predictions: expected one score for each of 60 rows, got shape (60, 2)"),
+        ({"y_score": np.ones((N, 2))}, "predictions: expected one value for each of 60 rows, got shape (60, 2)"),
         ({"y_score": ["high"] * N}, "predictions: expected numbers: could not convert string to float"),
         ({"sample_weight": ["high"] * N}, "sample_weight: expected numbers: could not convert string to float"),
         ({"y_true": Y.to_numpy(), "aspects": None, "measure": CAM}, "y has 2 columns without names"),

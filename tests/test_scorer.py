@@ -500,20 +500,23 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"y": Y4 * 2},
         "invalid relevance label 4 for document 1, query a, above the top grade",
     ),
-    "short qid": ({"qid": ["a", "a", "b"]}, "qid: expected one value for each of 4 rows of y, got shape (3,)"),
-    "long qid": ({"qid": list("aabbc")}, "qid: expected one value for each of 4 rows of y, got shape (5,)"),
+    "short qid": ({"qid": ["a", "a", "b"]}, "qid: expected one value for each of 4 rows, got shape (3,)"),
+    "long qid": ({"qid": list("aabbc")}, "qid: expected one value for each of 4 rows, got shape (5,)"),
     "qid of two columns": (
         {"qid": np.zeros((4, 2))},
-        "qid: expected one value for each of 4 rows of y, got shape (4, 2)",
+        "qid: expected one value for each of 4 rows, got shape (4, 2)",
     ),
     "missing qid": ({"qid": ["a", "a", None, "b"]}, "row 2"),
     "no qid": ({"qid": None}, "needs the query of every row"),
     "NaN predictions": ({"estimator": _answer([1, NAN, NAN, 2])}, "2 of 4 predictions are NaN"),
     "two columns of predictions": (
         {"estimator": _answer(Y4)},
-        "predictions: expected one score for each of 4 rows, got shape (4, 2)",
+        "predictions: expected one value for each of 4 rows, got shape (4, 2)",
     ),
-    "too few predictions": ({"estimator": _answer([1, 2])}, "expected 4 predictions, one per row of y, got 2"),
+    "too few predictions": (
+        {"estimator": _answer([1, 2])},
+        "predictions: expected one value for each of 4 rows, got shape (2,)",
+    ),
     "no rows": ({"X": X4[:0], "y": Y4[:0], "qid": []}, "expected at least one row to evaluate"),
     "no such response": ({"response_method": "predict_proba"}, "FirstFeature has no method predict_proba"),
 }
@@ -546,7 +549,7 @@ def test_unnamed_columns_are_refused() -> None:
         (lambda: ma.ranking_scorer(3), "expected a measure or a string such as 'nDCG@10' or 'map', got 3"),
         (
             lambda: ma.ranking_scorer(TOMA, response_method="nix"),
-            "response_method: expected predict, decision_function, predict_proba, got 'nix'",
+            "response_method: expected one of 'predict', 'decision_function', 'predict_proba', got 'nix'",
         ),
     ],
 )
@@ -604,10 +607,10 @@ def test_a_failing_fold_is_raised_or_scored_as_asked(table: Table) -> None:
     _, Y = _as_level_of_y(table)
     given_ = {"groups": table.qid, "scoring": SCORERS["toma"], "cv": CV}
     with pytest.raises(
-        MultiAspectError, match=r"predictions: expected one score for each of \d+ rows, got shape \(\d+, 2\)"
+        MultiAspectError, match=r"predictions: expected one value for each of \d+ rows, got shape \(\d+, 2\)"
     ):
         cross_validate(Ridge(), table.X, Y, error_score="raise", **given_)
-    with pytest.warns(UserWarning, match="predictions: expected one score for each of"):
+    with pytest.warns(UserWarning, match="predictions: expected one value for each of"):
         result = cross_validate(Ridge(), table.X, Y, error_score=-1.0, **given_)
     assert (result["test_score"] == -1.0).all()
 

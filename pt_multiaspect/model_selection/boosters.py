@@ -16,7 +16,7 @@ from .._validation import choice
 from ..collection.frames import in_memory
 from ..errors import MultiAspectError, warn
 from .labels import MOST_LEVELS, levels
-from .rows import EvaluatedMeasure, LabelledRows, RowRankings, find_queries, warn_if_constant
+from .rows import EvaluatedMeasure, LabelledRows, RowRankings, require_queries, warn_if_constant
 
 __all__ = ["Evaluation", "metric_for"]
 
@@ -56,18 +56,6 @@ def trained_queries(estimator: Any) -> Mapping[str, int]:
     trained = last_step(getattr(estimator, "best_estimator_", estimator))
     queries: Mapping[str, int] = getattr(trained, "_trained_queries", {})
     return queries
-
-
-def weight_per_query(weights: NDArray[Any], codes: Ints) -> NDArray[Any]:
-    """Return the weight of each query, which XGBoost's rankers take; queries are contiguous."""
-    begins = np.flatnonzero(np.diff(codes, prepend=-1))
-    varying = np.flatnonzero(weights != np.repeat(weights[begins], np.diff(begins, append=len(codes))))
-    if len(varying):
-        raise MultiAspectError(
-            "expected sample_weight to be constant within queries, as XGBoost's rankers use one weight per query; "
-            f"it varies in {len(varying)} rows"
-        )
-    return weights[begins]
 
 
 def labels_for(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
@@ -110,10 +98,10 @@ class Evaluation:
         The evaluation sets. Early stopping follows the last one.
     """
 
-    def __init__(self, measure: Any, sets: Sequence[LabelledRows], name: str | None = None) -> None:
+    def __init__(self, measure: Any, sets: Sequence[LabelledRows]) -> None:
         self.measure, self.sets = measure, list(sets)
         # XGBoost splits its logs at colons, and LightGBM < 4.6 names at blanks.
-        self.name = self.__name__ = "".join((name or str(measure)).split()).replace(":", "=")
+        self.name = self.__name__ = "".join(str(measure).split()).replace(":", "=")
         self.maximize = not measure.lower_aggregate_is_better
         self.history: list[list[float]] = [[] for _ in sets]
         self._labels: list[NDArray[np.float32]] = []
@@ -139,19 +127,20 @@ class Evaluation:
             )
         rankings = rows.rankings(scores)
         value = rows.evaluate(self.measure, rankings)
-        if index == len(self.sets) - 1 and self._improves(value):
-            self._rankings = rankings
         self.history[index].append(value)
+        if index == len(self.sets) - 1 and self.is_best:
+            self._rankings = rankings
         return value
-
-    def _improves(self, value: float) -> bool:
-        earlier = self.history[-1]
-        return not earlier or (value > max(earlier) if self.maximize else value < min(earlier))
 
     @property
     def best(self) -> int:
         """Return the index of the first of the best values on the last set."""
         return int(np.argmax(self.history[-1]) if self.maximize else np.argmin(self.history[-1]))
+
+    @property
+    def is_best(self) -> bool:
+        """Return whether the last value on the last set is better than all before."""
+        return self.best == len(self.history[-1]) - 1
 
     def is_stale(self, patience: int) -> bool:
         """Return whether the last `patience` values on the last set are no improvement."""
@@ -252,17 +241,10 @@ def metric_for(
     (0.8155, True)
     """
     choice("library", *_LIBRARIES)(library)
-    evaluated = EvaluatedMeasure(measure, aspects)
+    evaluated = EvaluatedMeasure(measure, aspects, missing)
     y, qid = in_memory(y), in_memory(qid)
-    queries = find_queries(y, None, qid)
-    if queries is None:
-        raise MultiAspectError(
-            "expected qid, the query of every row of the validation set, got None; pass it, or add an index level "
-            "or a column qid to y"
-        )
-    rows = evaluated.rows(y, queries)
-    choice("missing", "error", "lowest")(missing)
-    return Evaluation(evaluated.on(rows, missing), [rows])
+    rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
+    return Evaluation(evaluated.on(rows), [rows])
 
 
 # -- fitting with evaluation sets --------------------------------------------------------------------
@@ -278,7 +260,7 @@ class _Stopping:
     def __call__(self, env: Any) -> None:
         from lightgbm.callback import EarlyStopException
 
-        if self.evaluation.best == len(self.evaluation.history[-1]) - 1:
+        if self.evaluation.is_best:
             self._best = env.iteration, env.evaluation_result_list
         if self.evaluation.is_stale(self.patience) or env.iteration == env.end_iteration - 1:
             raise EarlyStopException(*self._best)
@@ -312,18 +294,14 @@ def fit_evaluated(
     evaluation : Evaluation
         The measure on these sets.
     """
-    library = library_of(estimator)
-    params = estimator.get_params()
-    fitting = {"lightgbm": _fit_lightgbm, "xgboost": _fit_xgboost, "catboost": _fit_catboost}[str(library)]
-    iterations = fitting(estimator, X, label, passed, sets, evaluation, params)
+    fitting = {"lightgbm": _fit_lightgbm, "xgboost": _fit_xgboost, "catboost": _fit_catboost}
+    iterations = fitting[str(library_of(estimator))](estimator, X, label, passed, sets, evaluation)
     evaluation.close()
     return iterations
 
 
-def _fit_lightgbm(
-    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation, params: Any
-) -> int:
-    parameters = inspect.signature(estimator.fit).parameters
+def _fit_lightgbm(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation) -> int:
+    params, parameters = estimator.get_params(), inspect.signature(estimator.fit).parameters
     features, labels, queries = (list(column) for column in zip(*sets, strict=True))
     if "eval_X" in parameters:
         passed |= {"eval_X": tuple(features), "eval_y": tuple(labels)}
@@ -339,11 +317,10 @@ def _fit_lightgbm(
     return int(estimator.best_iteration_) or len(evaluation.history[-1])
 
 
-def _fit_xgboost(
-    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation, params: Any
-) -> int:
+def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation) -> int:
     import xgboost
 
+    params = estimator.get_params()
     matrices = [
         xgboost.DMatrix(features, missing=estimator.missing, enable_categorical=True) for features, _, _ in sets
     ]
@@ -353,7 +330,7 @@ def _fit_xgboost(
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             for index, matrix in enumerate(matrices):
                 evaluation.evaluate_set(model.predict(matrix), index)
-            if evaluation.best == len(evaluation.history[-1]) - 1:
+            if evaluation.is_best:
                 model.set_attr(best_iteration=str(epoch), best_score=str(evaluation.history[-1][-1]))
             return evaluation.is_stale(patience)
 
@@ -365,11 +342,10 @@ def _fit_xgboost(
     return int(estimator.best_iteration) + 1
 
 
-def _fit_catboost(
-    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation, params: Any
-) -> int:
+def _fit_catboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, evaluation: Evaluation) -> int:
     from catboost import Pool  # type: ignore[import-untyped]
 
+    params = estimator.get_params()
     columns = {
         name: passed.get(name, params.get(name)) for name in ("cat_features", "text_features", "embedding_features")
     }

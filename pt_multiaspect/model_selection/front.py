@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats
 from .._validation import real
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..evaluation.labels import measure_named
 from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import on_front
@@ -23,63 +21,38 @@ __all__ = ["pareto_front"]
 _MEAN = "mean_test_"
 
 
-@dataclass(frozen=True, eq=False)
-class _Scores:
-    """The scores of candidates."""
-
-    #: Parameters of the candidates.
-    params: pd.DataFrame
-    metrics: list[str]
-    #: Mean scores, shape (n_candidates, n_metrics); NaN for candidates that failed.
-    means: Floats
-
-
-def _read(results: Any, metrics: Sequence[str] | None) -> _Scores:
-    """Read a fitted search, its ``cv_results_``, or a table with one column per metric."""
+def _read(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the parameters and the scores of a fitted search, its ``cv_results_``, or a table of settings."""
     results = as_pandas(getattr(results, "cv_results_", results))
     if not isinstance(results, Mapping | pd.DataFrame):
         raise MultiAspectError(
             f"expected a fitted search, its cv_results_, or a data frame, got {type(results).__name__}"
         )
-    columns = [str(name) for name in results]
-    searched = any(name.startswith(_MEAN) for name in columns)
-    known = [name.removeprefix(_MEAN) for name in columns if name.startswith(_MEAN)] if searched else columns
+    searched = {str(name).removeprefix(_MEAN): name for name in results if str(name).startswith(_MEAN)}
+    known = searched or {str(name): name for name in results}
     if metrics is None and not searched:
-        raise MultiAspectError(f"expected metrics, the columns of the scores; columns: {choices(columns)}")
-    if isinstance(metrics, str):
-        raise MultiAspectError(f"metrics: expected a list of at least two names, got {metrics!r}")
-    names = known if metrics is None else list(metrics)
-    if not searched:
-        _check_directions(results, names)
-    missing = [name for name in names if name not in known]
-    if missing or len(set(names)) < max(len(names), 2):
+        raise MultiAspectError(f"expected metrics, the columns of the scores; columns: {choices(known)}")
+    names = [metrics] if isinstance(metrics, str) else list(known if metrics is None else metrics)
+    if not set(names) <= set(known) or len(set(names)) < max(len(names), 2):
         raise MultiAspectError(
             f"metrics: expected at least two different ones of {choices(known)}, got {choices(names)}; a search "
             "has several if its scoring is a dict of scorers"
         )
-    prefix = _MEAN if searched else ""
-    means = np.column_stack([as_numbers(results[prefix + name], name) for name in names])
-    if np.isinf(means).any() or not len(means):
+    scores = pd.DataFrame({name: as_numbers(results[known[name]], name) for name in names})
+    if np.isinf(scores).any(axis=None) or scores.empty:
         raise MultiAspectError("expected finite scores of at least one candidate (or NaN where one failed)")
-    if not searched:
-        others = [name for name in columns if name not in names]
-        return _Scores(pd.DataFrame(results)[others], names, means)
-    params = pd.DataFrame(
-        {name: list(results[name]) for name in columns if name.startswith("param_")}, index=range(len(means))
-    )
-    return _Scores(params, names, means)
-
-
-def _check_directions(table: Any, names: Sequence[str]) -> None:
-    """Raise an error for columns of a table that are named as a measure for which lower is better."""
+    if searched:
+        searched_params = {name: list(results[name]) for name in results if str(name).startswith("param_")}
+        return pd.DataFrame(searched_params, index=scores.index), scores
     for name in names:
-        # Negated already, as by AspectFusion.sweep.
-        positive = name in table and (as_numbers(table[name], name) > 0).any()
-        if positive and lower_aggregate_is_better(measure_named(name)):
+        # Values that are not positive are negated already, as by AspectFusion.sweep.
+        if (scores[name] > 0).any() and lower_aggregate_is_better(measure_named(name)):
             raise MultiAspectError(
                 f"expected metrics for which higher is better, but {name} is lower-is-better: negate it, as in "
                 f"table.assign(negated=-table[{name!r}]), and use 'negated' as the metric"
             )
+    params = pd.DataFrame(results).drop(columns=[known[name] for name in names])
+    return params, scores.set_axis(params.index)
 
 
 def pareto_front(
@@ -144,56 +117,47 @@ def pareto_front(
     >>> ma.pareto_front(table, metrics, choose={"relevance": 1}, at_least={"credibility": 0.2})
     1
     """
-    scores = _read(results, metrics)
+    params, scores = _read(results, metrics)
     if choose is not None:
-        return _chosen(scores, choose, _numbers("at_least", at_least or {}, low=-np.inf))
+        scores = scores.reset_index(drop=True)
+        return _chosen(scores, choose, _numbers("at_least", at_least or {}, scores, low=-np.inf))
     if at_least is not None:
         raise MultiAspectError("at_least limits the settings to choose from: pass choose as well")
-    table = scores.params.copy()
-    for name, values in zip(scores.metrics, scores.means.T, strict=True):
-        table[name] = values
-    table["on_front"] = on_front(scores.means)
-    return table
+    return pd.concat([params, scores.assign(on_front=on_front(scores.to_numpy()))], axis=1)
 
 
-def _chosen(scores: _Scores, choose: str | Mapping[str, float], limits: dict[str, float]) -> int:
+def _chosen(scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dict[str, float]) -> int:
     """Return the position of the chosen setting."""
     if isinstance(choose, str) and choose != "knee":
         raise MultiAspectError(f"choose: expected 'knee' or a dict of weights, got {choose!r}")
-    weights = None if isinstance(choose, str) else _numbers("choose", choose, low=0)
+    weights = None if isinstance(choose, str) else _numbers("choose", choose, scores, low=0)
     if weights is not None and not any(weights.values()):
         raise MultiAspectError(f"choose: expected at least one positive weight, got {weights}")
-    unknown = [name for name in {**(weights or {}), **limits} if name not in scores.metrics]
-    if unknown:
-        raise MultiAspectError(f"unknown metric {choices(unknown)}: expected {choices(scores.metrics)}")
-    column = dict(zip(scores.metrics, scores.means.T, strict=True))
-    allowed = ~np.isnan(scores.means).any(axis=1)
-    if not allowed.any():
+    allowed = scores.dropna()
+    if allowed.empty:
         raise MultiAspectError("every setting failed: each has a score of NaN")
     for name, limit in limits.items():
-        enough = allowed & (column[name] >= limit)
-        if not enough.any():
+        maximum = allowed[name].max()
+        if maximum < limit:
             raise MultiAspectError(
                 f"at_least: no setting scores at least {limit:g} on {name}; the maximum of those that meet the "
-                f"other limits is {column[name][allowed].max():g}"
+                f"other limits is {maximum:g}"
             )
-        allowed = enough
+        allowed = allowed[allowed[name] >= limit]
+    values = allowed.to_numpy()
     if weights is None:
-        value = _knee(scores.means[allowed])
+        front = on_front(values)
+        low, high = values[front].min(axis=0), values[front].max(axis=0)
+        scaled = (values - low) / np.where(high > low, high - low, 1.0)
+        worth = np.where(front, scaled.mean(axis=1), -np.inf)
     else:
-        value = np.sum([weight * column[name][allowed] for name, weight in weights.items()], axis=0)
-    return int(np.flatnonzero(allowed)[np.argmax(value)])
+        worth = np.sum([weight * allowed[name].to_numpy() for name, weight in weights.items()], axis=0)
+    return int(allowed.index[int(np.argmax(worth))])
 
 
-def _knee(scores: Floats) -> Floats:
-    """Return the mean of the metrics, scaled to [0, 1] over the front; -inf for rows that are not on it."""
-    front = on_front(scores)
-    low, high = scores[front].min(axis=0), scores[front].max(axis=0)
-    scaled = (scores - low) / np.where(high > low, high - low, 1.0)
-    return np.where(front, scaled.mean(axis=1), -np.inf)
-
-
-def _numbers(name: str, given: object, *, low: float) -> dict[str, float]:
+def _numbers(parameter: str, given: object, scores: pd.DataFrame, *, low: float) -> dict[str, float]:
+    """Return numbers for some of the metrics."""
     if not isinstance(given, Mapping):
-        raise MultiAspectError(f"{name}: expected a dict of metrics to numbers, got {given!r}")
-    return {str(key): real(f"{name} of {key}", low=low)(value) for key, value in given.items()}
+        raise MultiAspectError(f"{parameter}: expected a dict of metrics to numbers, got {given!r}")
+    refuse_unknown(given, scores, "metrics", parameter)
+    return {name: real(f"{parameter} of {name}", low=low)(value) for name, value in given.items()}

@@ -9,19 +9,17 @@ import ir_measures
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import parse_aspects
 from ..collection.frames import in_memory
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, refuse_taken
 from ..measures import On
 from ..orders.order import check_weights, weights_of
-from .ranker import AspectRanker
-from .rows import check_length, check_scores, find_queries, label_frame, query_codes
+from .ranker import AspectRanker, Wrapper
+from .rows import check_length, check_scores, find_queries, label_frame, query_codes, require_queries
 from .scorer import RankingScorer
 
 __all__ = ["AspectFusion"]
@@ -30,7 +28,7 @@ __all__ = ["AspectFusion"]
 _ROUNDING = 1e-12
 
 
-class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class AspectFusion(Wrapper):
     """Train one ranker per aspect and fuse their predictions by a weighted sum.
 
     The predictions for each aspect are standardised within each query (mean 0, standard deviation 1), so that
@@ -86,13 +84,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit = {"qid": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
 
-    def __init__(
-        self,
-        estimator: Any,
-        weights: Any = None,
-        aspects: Any = None,
-        missing: str = "error",
-    ) -> None:
+    def __init__(self, estimator: Any, weights: Any = None, aspects: Any = None, missing: str = "error") -> None:
         self.estimator = estimator
         self.weights = weights
         self.aspects = aspects
@@ -127,11 +119,7 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rankers = {}
         for name in names:
             scale = Aspects({name: declared[name]}) if isinstance(declared, Aspects) else None
-            ranker = AspectRanker(
-                self.estimator,
-                target=On(aspect=name, aspects=scale),
-                missing=self.missing,
-            )
+            ranker = AspectRanker(self.estimator, On(aspect=name, aspects=scale), missing=self.missing)
             rankers[name] = ranker.fit(X, labels[[name]], qid=queries, sample_weight=sample_weight)
         self.rankers_ = rankers
         self.n_features_in_ = rankers[names[0]].n_features_in_
@@ -153,7 +141,9 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of float, shape (n_rows,)
             The weighted mean of the standardised predictions for the aspects.
         """
-        return self._fused(self._standardised(in_memory(X), qid), self.weights)
+        standardised = self._standardised(in_memory(X), qid)
+        shares = self._shares(self.weights, list(self.rankers_))
+        return np.asarray(np.tensordot(shares, standardised, axes=1), dtype=np.float64)
 
     def sweep(
         self,
@@ -182,78 +172,44 @@ class AspectFusion(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             it to `pareto_front`.
         """
         check_is_fitted(self)
-        if not isinstance(measures, Mapping) or not measures:
+        if not isinstance(measures, Mapping):
             raise MultiAspectError(f"measures: expected a dict of names to measures, got {measures!r}")
         names = list(self.rankers_)
-        taken = [label for label in measures if label in {f"weight_{name}" for name in names}]
-        if taken:
-            raise MultiAspectError(
-                f"measures: {choices(taken)} is the name of a column of weights; use another name"
-            )
-        settings = self._grid(names, weights)
+        refuse_taken(measures, [f"weight_{name}" for name in names], "a column of weights")
+        if isinstance(weights, int | np.integer):
+            if len(names) != 2 or weights < 2:
+                raise MultiAspectError(
+                    "weights: expected a list of dicts, or for two aspects a number of at least 2, got "
+                    f"{weights!r} for {len(names)} aspects"
+                )
+            weights = [{names[0]: share, names[1]: 1 - share} for share in np.linspace(0, 1, weights).tolist()]
         X, y, qid = map(in_memory, (X, y, qid))
-        queries = self._queries(X, y, qid)
+        queries = require_queries("AspectFusion", y, X, qid)
         scorer = RankingScorer(measures, self.aspects, missing=self.missing)
         standardised = self._standardised(X, queries)
         table = []
-        for setting in settings:
+        for setting in weights:
             shares = self._shares(setting, names)
-            row = {f"weight_{name}": share for name, share in zip(names, shares, strict=True)}
-            fused = self._fused(standardised, setting)
-            values = scorer.of_predictions(y, fused, queries)
-            assert isinstance(values, dict)
-            table.append(row | values)
+            values: Any = scorer.of_predictions(y, np.tensordot(shares, standardised, axes=1), queries)
+            table.append(dict(zip([f"weight_{name}" for name in names], shares, strict=True)) | values)
         return pd.DataFrame(table)
 
     # -- parts --------------------------------------------------------------------------------------
 
-    def _queries(self, X: Any, y: Any, qid: Any) -> NDArray[Any]:
-        queries = find_queries(y, X, qid)
-        if queries is None:
-            raise MultiAspectError(
-                "AspectFusion needs the query of every row, as it standardises predictions within queries: pass "
-                "qid, or add an index level or a column qid to X (a Pipeline does not pass qid to "
-                "predict: wrap the pipeline in AspectFusion)"
-            )
-        return queries
-
     def _standardised(self, X: Any, qid: Any) -> Floats:
         """Return the standardised predictions, shape (n_aspects, n_rows)."""
         check_is_fitted(self)
-        queries = self._queries(X, None, qid)
+        # A Pipeline does not pass qid to predict.
+        how = "qid (wrap a pipeline in AspectFusion, not the reverse)"
+        queries = require_queries("AspectFusion", None, X, qid, how=how)
         predictions = [ranker.predict(X) for ranker in self.rankers_.values()]
         codes, _ = query_codes(check_length(queries, len(predictions[0]), "qid"))
         return np.stack([standardise(check_scores(each, len(codes)), codes) for each in predictions])
-
-    def _fused(self, standardised: Floats, weights: Any) -> Floats:
-        shares = self._shares(weights, list(self.rankers_))
-        return np.asarray(np.tensordot(shares, standardised, axes=1), dtype=np.float64)
 
     @staticmethod
     def _shares(weights: Any, names: list[str]) -> Floats:
         given = np.asarray(weights_of(check_weights(weights), names), dtype=np.float64)
         return np.asarray(given / given.sum(), dtype=np.float64)
-
-    @staticmethod
-    def _grid(names: list[str], weights: Iterable[Mapping[str, float]] | int) -> list[Mapping[str, float]]:
-        if not isinstance(weights, int | np.integer):
-            return list(weights)
-        if len(names) != 2 or weights < 2:
-            raise MultiAspectError(
-                f"weights: expected a list of dicts, or for two aspects a number of at least 2, got {weights!r} "
-                f"for {len(names)} aspects"
-            )
-        first, second = names
-        return [{first: share, second: 1 - share} for share in np.linspace(0, 1, weights).tolist()]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "rankers_")
 
 
 def standardise(scores: Floats, codes: NDArray[np.intp]) -> Floats:

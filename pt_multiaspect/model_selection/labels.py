@@ -13,9 +13,7 @@ from .._validation import choice
 from ..collection.columns import DOCUMENT_COLUMNS
 from ..collection.frames import in_memory, plain_column, to_pandas
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError
-from ..measures import Measure
-from .rows import LabelledRows, check_known, find_queries, label_frame
+from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries
 from .targets import Target, gains, read_target
 
 __all__ = ["Labels", "aggregate_labels"]
@@ -111,9 +109,15 @@ def aggregate_labels(
         judgments = Judgments.of(y if frame is None else frame)
         what = "qrels"
     else:
-        judgments, what = _of_rows(y, qid, measure), "y"
-    if choice("missing", "error", "lowest")(missing) == "error":
-        check_known(measure, judgments, what)
+        y, qid, what = in_memory(y), in_memory(qid), "y"
+        rows = label_frame(y, None, measure)
+        if measure.GAIN_PER_QUERY:
+            queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
+        else:
+            known = find_queries(y, None, qid)
+            queries = np.zeros(len(rows), dtype=np.intp) if known is None else known
+        judgments = LabelledRows(rows, plain_column(queries)).judgments
+    check_known(missing, measure, judgments, what)
     labels, params = formed(judgments.of_rows(gains(judgments, measure)), known_form)
     if what == "y":
         return Labels(labels, params)
@@ -130,20 +134,6 @@ def _holds_records(y: object) -> bool:
     if isinstance(y, list | tuple):
         return bool(y) and hasattr(y[0], "_fields")
     return hasattr(y, "__next__")
-
-
-def _of_rows(y: object, qid: object, measure: Measure) -> Judgments:
-    y, qid = in_memory(y), in_memory(qid)
-    queries = find_queries(y, None, qid)
-    frame = label_frame(y, None, measure)
-    if queries is None:
-        if measure.GAIN_PER_QUERY:
-            raise MultiAspectError(
-                f"the label of {measure} is normalised per query: pass qid, the query of every row, or add an "
-                "index level or a column qid to y"
-            )
-        queries = np.zeros(len(frame), dtype=np.intp)
-    return LabelledRows(frame, plain_column(queries)).judgments
 
 
 def formed(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:

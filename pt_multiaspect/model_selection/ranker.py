@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Ints
-from .._validation import choice, proportion
+from .._validation import proportion
 from ..aspects.aspects import Aspects
 from ..collection.frames import in_memory, to_pandas
 from ..collection.judgments import Judgments
@@ -30,9 +30,17 @@ from .boosters import (
     library_of,
     query_parameter,
     warn_of_columns,
+)
+from .rows import (
+    EvaluatedMeasure,
+    LabelledRows,
+    check_known,
+    check_length,
+    find_queries,
+    label_frame,
+    query_codes,
     weight_per_query,
 )
-from .rows import EvaluatedMeasure, LabelledRows, check_known, check_length, find_queries, label_frame, query_codes
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
 
@@ -55,6 +63,7 @@ class _Part:
     #: The queries of the rows as positions in `qids`; None if there are none.
     query: Ints | None
     qids: NDArray[np.object_]
+    weights: NDArray[Any] | None = None
 
     @property
     def codes(self) -> Ints:
@@ -69,7 +78,9 @@ class _Part:
     def take(self, rows: Ints) -> _Part:
         """Return some rows in the given order."""
         query = None if self.query is None else self.query[rows]
-        return replace(self, X=_safe_indexing(self.X, rows), labels=self.labels.iloc[rows], query=query)
+        weights = None if self.weights is None else self.weights[rows]
+        X, labels = _safe_indexing(self.X, rows), self.labels.iloc[rows]
+        return replace(self, X=X, labels=labels, query=query, weights=weights)
 
     def by_query(self) -> _Part:
         """Return the rows with those of each query together."""
@@ -77,15 +88,17 @@ class _Part:
         return self if (np.diff(codes) >= 0).all() else self.take(np.argsort(codes, kind="stable"))
 
 
-def _has(method: str) -> Any:
-    def check(self: AspectRanker) -> bool:
-        getattr(self.estimator_ if hasattr(self, "estimator_") else self.estimator, method)
-        return True
+class Wrapper(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator with the parameter `estimator` that takes the features that this one takes."""
 
-    return available_if(check)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        return tags
 
 
-class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class AspectRanker(Wrapper):
     """Train an estimator on a single target aggregated from the labels of several aspects.
 
     The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator receives the
@@ -193,9 +206,13 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _evaluated(self) -> EvaluatedMeasure | None:
         """Return the measure of evaluation; None if only a target is given that is no measure."""
         if self.measure is not None:
-            return EvaluatedMeasure(self.measure)
+            return EvaluatedMeasure(self.measure, missing=self.missing)
         measure = read_target(self.target)
-        return EvaluatedMeasure(measure) if type(measure)._evaluate is not Measure._evaluate else None
+        return (
+            EvaluatedMeasure(measure, missing=self.missing)
+            if type(measure)._evaluate is not Measure._evaluate
+            else None
+        )
 
     # -- fitting -----------------------------------------------------------------------------
 
@@ -255,7 +272,6 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"expected {_INSTEAD[unsupported[0]]} instead of {choices(unsupported)}. (pt.ltr passes the labels "
                 "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
             )
-        choice("missing", "error", "lowest")(self.missing)
         evaluated = self._evaluated()
         measure = None if evaluated is None else evaluated.measure
         target = read_target(self.target, measure)
@@ -266,16 +282,16 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         last = last_step(self.estimator_)
         y, sample_weight = in_memory(y), in_memory(sample_weight)
         train = self._part(X, y, qid, target, named, sample_weight=sample_weight)
-        weights = None
         if sample_weight is not None:
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
+            train = replace(train, weights=weights)
         # By which `ranking_scorer` notices that it scores queries of the training set.
         self._trained_queries = Counter() if train.query is None else Counter(train.names.tolist())
         sets = self._evaluation_sets(eval_set, target, named)
         if eval_fraction is not None:
             kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
             sets.append(train.take(held))
-            train, weights = train.take(kept), None if weights is None else weights[kept]
+            train = train.take(kept)
         if sets and (library_of(last) is None or evaluated is None):
             raise MultiAspectError(
                 f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
@@ -285,7 +301,6 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         _warn_of_shared_queries(train, sets)
         needed = query_parameter(last)
         if needed is not None:
-            weights = None if weights is None else weights[np.argsort(train.codes, kind="stable")]
             train = train.by_query()
         sets = [part.by_query() for part in sets]
         judgments = self._judged([train, *sets], target)
@@ -295,9 +310,10 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         passed = dict(fit_params)
         if needed is not None:
             passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
-        if weights is not None:
-            per_query = needed is not None and library_of(last) == "xgboost"
-            passed["sample_weight"] = weight_per_query(weights, train.codes) if per_query else weights
+        if train.weights is not None:
+            passed["sample_weight"] = train.weights
+            if needed is not None and library_of(last) == "xgboost":
+                passed["sample_weight"] = weight_per_query(train.weights, train.codes, len(np.unique(train.codes)))
         features = self._transformed(label, train.X, *(part.X for part in sets))
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -305,7 +321,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             labelled = [LabelledRows(part.labels, part.names) for part in sets]
             for rows in labelled:
                 rows.judgments._origin = judgments  # scales that are not declared are those of training
-            evaluation = Evaluation(evaluated.on(labelled[-1], self.missing), labelled)
+            evaluation = Evaluation(evaluated.on(labelled[-1]), labelled)
             data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
             self.best_iteration_ = fit_evaluated(last, features[0], label, passed, data, evaluation)
             self.evals_result_ = {
@@ -314,7 +330,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             }
         else:
             last.fit(features[0], label, **passed)
-        self._remember_features(train.X)
+        self.n_features_in_ = train.X.shape[1] if train.X.ndim == 2 else 1
+        if isinstance(train.X, pd.DataFrame) and all(isinstance(column, str) for column in train.X.columns):
+            self.feature_names_in_ = np.asarray(train.X.columns, dtype=object)
         self.measure_ = measure
         self._resolved = (self.measure, self.target)
         return self
@@ -384,8 +402,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         # One part alone keeps the names of its queries for messages.
         queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
         judgments = LabelledRows(frame, np.concatenate(queries)).judgments
-        if self.missing == "error":
-            check_known(target, judgments, remedy=" to AspectRanker")
+        check_known(self.missing, target, judgments, remedy=" to AspectRanker")
         views = target.views(judgments)
         for view in views:
             if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
@@ -412,11 +429,6 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return frame.drop(columns="qid") if "qid" in frame.columns else frame
         return X if hasattr(X, "shape") else np.asarray(X)
 
-    def _remember_features(self, X: Any) -> None:
-        self.n_features_in_ = X.shape[1] if X.ndim == 2 else 1
-        if isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X.columns):
-            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
-
     # -- predicting --------------------------------------------------------------------------
 
     def _checked(self, X: Any) -> Any:
@@ -436,7 +448,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         features = self._checked(X)
         return np.asarray(self.estimator_.predict(features))
 
-    @_has("decision_function")  # type: ignore[untyped-decorator]
+    @available_if(  # type: ignore[untyped-decorator]
+        lambda ranker: hasattr(getattr(ranker, "estimator_", ranker.estimator), "decision_function")
+    )
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Return the decision function of the estimator."""
         features = self._checked(X)
@@ -488,22 +502,11 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         given = zip(getattr(self, "_resolved", (self,)), (self.measure, self.target), strict=False)
         return all(known is now or (isinstance(known, str) and known == now) for known, now in given)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
-        return tags
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
-
 
 def _warn_of_shared_queries(train: _Part, sets: list[_Part]) -> None:
     """Warn of queries in the training set and in an evaluation set."""
-    known = set() if train.query is None else set(train.qids[np.unique(train.query)].tolist())
-    shared = [
-        qid for part in sets if part.query is not None for qid in part.qids[np.unique(part.query)] if qid in known
-    ]
+    queries = [set() if part.query is None else set(part.names.tolist()) for part in (train, *sets)]
+    shared = sorted(queries[0].intersection(set().union(*queries[1:])))
     if shared:
         warn(
             f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in an evaluation "

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils.validation import _num_samples
 
 from .._typing import Ints
 from .._validation import boolean, count, proportion
 from ..collection.frames import in_memory
 from ..errors import MultiAspectError
-from .rows import as_numbers, find_queries, query_codes
+from .rows import as_numbers, check_length, query_codes, require_queries
 
 __all__ = ["RepeatedQueryKFold", "paired_interval"]
 
@@ -100,16 +101,8 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
             Indices of the rows.
         """
         X, y, groups = map(in_memory, (X, y, groups))
-        queries = find_queries(y, X, groups)
-        if queries is None:
-            raise MultiAspectError(
-                "RepeatedQueryKFold needs the query of every row: pass groups=qid, or add an index level or a "
-                "column qid to y or X"
-            )
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        if len(queries) != n_rows:
-            raise MultiAspectError(f"groups: expected one query for each of {n_rows} rows, got {len(queries)}")
-        codes = pd.factorize(query_codes(queries)[0])[0]
+        queries = require_queries("RepeatedQueryKFold", y, X, groups, how="groups=qid")
+        codes = pd.factorize(query_codes(check_length(queries, _num_samples(X), "groups"))[0])[0]
         n_queries = int(codes.max(initial=-1)) + 1
         if n_queries < self.n_splits:
             raise MultiAspectError(

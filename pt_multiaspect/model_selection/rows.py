@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -14,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
+from .._validation import choice
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.parameter import AspectSpec, parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
@@ -228,11 +228,13 @@ def warn_if_constant(rankings: RowRankings, what: str) -> None:
         )
 
 
-def check_known(measure: Measure, judgments: Judgments, where: str = "y", remedy: str = "") -> None:
-    """Raise an error for missing labels of the aspects of a measure.
+def check_known(missing: str, measure: Measure, judgments: Judgments, where: str = "y", remedy: str = "") -> None:
+    """Raise an error for missing labels of the aspects of a measure, unless `missing` is ``'lowest'``.
 
     Parameters
     ----------
+    missing : {'error', 'lowest'}
+        Whether missing labels are an error or count as the lowest grade.
     measure : Measure
         Only its aspects are checked.
     judgments : Judgments
@@ -242,6 +244,8 @@ def check_known(measure: Measure, judgments: Judgments, where: str = "y", remedy
     remedy : str
         Added to "pass missing='lowest'" in the message.
     """
+    if choice("missing", "error", "lowest")(missing) == "lowest":
+        return
     for view in measure.views(judgments):
         n_missing = int((~view.known).sum())
         if n_missing:
@@ -252,34 +256,26 @@ def check_known(measure: Measure, judgments: Judgments, where: str = "y", remedy
 
 
 class EvaluatedMeasure:
-    """A measure with the scales of the labels that it is evaluated on."""
+    """A measure with the scales and the handling of missing labels for the rows that it is evaluated on."""
 
-    def __init__(self, measure: ir_measures.Measure | str, aspects: object = None) -> None:
-        parsed = parsing.parse(measure)
-        if len(parsed) != 1:
-            raise MultiAspectError(f"expected one measure, but {measure!r} expands to {len(parsed)}")
+    def __init__(self, measure: ir_measures.Measure | str, aspects: object = None, missing: str = "error") -> None:
         self.aspects: AspectSpec = parse_aspects(aspects)
-        self.measure = self._declare(parsed[0])
-        self._ordinary().validate_params()
+        self.missing = missing
+        self._scales = self.aspects if isinstance(self.aspects, Aspects) else None
+        self.measure = parsing.parse_one(measure)
+        if self._scales is not None and "aspects" in self.measure.SUPPORTED_PARAMS:
+            spec = self.measure["aspects"]
+            if spec is None:
+                self.measure = self.measure(aspects=self._scales)
+            elif isinstance(spec, tuple) and all(name in self._scales for name in spec):
+                self.measure = self.measure(aspects=Aspects({name: self._scales[name] for name in spec}))
+        self._on("relevance").validate_params()
 
-    def _declare(self, measure: ir_measures.Measure) -> ir_measures.Measure:
-        """Give the declared scales to a measure that has none for its aspects."""
-        if "aspects" not in measure.SUPPORTED_PARAMS:
-            return measure
-        spec, declared = measure["aspects"], self.aspects
-        if not isinstance(declared, Aspects):
-            return measure
-        if spec is None:
-            return measure(aspects=declared)
-        if isinstance(spec, tuple) and all(name in declared for name in spec):
-            return measure(aspects=Aspects({name: declared[name] for name in spec}))
-        return measure
-
-    def _ordinary(self, aspect: str = "relevance", declared: Aspects | None = None) -> Measure:
+    def _on(self, aspect: str, scales: Aspects | None = None) -> Measure:
         """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
         on = getattr(self.measure, "on", None)  # a measure of this package knows
         measure: Measure = (
-            On(aspect=aspect, base=self.measure, aspects=declared) if on is None else on(aspect, declared)
+            On(aspect=aspect, base=self.measure, aspects=scales) if on is None else on(aspect, scales)
         )
         return measure
 
@@ -287,17 +283,16 @@ class EvaluatedMeasure:
         """Return the rows of y."""
         return LabelledRows(y, qid, self.aspects, self.measure)
 
-    def on(self, rows: LabelledRows, missing: str) -> Measure:
+    def on(self, rows: LabelledRows) -> Measure:
         """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
         aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
-        measure = self._ordinary(aspect, self.aspects if isinstance(self.aspects, Aspects) else None)
+        measure = self._on(aspect, self._scales)
         if measure is not self.measure and aspect not in rows.names:
             raise MultiAspectError(
                 f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "
                 f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
             )
-        if missing == "error":
-            check_known(measure, rows.judgments)
+        check_known(self.missing, measure, rows.judgments)
         return measure
 
 
@@ -309,12 +304,11 @@ def unmasked(values: object) -> NDArray[Any]:
     values = plain_column(values)
     if isinstance(values, list | tuple) and any(isinstance(value, np.ma.MaskedArray) for value in values):
         values = np.ma.array(values)
-    if not isinstance(values, np.ma.MaskedArray):
-        return np.asarray(values)
     if not np.ma.is_masked(values):
-        return np.asarray(values.data)
-    dtype = np.result_type(values.dtype, np.float64) if values.dtype.kind in "biufc" else np.dtype(object)
-    return np.asarray(np.ma.filled(values.astype(dtype), np.nan))
+        return np.asarray(values)
+    masked: Any = np.ma.asarray(values)
+    dtype = np.result_type(masked.dtype, np.float64) if masked.dtype.kind in "biufc" else np.dtype(object)
+    return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
 
 
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
@@ -323,9 +317,7 @@ def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or len(array) != n_rows:
-        raise MultiAspectError(
-            f"{what}: expected one value for each of {n_rows} rows of y, got shape {array.shape}"
-        )
+        raise MultiAspectError(f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}")
     return array
 
 
@@ -342,20 +334,25 @@ def as_numbers(values: object, what: str) -> Floats:
 
 def check_scores(scores: object, n_rows: int) -> Floats:
     """Return predictions as one number per row, without NaN."""
-    array = unmasked(scores)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise MultiAspectError(
-            f"predictions: expected one score for each of {n_rows} rows, got shape {array.shape}"
-        )
-    if len(array) != n_rows:
-        raise MultiAspectError(f"expected {n_rows} predictions, one per row of y, got {len(array)}")
-    values = as_numbers(array, "predictions")
+    values = as_numbers(check_length(scores, n_rows, "predictions"), "predictions")
     n_nan = int(np.isnan(values).sum())
     if n_nan:
         raise MultiAspectError(f"{n_nan} of {n_rows} predictions are NaN; expected numbers to rank by")
     return values
+
+
+def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
+    """Return the weight of each query, given those of its rows, which are equal; 0 for queries without rows."""
+    numbers = as_numbers(weights, "sample_weight")
+    of_query = np.zeros(n_queries)
+    of_query[query] = numbers
+    n_varying = np.count_nonzero(of_query[query] != numbers)
+    if n_varying:
+        raise MultiAspectError(
+            "expected sample_weight to be constant within queries, as there is one weight per query; it varies in "
+            f"{n_varying} rows"
+        )
+    return of_query
 
 
 def label_frame(y: object, aspects: object = None, measure: object = None, *, several: bool = True) -> pd.DataFrame:
@@ -364,19 +361,18 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
     Unless `several`, the aspects of the measure name a single column only: `aspects` is required to name
     several columns of an array.
     """
-    spec = parse_aspects(aspects)
+    declared = parse_aspects(aspects)
     y = in_memory(y)
     frame = to_pandas(y)
     if frame is not None:
-        frame = frame.copy(deep=False)
         frame = frame.drop(columns=[name for name in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS) if name in frame.columns])
         frame.columns = pd.Index([aspect_name(column) for column in frame.columns])
-        missing = [name for name in spec or () if name not in frame.columns]
+        missing = [name for name in declared or () if name not in frame.columns]
         if missing:
             raise MultiAspectError(
                 f"y has no column for the aspect {choices(missing)}; its columns are {choices(frame.columns)}"
             )
-        return frame if spec is None else frame[list(spec)]
+        return frame if declared is None else frame[list(declared)]
     array = unmasked(y)
     if np.iscomplexobj(array):
         raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
@@ -384,33 +380,27 @@ def label_frame(y: object, aspects: object = None, measure: object = None, *, se
         array = array[:, None]
     if array.ndim != 2:
         raise MultiAspectError(f"y: expected one column of labels per aspect, got {array.ndim} dimensions")
-    declared = spec if spec is not None else _aspects_of(measure)
-    if spec is None and not several and array.shape[1] == len(declared or ()) > 1:
-        declared = None
+    n_columns = array.shape[1]
     if declared is None:
-        if array.shape[1] != 1:
+        spec = getattr(measure, "spec", None)
+        if isinstance(spec, Aspects) and (several or not n_columns == len(spec) > 1):
+            declared = spec
+        elif n_columns == 1:
+            name = getattr(y, "name", None)  # of a series of pandas or Polars
+            declared = (name,) if isinstance(name, str) and name else ("relevance",)
+        else:
             raise MultiAspectError(
-                f"y has {array.shape[1]} columns without names; pass aspects=[...] with {array.shape[1]} names, "
-                "or pass y as a DataFrame"
+                f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} names, or pass y as "
+                "a DataFrame"
             )
-        name = getattr(y, "name", None)  # of a series of pandas or Polars
-        declared = (name,) if isinstance(name, str) and name else ("relevance",)
     names = [aspect_name(name) for name in declared]
-    if len(names) != array.shape[1]:
-        alone = (
-            ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
-            if array.shape[1] == 1
-            else ""
-        )
+    if len(names) != n_columns:
+        ltr = "pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
         raise MultiAspectError(
-            f"y has {array.shape[1]} columns, but there are {len(names)} aspects: {choices(names)}{alone}"
+            f"y has {n_columns} columns, but there are {len(names)} aspects: {choices(names)}"
+            + (f". {ltr}" if n_columns == 1 else "")
         )
     return pd.DataFrame(array, columns=names)
-
-
-def _aspects_of(measure: object) -> Sequence[str] | Aspects | None:
-    spec = getattr(measure, "spec", None)
-    return spec if isinstance(spec, Aspects) else None
 
 
 # -- queries -----------------------------------------------------------------------------------------
@@ -426,56 +416,57 @@ def query_codes(queries: NDArray[Any]) -> tuple[Ints, NDArray[np.object_]]:
     return of_distinct[codes], np.asarray(sorted_names, dtype=object)
 
 
+def require_queries(
+    owner: str, y: object, X: object, qid: object, reference: str = "y", how: str = "qid", **others: object
+) -> NDArray[Any]:
+    """Return the query of each row, or raise an error that starts with `owner`; see `find_queries`."""
+    queries = find_queries(y, X, qid, reference, **others)
+    if queries is None:
+        raise MultiAspectError(
+            f"{owner} needs the query of every row: pass {how}, or add an index level or a column qid to y or X"
+        )
+    return queries
+
+
 def find_queries(y: object, X: object, qid: object, reference: str = "y", **others: object) -> NDArray[Any] | None:
     """Return the query of each row from `qid`, or from the index or a column qid of y or X.
+
+    Parameters
+    ----------
+    y, X, qid : object
+        The labels, features and queries.
+    reference : str, default 'y'
+        The name of `y`, in messages.
+    **others : object
+        What has the same rows, by name.
 
     Raises
     ------
     MultiAspectError
         If pandas objects have the same rows in another order, or a row has several queries.
     """
-    check_order(reference, y, X=X, qid=qid, **others)
-    named = [queries for queries in (named_queries(y), named_queries(X)) if queries is not None]
-    if qid is None:
-        return named[0] if named else None
-    queries = unmasked(qid)
-    for known in named:
-        _check_same_queries("the index", known, "qid", queries)
-    return queries
-
-
-def check_order(reference: str, rows: object, **others: object) -> None:
-    """Raise an error for pandas objects whose rows are the same but in another order: rows match by position.
-
-    Objects in which a row has different queries, in an index level or column qid, are an error as well.
-
-    Parameters
-    ----------
-    reference : str
-        The name of `rows`, in the message.
-    rows : object
-        The labels.
-    **others : object
-        What has the same rows, by name.
-    """
-    index, queries = getattr(rows, "index", None), named_queries(rows)
-    for name, compared in others.items():
-        second = getattr(compared, "index", None)
-        if isinstance(index, pd.Index) and isinstance(second, pd.Index) and _rearranged(index, second):
-            remedy = (
-                f"align them with {name}.reindex({reference}.index), or pass {name}.to_numpy()"
-                if index.is_unique
-                else f"sort the rows of both in the same way, or pass {name}.to_numpy() if they already are"
-            )
+    index, queries = getattr(y, "index", None), named_queries(y)
+    for name, rows in {"X": X, "qid": qid, **others}.items():
+        if _is_rearranged(index, getattr(rows, "index", None)):
             raise MultiAspectError(
                 f"the index of {name} has the elements of the index of {reference} in a different order, but rows "
-                f"are matched by position; {remedy}"
+                "are matched by position; sort the rows of both in the same way, or pass "
+                f"{name}.to_numpy() if they already are"
             )
-        _check_same_queries(reference, queries, name, named_queries(compared))
+        _check_same_queries(reference, queries, name, named_queries(rows))
+    named = [known for known in (queries, named_queries(X)) if known is not None]
+    if qid is None:
+        return named[0] if named else None
+    given = unmasked(qid)
+    for known in named:
+        _check_same_queries("the index", known, "qid", given)
+    return given
 
 
-def _rearranged(index: pd.Index, other: pd.Index) -> bool:
-    """Return whether two indexes have the same elements, equally often, in a different order."""
+def _is_rearranged(index: object, other: object) -> bool:
+    """Return whether two indexes of pandas have the same elements, equally often, in a different order."""
+    if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
+        return False
     if len(index) != len(other) or index.nlevels != other.nlevels or not len(index) or index.equals(other):
         return False
     codes = pd.factorize(index.append(other))[0] + 1  # missing elements are 0

@@ -15,25 +15,23 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
-from .._typing import Floats
 from .._validation import choice
 from ..collection.frames import in_memory, to_pandas
-from ..errors import MultiAspectError, choices, number_of, warn, warn_once
+from ..errors import MultiAspectError, number_of, warn, warn_once
 from .boosters import takes_queries, trained_queries
 from .rows import (
     EvaluatedMeasure,
-    LabelledRows,
     as_numbers,
     check_length,
     find_queries,
     query_codes,
+    require_queries,
     unmasked,
     warn_if_constant,
+    weight_per_query,
 )
 
 __all__ = ["RankingScorer", "ranking_score", "ranking_scorer"]
-
-_RESPONSES = ("predict", "decision_function", "predict_proba")
 
 
 def ranking_scorer(
@@ -127,25 +125,17 @@ class RankingScorer:
         response_method: str = "predict",
         missing: str = "error",
     ) -> None:
-        if response_method not in _RESPONSES:
-            raise MultiAspectError(f"response_method: expected {choices(_RESPONSES)}, got {response_method!r}")
+        choice("response_method", "predict", "decision_function", "predict_proba")(response_method)
         self._several = isinstance(measure, Mapping)
         named = measure if isinstance(measure, Mapping) else {"": measure}
         if not named:
             raise MultiAspectError("expected at least one measure, got an empty dict")
-        self._measures = {str(name): EvaluatedMeasure(given, aspects) for name, given in named.items()}
+        self._measures = {str(name): EvaluatedMeasure(given, aspects, missing) for name, given in named.items()}
         self._response_method = response_method
-        choice("missing", "error", "lowest")(missing)
-        self._missing = missing
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float | dict[str, float]:
         """Score `estimator` on the rows of X with the labels y."""
         X, y, qid = map(in_memory, (X, y, qid))
-        queries = self._queries(estimator, X, y, qid)
-        return self.of_predictions(y, self._scores(estimator, X, queries), queries)
-
-    def _queries(self, estimator: Any, X: Any, y: Any, qid: Any) -> NDArray[Any]:
-        """Return the query of each row, or raise an error."""
         queries = find_queries(y, X, qid)
         if queries is None:
             message = (
@@ -170,7 +160,13 @@ class RankingScorer:
             )
         if len(queries) == _num_samples(X):
             _warn_of_trained_queries(estimator, queries)
-        return queries
+        respond = getattr(estimator, self._response_method, None)
+        if respond is None:
+            raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
+        scores = unmasked(respond(X, qid=queries) if takes_queries(respond) else respond(X))
+        if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
+            scores = scores[:, 1]
+        return self.of_predictions(y, scores, queries)
 
     def of_predictions(self, y: Any, scores: Any, qid: Any) -> float | dict[str, float]:
         """Score predictions for the rows of y."""
@@ -184,21 +180,11 @@ class RankingScorer:
             if columns not in ranked:
                 ranked[columns] = rows, rows.rankings(scores)
             rows, rankings = ranked[columns]
-            measure = evaluated.on(rows, self._missing)
+            measure = evaluated.on(rows)
             value = rows.evaluate(measure, rankings)
             values[name] = -value if measure.lower_aggregate_is_better else value
         warn_if_constant(rankings, repr(self))
         return values if self._several else values[""]
-
-    def _scores(self, estimator: Any, X: Any, queries: Any) -> Any:
-        """Return the predictions of `estimator`."""
-        respond = getattr(estimator, self._response_method, None)
-        if respond is None:
-            raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
-        scores = unmasked(respond(X, qid=queries) if takes_queries(respond) else respond(X))
-        if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
-            return scores[:, 1]
-        return scores
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the metadata request: ``score`` takes `qid`."""
@@ -306,18 +292,13 @@ def ranking_score(
     b    0.6309
     Name: CAM(aspects={'relevance': 2, 'credibility': 2})@10, dtype: float64
     """
-    choice("missing", "error", "lowest")(missing)
-    evaluated = EvaluatedMeasure(measure, aspects)
+    evaluated = EvaluatedMeasure(measure, aspects, missing)
     y_true, y_score, qid, sample_weight = map(in_memory, (y_true, y_score, qid, sample_weight))
-    queries = find_queries(y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight)
-    if queries is None:
-        raise MultiAspectError(
-            "ranking_score needs the query of every row: pass qid, or add an index level or a column qid to y_true"
-        )
+    queries = require_queries(
+        "ranking_score", y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight
+    )
     rows = evaluated.rows(y_true, queries)
-    if not len(rows):
-        raise MultiAspectError(f"expected at least one row to evaluate {evaluated.measure}, got 0 rows")
-    on_rows = evaluated.on(rows, missing)
+    on_rows = evaluated.on(rows)
     rankings = rows.rankings(y_score)
     warn_if_constant(rankings, "ranking_score")
     if per_query:
@@ -327,25 +308,11 @@ def ranking_score(
         return pd.Series(values, index=rows.judgments.qids, name=str(evaluated.measure))
     if sample_weight is None:
         return rows.evaluate(on_rows, rankings)
-    weights = _query_weights(check_length(sample_weight, len(rows), "sample_weight"), rows)
     if not isinstance(on_rows.aggregator(), MeanAgg):
         raise MultiAspectError(f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights")
-    return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())
-
-
-def _query_weights(given: NDArray[np.generic], rows: LabelledRows) -> Floats:
-    """Return the weight of each query, in the order of the judged queries."""
-    weights = as_numbers(given, "sample_weight")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise MultiAspectError("sample_weight: expected finite, non-negative weights that are not all 0")
     judgments = rows.judgments
-    query = judgments.of_rows(judgments.pool_query)
-    of_query = np.zeros(judgments.n_queries)
-    of_query[query] = weights
-    varying = np.flatnonzero(of_query[query] != weights)
-    if len(varying):
-        raise MultiAspectError(
-            "expected sample_weight to be constant within queries, as values are averaged over queries; it varies "
-            f"in the query {judgments.qids[query[varying[0]]]}"
-        )
-    return of_query
+    given = as_numbers(check_length(sample_weight, len(rows), "sample_weight"), "sample_weight")
+    if not np.isfinite(given).all() or (given < 0).any() or not given.any():
+        raise MultiAspectError("sample_weight: expected finite, non-negative weights that are not all 0")
+    weights = weight_per_query(judgments.pooled(given), judgments.pool_query, judgments.n_queries)
+    return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())

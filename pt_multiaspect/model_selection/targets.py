@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import Floats
 from ..aspects.aspects import Aspects
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..integration import parsing
 from ..measures import TOMA, Measure, On
 from ..measures.parameters import ASPECTS
@@ -127,9 +127,7 @@ def with_params(target: object, params: Mapping[str, Any]) -> object:
     if not known:
         raise MultiAspectError(f"target {target!r} is not a measure and has no parameters {choices(params)}")
     measure = read_target(target)
-    unknown = [name for name in params if name not in known]
-    if unknown:
-        raise MultiAspectError(f"{measure.NAME} has no parameter {choices(unknown)}; expected {choices(known)}")
+    refuse_unknown(params, known, f"parameters of {measure.NAME}", "target")
     try:
         return measure(**params)
     except MultiAspectError:
