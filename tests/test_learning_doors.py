@@ -37,6 +37,7 @@ def _metric(y: Any, qid: Any, measure: Any, **more: Any) -> float:
 
 def _catboost(y: Any, qid: Any, measure: Any, **more: Any) -> float:
     metric = ma.metric_for("catboost", measure, y, qid, aspects=ASPECTS, **more)
+    metric.evaluate([X[:1, 0]], Y["relevance"][:1], None)  # the training set comes first
     return float(metric.evaluate([X[:, 0]], Y["relevance"], None)[0])
 
 

@@ -292,6 +292,7 @@ def test_one_metric_for_each_library() -> None:
     value = ma.ranking_score(LABELS, X[:, 0], measure=nDCG @ 5)
     metrics = {name: ma.metric_for(name, nDCG @ 5, LABELS) for name in ("lightgbm", "xgboost", "catboost")}
     assert metrics["lightgbm"](Y["relevance"], X[:, 0]) == (metrics["lightgbm"].name, value, True)
+    assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)  # the training set
     assert metrics["catboost"].evaluate([X[:, 0]], Y["relevance"], None) == (value, 1.0)
     assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)
     with pytest.raises(MultiAspectError, match=r"validation set of 160 rows, got 5; evaluate on that set only"):
@@ -301,3 +302,71 @@ def test_one_metric_for_each_library() -> None:
     xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed")
     matrix = xgboost.DMatrix(X, Y["relevance"])
     assert metrics["xgboost"](X[:, 0], matrix) == (metrics["xgboost"].name, value)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_a_metric_of_one_set_refuses_another_of_the_same_length(library: str) -> None:
+    """Predictions for a training set as long as the validation set were scored by the labels of the latter."""
+    booster = pytest.importorskip(library)
+    rng = np.random.default_rng(5)
+    features, label = rng.random((40, 2)), rng.integers(0, 3, 40)
+    labels = pd.DataFrame({"relevance": label[20:], "credibility": label[20:][::-1]})
+    qid, scales = np.repeat(["a", "b"], 10), {"relevance": 2, "credibility": 2}
+    metric = ma.metric_for(library, "CAM@5", labels, qid, aspects=scales)
+    sizes = [10, 10]
+    if library == "lightgbm":
+        train = booster.Dataset(features[:20], label[:20], group=sizes)
+        valid = booster.Dataset(features[20:], label[20:], group=sizes, reference=train)
+        params = {
+            "objective": "lambdarank",
+            "metric": "None",
+            "verbose": -1,
+            "min_data_in_leaf": 2,
+            "num_threads": 1,
+        }
+
+        def fit(sets):
+            return booster.train(params, train, 3, valid_sets=sets, feval=metric)
+    else:
+        train, valid = booster.DMatrix(features[:20], label[:20]), booster.DMatrix(features[20:], label[20:])
+        for part in (train, valid):
+            part.set_group(sizes)
+        params = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1}
+
+        def fit(sets):
+            evals = [(part, str(index)) for index, part in enumerate(sets)]
+            return booster.train(params, train, 3, evals=evals, custom_metric=metric, verbose_eval=False)
+
+    with pytest.raises(MultiAspectError, match="one validation set"):
+        fit([train, valid])
+    metric = ma.metric_for(library, "CAM@5", labels, qid, aspects=scales)
+    fit([valid])
+    assert len(metric.history[0]) == 3
+
+
+def test_catboost_has_0_on_a_training_set_of_the_same_length() -> None:
+    metric = ma.metric_for("catboost", nDCG @ 5, pd.DataFrame({"relevance": [0, 1, 2]}), ["q"] * 3)
+    scores = np.array([3.0, 2.0, 1.0])
+    for _ in range(2):
+        assert metric.evaluate([scores], np.array([2.0, 1.0, 0.0]), None) == (0.0, 1.0)
+        assert 0 < metric.evaluate([scores], np.array([0.0, 1.0, 2.0]), None)[0] < 1
+    assert len(metric.history[0]) == 2
+
+
+def test_missing_labels_of_every_evaluation_set_are_errors() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(3)
+    X = rng.random((20, 2))
+    y = pd.DataFrame({"relevance": rng.integers(0, 3, 20), "credibility": rng.integers(0, 3, 20).astype(float)})
+    holes = y.assign(credibility=y["credibility"].where(np.arange(20) % 2 == 0))
+    qid = np.repeat(["a", "b"], 10)
+    scales = {"relevance": 2, "credibility": 2}
+    ranker = ma.AspectRanker(
+        lightgbm.LGBMRanker(n_estimators=2, verbose=-1, n_jobs=1),
+        target="relevance",
+        measure=ma.CAM(aspects=scales),
+    )
+    others = np.repeat(["c", "d"], 10)
+    for sets in ([(X, holes, others), (X, y, others)], [(X, y, others), (X, holes, others)]):
+        with pytest.raises(MultiAspectError, match="no credibility label"):
+            ranker.fit(X, y, qid, eval_set=sets)

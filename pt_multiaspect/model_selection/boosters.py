@@ -107,10 +107,12 @@ class Evaluation:
         self._labels: list[NDArray[np.float32]] = []
         self._calls: dict[tuple[int, ...], int] = {}
         self._rankings: RowRankings | None = None
+        #: The labels of the first set that a library passed.
+        self._first: NDArray[Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Models keep the metric, but need not keep its data.
-        return {**self.__dict__, "_rankings": None}
+        return {**self.__dict__, "_rankings": None, "_first": None}
 
     def __deepcopy__(self, memo: object) -> Evaluation:
         # CatBoost copies its parameters, and scikit-learn's clone requires them to be the same objects.
@@ -131,6 +133,13 @@ class Evaluation:
         if index == len(self.sets) - 1 and self.is_best:
             self._rankings = rankings
         return value
+
+    def _is_first(self, labels: Any) -> bool:
+        """Return whether labels are those of the first set that the library passed."""
+        labels = np.array(labels)
+        if self._first is None:
+            self._first = labels
+        return np.array_equal(self._first, labels)
 
     @property
     def best(self) -> int:
@@ -160,7 +169,12 @@ class Evaluation:
         LightGBM's rankers pass (labels, predictions), `lgb.train` and `xgb.train` (predictions, data). LightGBM
         evaluates the sets one after the other.
         """
-        scores = first if hasattr(second, "get_label") else second
+        scores, labels = (first, second.get_label()) if hasattr(second, "get_label") else (second, first)
+        if len(self.sets) == 1 and not self._is_first(labels):
+            raise MultiAspectError(
+                f"metric {self.name}: expected the predictions for one validation set, got those for two sets with "
+                "different labels; pass the validation set only, not the training set"
+            )
         value = self.evaluate_set(scores, int(np.argmin([len(values) for values in self.history])))
         return (self.name, value) if hasattr(second, "num_row") else (self.name, value, self.maximize)
 
@@ -171,16 +185,19 @@ class Evaluation:
         self._labels = [np.asarray(part, dtype=np.float32) for part in labels]
 
     def is_max_optimal(self) -> bool:
+        """Return whether higher values are better."""
         return self.maximize
 
     def get_final_error(self, error: float, weight: float) -> float:
+        """Return the value, whatever the weight."""
         return error
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """Return the value and weight for CatBoost, which evaluates the training set first: 0 there."""
         (scores,) = approxes
         if not self._labels:
-            mine = bool(self.sets) and len(scores) == len(self.sets[0])
+            is_training = self._is_first(target)
+            mine = bool(self.sets) and not is_training and len(scores) == len(self.sets[0])
             return (self.evaluate_set(scores, 0) if mine else 0.0), 1.0
         labels = np.asarray(target, dtype=np.float32)
         same = tuple(index for index, known in enumerate(self._labels) if np.array_equal(known, labels))

@@ -132,7 +132,7 @@ class AspectRanker(Wrapper):
         The values of the measure on each evaluation set in each iteration, as ``{'valid_0': {measure: [...]}}``.
     best_iteration_ : int
         Number of iterations that `predict` uses, if there was an evaluation set.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of float
         The importances of the estimator, or the absolute values of its coefficients.
     n_features_in_ : int
         Number of features passed to the estimator.
@@ -321,7 +321,7 @@ class AspectRanker(Wrapper):
             labelled = [LabelledRows(part.labels, part.names) for part in sets]
             for rows in labelled:
                 rows.judgments._origin = judgments  # scales that are not declared are those of training
-            evaluation = Evaluation(evaluated.on(labelled[-1]), labelled)
+            evaluation = Evaluation([evaluated.on(rows) for rows in labelled][-1], labelled)
             data = [(x, values, part.codes) for x, values, part in zip(features[1:], others, sets, strict=True)]
             self.best_iteration_ = fit_evaluated(last, features[0], label, passed, data, evaluation)
             self.evals_result_ = {
