@@ -170,7 +170,7 @@ class Evaluation:
         evaluates the sets one after the other.
         """
         scores, labels = (first, second.get_label()) if hasattr(second, "get_label") else (second, first)
-        if len(self.sets) == 1 and not self._is_first(labels):
+        if len(self.sets) == 1 and len(labels) == len(self.sets[0]) and not self._is_first(labels):
             raise MultiAspectError(
                 f"metric {self.name}: expected the predictions for one validation set, got those for two sets with "
                 "different labels; pass the validation set only, not the training set"
