@@ -1,4 +1,4 @@
-"""What the commands read: qrels, runs, aspects and measures."""
+"""The input of commands: qrels, runs, aspects and measures."""
 
 from __future__ import annotations
 

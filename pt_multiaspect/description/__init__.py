@@ -1,4 +1,4 @@
-"""What is in judgments and runs, and what is odd about it: `describe`."""
+"""Figures and findings of judgments and runs: `describe`."""
 
 from .report import Description, describe
 

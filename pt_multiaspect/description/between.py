@@ -214,7 +214,7 @@ def gap_shares(
 
 
 def association(cells: Cells, x: Floats, y: Floats, kept: Bools | None = None) -> tuple[float, float]:
-    """How x and y of the cells go together within groups: Σ(x - x̄)(y - ȳ), and its error under permutation."""
+    """Return Σ(x - x̄)(y - ȳ) of the cells within groups, and its error under permutation."""
     weight = cells.weight if kept is None else np.where(kept, cells.weight, 0)
     size = sums(cells.group, weight, cells.n_groups)
 

@@ -1,4 +1,4 @@
-"""Which properties of the scales a measure reads, found by changing them and watching its values."""
+"""Properties of the scales that a measure reads, found by changing them and watching its values."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def depends_on(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dic
 
 
 def _reads(reference: Floats | None, changed: list[Floats | None]) -> bool | None:
-    """Whether any of the changed values differ; None if some could not be computed and the others do not."""
+    """Return whether any of the changed values differ; None if some could not be computed and the others do not."""
     values = [other for other in changed if other is not None]
     if reference is not None and any(np.abs(reference - other).max() > 1e-12 for other in values):
         return True

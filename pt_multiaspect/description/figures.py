@@ -86,7 +86,7 @@ def _scale(aspect: Aspect) -> str:
 
 
 def has_distance(measure: Measure) -> bool:
-    """Whether a measure is a TOMA by a Minkowski distance, to which each aspect adds its part."""
+    """Return whether a measure is a TOMA by a Minkowski distance, to which each aspect adds its part."""
     if "distance" not in measure.SUPPORTED_PARAMS or measure["order"] is not None:
         return False
     return exponent_of(measure["distance"]) is not None

@@ -114,7 +114,7 @@ def _is_ranking(scores: object) -> bool:
 
 
 class Description(View):
-    """What `describe` has found; made by `describe` only.
+    """The result of `describe`, which alone makes it.
 
     Printing gives a report of at most 80 columns, a notebook shows the same as HTML. The findings come first.
 

@@ -1,4 +1,4 @@
-"""What runs bring: topics, judged documents at the top, ties and repetitions."""
+"""Figures of runs: topics, judged documents at the top, ties and repetitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be odd about measures, identifiers and runs on these judgments."""
+"""Rules about measures, identifiers and runs on these judgments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is judged, aspect by aspect: how many labels there are, which, and how many are positive."""
+"""Labels and scales of each aspect: how many labels there are, which, and how many are positive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a description shows."""
+"""The blocks of a description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an explanation shows."""
+"""The blocks of an explanation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What measures know of explanations of their values."""
+"""The explanations of values, as measures know them."""
 
 from __future__ import annotations
 

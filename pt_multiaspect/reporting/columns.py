@@ -1,4 +1,4 @@
-"""What a report evaluates: the measures given, or sensible ones, and one measure per aspect."""
+"""The measures of a report: those given, or sensible ones, and one measure per aspect."""
 
 from __future__ import annotations
 

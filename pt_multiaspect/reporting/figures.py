@@ -27,7 +27,7 @@ __all__ = ["Figures", "Options", "Tests", "ends", "fronts", "wide"]
 
 @dataclass(frozen=True)
 class Options:
-    """How systems are compared; see `report`."""
+    """Options of the comparison of systems; see `report`."""
 
     ci: float
     test: str
@@ -54,7 +54,7 @@ class Tests:
 
 @dataclass(eq=False)
 class Figures:
-    """What a report shows, computed from the values per query."""
+    """The figures of a report, computed from the values per query."""
 
     title: str
     description: Description

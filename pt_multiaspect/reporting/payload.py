@@ -1,4 +1,4 @@
-"""What the script of a report reads: names, values, tests and rankings as JSON."""
+"""The data of a report's script: names, values, tests and rankings as JSON."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """Which rankings are in the report."""
+    """The ranks and topics of the rankings in a report."""
 
     depth: int
     #: The topics, by position.
