@@ -220,7 +220,7 @@ def refuse_unknown(given: Iterable[object], known: Iterable[object], what: str, 
     given, known : iterable of object
         The names.
     what : str
-        What they name, in the plural.
+        What was expected, as in "aspects" or "one of the runs".
     parameter : str, optional
         The parameter, or the source of the names, at the beginning of the error.
     """

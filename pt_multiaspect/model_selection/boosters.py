@@ -241,12 +241,13 @@ def metric_for(
     Returns
     -------
     callable
-        The metric of this validation set, with the attribute ``maximize``. Ties are treated as in `ranking_scorer`.
+        The metric of this validation set. Its attributes are ``name``, as in the library's logs, ``maximize``, and
+        ``history``, a list with the list of values. Ties are treated as in `ranking_scorer`.
 
     Raises
     ------
     MultiAspectError
-        If queries or labels are missing. When called: for predictions of another number of rows.
+        If queries or labels are missing. When called: for predictions of another number of rows, or of two sets.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def pareto_front(
     choose: str | Mapping[str, float] | None = None,
     at_least: Mapping[str, float] | None = None,
 ) -> pd.DataFrame | int:
-    """Tell which settings of a search with several scorers are not dominated by another, or choose one of them.
+    """Mark the settings of a search that no other dominates on several scores, or choose one of them.
 
     A setting is dominated if another scores at least as high on all metrics and higher on one. Scores that differ
     by rounding errors are equal.
@@ -78,7 +78,8 @@ def pareto_front(
         table.
     choose : 'knee' or dict of str to float, optional
         Choose a setting: by the maximum weighted mean of the metrics, given the weights, or the knee of the front,
-        which has the highest mean of the metrics after these are scaled to [0, 1] over the front.
+        which has the highest mean of the metrics after these are scaled to [0, 1] over the front. With `at_least`,
+        the front is that of the settings that reach the limits.
     at_least : dict of str to float, optional
         Choose among the settings that score at least this on the given metrics, such as a baseline's credibility.
 
