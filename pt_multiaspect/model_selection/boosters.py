@@ -136,9 +136,8 @@ class Evaluation:
 
     def _is_first(self, labels: Any) -> bool:
         """Return whether labels are those of the first set that the library passed."""
-        labels = np.array(labels)
         if self._first is None:
-            self._first = labels
+            self._first = np.array(labels)
         return np.array_equal(self._first, labels)
 
     @property
@@ -159,7 +158,7 @@ class Evaluation:
         """Warn if the best predictions rank nothing, and forget the data."""
         if self._rankings is not None:
             warn_if_constant(self._rankings, self.name)
-        self.sets, self._labels, self._rankings = [], [], None
+        self.sets, self._labels, self._rankings, self._first = [], [], None, None
 
     # -- LightGBM ------------------------------------------------------------------------------------
 

@@ -106,10 +106,7 @@ def _suite(name: str, settings: dict[str, Any]) -> Suite:
         }
         columns = {aspect: f"as declared: {scale!r}" for aspect, scale in declared.items()}
     parsed = {label: _with_settings(measure, settings) for label, measure in parse_all(measures).items()}
-    if (
-        name == "trec-fair-2022"
-        and not next(m for m in parsed.values() if "groups" in m.params)["groups"].has_target
-    ):
+    if name == "trec-fair-2022" and not parsed["AWRF of the track"]["groups"].has_target:
         raise MultiAspectError(
             f"suite({name!r}): expected groups with a target, the track's distribution for each query, got none; "
             "declare it, Groups(..., target={qid: ...})"
