@@ -509,3 +509,11 @@ def test_plain_measures_warn_if_lower_labels_are_better() -> None:
     scales = {"relevance": ma.Aspect([0, 1], greater_is_better=False)}
     with pytest.warns(ma.MultiAspectWarning, match="AP: computed on the labels of relevance as they are"):
         ma.report(runs, qrels, ["AP"], aspects=scales, progress=False)
+
+
+def test_text_does_not_speak_of_bold_values() -> None:
+    """What marks of cells mean is said where they are shown: not in text."""
+    runs, qrels = world(("one", "other"))
+    found = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False)
+    assert "in bold" in found._repr_html_()
+    assert "bold" not in str(found)

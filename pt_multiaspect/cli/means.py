@@ -17,7 +17,7 @@ from ..evaluation import interval_columns
 from ..evaluation.labels import recorded
 from ..integration.aggregators import lower_aggregate_is_better
 from ..tables import systems_table
-from ..tables.content import DIFFERENT_TOPICS, places
+from ..tables.content import DIFFERENT_TOPICS, best_marks
 from ..views import Cell, Column, Row, Sentence, latex_of
 from .significance import Significance, tested
 from .tables import DECIMALS, Sheet, number
@@ -95,10 +95,10 @@ class Means:
                 f"[{', '.join(map(number, row))}]" if ends else ""
                 for row in self.means[list(ends)].to_numpy().tolist()
             ]
-            ranks = places(-values if lower_aggregate_is_better(known[label]) else values)
+            marks = best_marks(values, lower_aggregate_is_better(known[label]))
             cells[label] = [
-                Cell(number(value), "best" if rank == 1 else "", sign, interval)
-                for value, rank, sign, interval in zip(values.tolist(), ranks, signs, intervals, strict=True)
+                Cell(number(value), mark, sign, interval)
+                for value, mark, sign, interval in zip(values.tolist(), marks, signs, intervals, strict=True)
             ]
         cells |= {column: list(map(number, fractions)) for column, fractions in self.judged.items()}
         counted = self._counted(self.labels)

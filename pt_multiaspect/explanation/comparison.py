@@ -9,8 +9,7 @@ import pandas as pd
 
 from ..errors import MultiAspectError, number_of
 from ..measures.explained import Explained
-from ..views import Block, Cells, Column, Heading, Sentence, Table, View, decimals
-from ..views.text import crop
+from ..views import Block, Cells, Column, Heading, Sentence, Table, View, crop, decimals
 from .view import DOCNO, bars_of
 
 __all__ = ["Comparison"]

@@ -14,25 +14,19 @@ import base64
 import hashlib
 from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
-from ..tables.content import places, test_name
+from ..tables.content import best_marks, test_name
 from ..tables.heads import scales_of
-from ..views import Bar, Cells, Column, Table, decimals, html_of, template
+from ..views import Bar, Cells, Column, Table, asset, decimals, html_of, template
 from .figures import Figures
 from .payload import as_script
 
 __all__ = ["page", "vega"]
-
-
-@cache
-def _asset(name: str) -> str:
-    return (files("pt_multiaspect") / "reporting" / "assets" / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -64,7 +58,7 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
     str
         HTML.
     """
-    scripts = [vega(), _asset("report.js")]
+    scripts = [vega(), asset(__package__, "report.js")]
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     sections = [
         ("judgments", "Judgments", _judgments(figures)),
@@ -74,7 +68,7 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
         ("queries", "Topics", _queries(figures, data)),
         ("definitions", "Definitions", _definitions(figures)),
     ]
-    return template(_asset("page.html")).render(
+    return template(asset(__package__, "page.html")).render(
         title=figures.title,
         summary=choices(figures.counts),
         notes=figures.notes,
@@ -82,7 +76,7 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
         names=data["runs"],
         heads=figures.heads,
         version=version("pt-multiaspect"),
-        style=_asset("report.css"),
+        style=asset(__package__, "report.css"),
         policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}; "
         "base-uri 'none'; form-action 'none'",
         data=as_script(data),
@@ -109,8 +103,7 @@ def _systems(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     options, tested = figures.options, figures.tests is not None
     columns = []
     for head, means, ends in zip(figures.heads, data["means"], data["ends"], strict=True):
-        ranked = places((-1.0 if head.lower_is_better else 1.0) * np.array(means, dtype=np.float64))
-        marks = [("", "best", "second")[place] for place in ranked]
+        marks = best_marks(np.array(means, dtype=np.float64), head.lower_is_better)
         texts = [""] * len(means)
         if ends is not None:
             texts = [f"[{decimals(low)}, {decimals(high)}]" for low, high in zip(*ends, strict=True)]

@@ -15,18 +15,18 @@ from ..analysis.baseline import compare_with_baseline
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
 from ..evaluation.labels import check_given, recorded
 from ..integration.parsing import parse_all
-from ..views import Sentence
+from ..views import Mark, Sentence
 from .heads import Head
 
 __all__ = [
     "DIFFERENT_TOPICS",
     "baseline_signs",
+    "best_marks",
     "check_mean",
     "decimals_of",
     "differences",
     "grouped",
     "known_measures",
-    "places",
     "rounded",
     "sign_notes",
     "test_name",
@@ -68,15 +68,17 @@ def known_measures(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any
     return {label: None if label in words else parsed[label] for label in labels}, words
 
 
-def places(gains: Floats) -> list[int]:
-    """Return 1 for the highest values and 2 for the next lower ones, by unrounded values; 0 if all are equal."""
+def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
+    """Mark the best and second best of unrounded values; none if all are equal."""
+    gains = -values if lower_is_better else values
     near = _TOLERANCE * float(np.abs(gains).max())
     best = gains >= gains.max() - near
     if best.all():
-        return [0] * len(gains)
-    second = ~best & (gains >= gains[~best].max() - near)
-    ranks: list[int] = (best + 2 * second).astype(int).tolist()
-    return ranks
+        return [""] * len(gains)
+    second = gains >= gains[~best].max() - near
+    return [
+        "best" if first else "second" if next_lower else "" for first, next_lower in zip(best, second, strict=True)
+    ]
 
 
 def test_name(test: str, correction: str | None) -> str:

@@ -22,15 +22,15 @@ from ..errors import MultiAspectError
 from ..evaluation import aggregate, interval_columns
 from ..integration.records import record
 from ..kernels.intervals import half_width
-from ..views import Cell, Column, Mark, Row, Sentence, Table, View, latex_of, text_of
+from ..views import Cell, Column, Row, Sentence, Table, View, latex_of
 from .content import (
     baseline_signs,
+    best_marks,
     check_mean,
     decimals_of,
     differences,
     grouped,
     known_measures,
-    places,
     rounded,
     sign_notes,
     topics_note,
@@ -44,10 +44,7 @@ __all__ = ["INTERVALS", "SystemsTable", "systems_table", "to_latex", "to_styler"
 
 INTERVALS = ("half-width", "ends")
 
-#: The marks of cells by place: the best value of a column, the second best, others.
-_MARKS: dict[int, Mark] = {1: "best", 2: "second", 0: ""}
 _STYLES = {"best": "font-weight: bold", "second": "text-decoration: underline"}
-_LEGEND = Sentence("Best value per column in bold, second best underlined.")
 
 
 class SystemsTable(View):
@@ -73,10 +70,6 @@ class SystemsTable(View):
 
     def _title(self) -> str:
         return "Systems and measures"
-
-    def __str__(self) -> str:
-        # Text has neither bold nor underlined values.
-        return text_of([replace(self._table, notes=[note for note in self._table.notes if note != _LEGEND])])
 
     def __repr__(self) -> str:
         return str(self)
@@ -118,8 +111,8 @@ class SystemsTable(View):
         """
         heads = [column.head for column in self._table.columns[1:]]
         group, groups, names, rows = None, [], [], []
-        for row in self._table.rows:
-            first, *cells = row.cells if isinstance(row, Row) else row
+        for row in self._table.all_rows():
+            first, *cells = row.cells
             if not cells:
                 group = _cell(first).text
                 continue
@@ -302,7 +295,7 @@ def systems_table(
     cells: dict[str, list[Cell]] = {name: [] for name in names}
     for head in heads:
         means = aggregates[head.label].to_numpy(dtype=np.float64)
-        ranked = places(-means if head.lower_is_better else means)
+        marks = best_marks(means, head.lower_is_better)
         for row, name in enumerate(names):
             after = ""
             if ci is not None and interval == "ends":
@@ -314,7 +307,7 @@ def systems_table(
             cells[name].append(
                 Cell(
                     rounded(means[row], digits[head.label]),
-                    mark=_MARKS[ranked[row]],
+                    mark=marks[row],
                     signs="".join(significant.get((head.label, name), ())),
                     after=after,
                 )
@@ -327,8 +320,9 @@ def systems_table(
         rows += [Row([Cell(name, signs=signs.get(name, "").strip("†")), *cells[name]]) for name in systems_of_group]
     counts = {head.short: values[head.label].shape[1] for head in heads}
     has_marks = any(cell.mark for row_of_cells in cells.values() for cell in row_of_cells)
+    legend = "Best value per column in bold, second best underlined."
     notes = [
-        *([_LEGEND] if has_marks else []),
+        *([Sentence(legend, about_marks=True)] if has_marks else []),
         *sign_notes(signs, counts, test, correction, alpha, ci, interval),
         *topics_note(counts, perquery),
         *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),

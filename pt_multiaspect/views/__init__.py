@@ -16,11 +16,11 @@ from .blocks import (
     bars,
     frame_table,
 )
-from .html import fragment, html_of, page, template
+from .html import asset, fragment, html_of, page, template
 from .latex import latex_of
 from .markdown import markdown_of
 from .numbers import decimals, percent
-from .text import WIDTH, printable, text_of
+from .text import WIDTH, crop, printable, text_of
 from .view import View
 
 __all__ = [
@@ -38,7 +38,9 @@ __all__ = [
     "Sentence",
     "Table",
     "View",
+    "asset",
     "bars",
+    "crop",
     "decimals",
     "fragment",
     "frame_table",

@@ -51,6 +51,8 @@ class Sentence:
     tag: str = ""
     #: A printed measure or the like that ends the sentence.
     code: str = ""
+    #: Whether it says what marks of cells mean, which text does not show.
+    about_marks: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,8 +147,12 @@ class Table:
     notes: Sequence[Sentence] = field(default=())
 
     def all_rows(self) -> list[Row]:
-        """Return the rows that are drawn, with what is left out as the last."""
-        rows = [row if isinstance(row, Row) else Row(row) for row in self.rows[: self.most]]
+        """Return all rows."""
+        return [row if isinstance(row, Row) else Row(row) for row in self.rows]
+
+    def drawn_rows(self) -> list[Row]:
+        """Return the first rows, with how many are left out as the last."""
+        rows = self.all_rows()[: self.most]
         hidden = len(self.rows) - len(rows)
         if hidden:
             rows.append(Row([f"… and {hidden} more"], span=len(self.columns)))

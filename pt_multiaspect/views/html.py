@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from .blocks import Block
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-__all__ = ["fragment", "html_of", "page", "template"]
+__all__ = ["asset", "fragment", "html_of", "page", "template"]
 
 
 def html_of(blocks: Iterable[Block]) -> str:
@@ -22,12 +22,18 @@ def html_of(blocks: Iterable[Block]) -> str:
 
 def fragment(blocks: Iterable[Block]) -> str:
     """Return blocks as one HTML element with its style, which notebooks show."""
-    return f'<div class="ptma"><style>{_asset("style.css")}</style>{html_of(blocks)}</div>'
+    return f'<div class="ptma"><style>{asset(__package__, "style.css")}</style>{html_of(blocks)}</div>'
 
 
 def template(source: str) -> Template:
     """Return a template that escapes what is put into it."""
     return _environment().from_string(source)
+
+
+@cache
+def asset(package: str, name: str) -> str:
+    """Return the text of a file in the folder ``assets`` of a package."""
+    return (files(package) / "assets" / name).read_text(encoding="utf-8")
 
 
 def page(title: str, content: str) -> str:
@@ -40,9 +46,6 @@ def _environment() -> Environment:
     # On the first use: importing Jinja2 takes longer than drawing.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    return Environment(loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined)
-
-
-@cache
-def _asset(name: str) -> str:
-    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+    return Environment(
+        loader=FunctionLoader(partial(asset, __package__)), autoescape=True, undefined=StrictUndefined
+    )

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from .blocks import Bar, Cell, Row, Sentence, Table
+from .blocks import Bar, Cell, Sentence, Table
 
 __all__ = ["escape", "latex_of"]
 
@@ -66,7 +66,7 @@ def latex_of(
 
 def _rows(table: Table) -> list[str]:
     width = len(table.columns)
-    rows = [row if isinstance(row, Row) else Row(row) for row in table.rows]
+    rows = table.all_rows()
     is_head = [row.span == width and len(row.cells) == 1 for row in rows]
     # Every superscript of a column takes up space in all its cells, so that numbers are aligned.
     signs = [

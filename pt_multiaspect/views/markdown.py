@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .blocks import Bar, Cell, Row, Table
+from .blocks import Bar, Cell, Table
 from .text import printable
 
 __all__ = ["markdown_of"]
@@ -12,11 +12,9 @@ __all__ = ["markdown_of"]
 
 def markdown_of(table: Table) -> str:
     """Return a table in GitHub's Markdown, with its notes below; the best values are bold."""
-    rows = [row.cells if isinstance(row, Row) else row for row in table.rows]
-    heads, *lines = [
-        [_cell(cell) for cell in cells] for cells in [[column.head for column in table.columns], *rows]
-    ]
+    heads = [_cell(column.head) for column in table.columns]
     rule = ["---" if column.left else "---:" for column in table.columns]
+    lines = [list(map(_cell, row.cells)) for row in table.all_rows()]
     drawn = [f"| {' | '.join(cells)} |" for cells in [heads, rule, *lines]]
     return "\n".join([*drawn, *(f"\n{printable(note.text)}" for note in table.notes)])
 

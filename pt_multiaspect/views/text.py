@@ -54,7 +54,7 @@ def text_of(blocks: Iterable[Block], width: int = WIDTH, emphasis: bool = False)
 
 def printable(text: str) -> str:
     """Return a text in one line, without characters that move a terminal's cursor or change its colours."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def crop(text: str, width: int) -> str:
@@ -162,13 +162,14 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
         where = f" (see {table.elsewhere})" if table.elsewhere else ""
         lines += _wrap(f"Not shown for lack of room: {names}{where}.", width, "")
     for note in table.notes:
-        lines += _lines(note, width, emphasis)
+        if not note.about_marks:
+            lines += _lines(note, width, emphasis)
     return lines
 
 
 def _plain_rows(table: Table) -> list[Row]:
     """Return rows whose cells have no more than a text and a mark; numbers beside signs are aligned."""
-    rows = table.all_rows()
+    rows = table.drawn_rows()
     plain = [row for row in rows if row.span == 1]
     signs = [
         max(
@@ -196,20 +197,23 @@ def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
 def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
     """Return how a table fits: heads break first, then names shorten, columns drop, and at last go below."""
     columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
-    least = _least(table, rows)
+    cells = [max((_length(row, column) for row in rows), default=0) for column in range(len(table.columns))]
+    least: list[int | None] = []
     dropped: list[int] = []
     while True:
         spare = max(table.columns[column].spare for column in columns)
         for head, gap, shorten in _WAYS:
-            fitted = _fit(table, rows, columns, head)._replace(gap=gap)
-            fitted = _shortened(fitted, least, width) if shorten else fitted
+            fitted = _fit(table, cells, columns, head)._replace(gap=gap)
+            if shorten:
+                least = least or _least(table, rows)
+                fitted = _shortened(fitted, least, width)
             if _total(fitted) <= width:
                 return [fitted], dropped
         if not spare:
             break
         dropped += [column for column in columns if table.columns[column].spare == spare]
         columns = [column for column in columns if table.columns[column].spare < spare]
-    fitted = _fit(table, rows, columns, 12)
+    fitted = _fit(table, cells, columns, 12)
     # Names, which each part repeats, take a third of the width.
     widths = [
         min(wide, max(width // 3, low)) if (low := least[column]) is not None else wide
@@ -218,12 +222,12 @@ def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitte
     return _stacked(_narrowed(fitted, widths), width), dropped
 
 
-def _fit(table: Table, rows: Sequence[Row], columns: list[int], head: int | None) -> _Fitted:
-    """Return columns in their full width, with heads broken to that of cells or `head`."""
-    cells = [max((_length(row, column) for row in rows), default=0) for column in columns]
+def _fit(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> _Fitted:
+    """Return columns in the full width of their cells, with heads broken to that or to `head`."""
     names = [printable(table.columns[column].head) for column in columns]
-    heads = [[name] for name in names] if head is None else _heads(names, [max(head, width) for width in cells])
-    widths = [max(width, *map(len, lines)) for width, lines in zip(cells, heads, strict=True)]
+    least = [cells[column] for column in columns]
+    heads = [[name] for name in names] if head is None else _heads(names, [max(head, width) for width in least])
+    widths = [max(width, *map(len, lines)) for width, lines in zip(least, heads, strict=True)]
     return _Fitted(columns, heads, widths, 2)
 
 
