@@ -56,8 +56,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         'FILE, as "threshold"',
         r"declare the grades$": "declare the grades in --aspects FILE",
         r"^n_resamples: expected at least (\d+) \(1 / alpha\) for alpha=([\d.e-]+), got (\d+)": r"--alpha: a level "
-        r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test ttest",
-        r"\b(topics|strategy)='(\w+)'": r"--\1 \2",
+        r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
+        r"\b(topics|strategy|test|correction)='(\w+)'": r"--\1 \2",
         r"^(documents|trials|seed|base): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
