@@ -900,6 +900,20 @@ def test_labels_that_are_no_grades(turned: bool) -> None:
     assert (row["judged"], row["out_of_scale"], row["below_scale"], row["missing"]) == (4, 2, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("counts", "threshold"),
+    [
+        ([5, 5, 5, 35, 30, 10, 10], 4),  # 85 % from 3 on
+        ([5, 5, 6, 34, 30, 10, 10], 3),
+        ([100, 50, 48, 2, 0, 0, 0], 3),  # 1 % from 3 on
+        ([100, 50, 49, 1, 0, 0, 0], 2),
+    ],
+)
+def test_the_threshold_proposed_is_reached_by_some_documents(counts: list[int], threshold: int) -> None:
+    qrels = small(label=np.repeat(range(7), counts).tolist())
+    assert ma.describe(qrels, {"relevance": 6}).proposed["relevance"].threshold == threshold
+
+
 def test_the_threshold_proposed_is_one() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] * 20 + np.arange(len(rows)) % 19 + 1)
     qrels.loc[0, "trust"] = 0
