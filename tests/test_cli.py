@@ -423,7 +423,9 @@ def test_sort_follows_the_direction_of_the_measure(cli):
     assert "--sort: expected name or one of the measures (name, AP), got nDCG" in err
 
 
-@pytest.mark.parametrize("test", ["t", "permutation", "bootstrap", "tukey"])
+@pytest.mark.parametrize(
+    "test", ["t", "tukey", *(pytest.param(name, marks=pytest.mark.slow) for name in ("permutation", "bootstrap"))]
+)
 def test_the_tests_are_those_of_python(cli, trec_files, test):
     options = ["-m", "CAM@3", "--baseline", "beta", "--test", test, "runs"]
     code, out, _ = cli("evaluate", *options, "--format", "json")
