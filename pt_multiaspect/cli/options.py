@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 from ..errors import MultiAspectError
 from ..evaluation.topics import TOPICS as TOPICS_OF_MEANS
+from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..io.run_files import run_files
 from ..suites.catalogue import SUITES
 from .significance import ALPHA, CORRECTIONS, TESTS
@@ -35,6 +36,7 @@ __all__ = [
     "SIGNIFICANCE",
     "STDIN",
     "TABLE",
+    "TABLE_OR_LINES",
     "TOPICS",
     "Command",
     "Group",
@@ -300,20 +302,29 @@ JOBS = option(
     metavar="N",
     help="Number of processes; -1 for all cores. Default: 1.",
 )
-#: The options of verbs whose result is a table.
-TABLE = (
-    option(
-        "--format",
-        type=click.Choice(FORMATS),
-        help="csv, tsv and json have full precision, the others four decimals. Default: table in a terminal, "
-        "tsv elsewhere.",
-    ),
-    output(
-        SUFFIXES,
-        "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing file "
-        "is replaced.",
-    ),
-)
+
+
+def _table(of_values: bool) -> tuple[click.Option, ...]:
+    lines = (
+        f"{', '.join(VALUE_FORMATS)} are the lines of these tools, with -q for each topic. " if of_values else ""
+    )
+    return (
+        option(
+            "--format",
+            type=click.Choice([*FORMATS, *(VALUE_FORMATS if of_values else ())]),
+            help=f"table, md and tex have four decimals, the others full precision. {lines}Default: table in a "
+            "terminal, tsv elsewhere.",
+        ),
+        output(
+            SUFFIXES,
+            "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing "
+            "file is replaced.",
+        ),
+    )
+
+
+#: The options of verbs whose result is a table, and of those whose result may also be lines of values.
+TABLE, TABLE_OR_LINES = _table(False), _table(True)
 RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN...", type=click.Path())
 OPTIONAL_RUNS = click.Argument(["runs"], nargs=-1, metavar="[RUN...]", type=click.Path())
 RUN = click.Argument(["runs"], metavar="RUN", type=click.Path(), callback=lambda ctx, param, value: (value,))
