@@ -38,8 +38,9 @@ CONFIDENCE = 0.95
     "Evaluate TREC run files.",
     r"""
     Examples:
+      pt-multiaspect evaluate qrels.txt runs/*.run -m nDCG@10 AP
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'nDCG@10 TOMA@10' --aspects scales.json runs/*.run
+        -m nDCG@10 TOMA@10 --aspects scales.json runs/*.run
       pt-multiaspect evaluate --qrels qrels.txt -m map -q -o values.csv bm25.run
       pt-multiaspect evaluate --qrels qrels.txt -m map -q --format tot runs/*.run
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
@@ -96,7 +97,7 @@ def evaluate(
     """Evaluate TREC run files.
 
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
-    names it in the table.
+    names it in the table. Without --qrels, the first RUN is a qrels file of relevance.
     """
     as_lines = inputs.format in VALUE_FORMATS
     for name, is_given in {"--baseline": baseline is not None, "--ci": ci, "--judged": judged}.items():
