@@ -59,7 +59,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test ttest",
         r"\baverage_over='(\w+)'": r"--average-over \1",
         r"\bstrategy='(\w+)'": r"--strategy \1",
-        r"^(documents|trials|seed|base): ": r"--\1: ",
+        r"^(documents|trials|seed|base|format \w+): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
