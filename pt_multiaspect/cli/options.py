@@ -308,7 +308,7 @@ AVERAGE_OVER = option(
 )
 #: The test, the correction for several runs, and the level.
 SIGNIFICANCE = (
-    option("--test", type=click.Choice(list(TESTS)), help="The test, two-sided and paired. Default: ttest."),
+    option("--test", type=click.Choice(TESTS), help="The test, two-sided and paired. Default: t."),
     option(
         "--correction", type=click.Choice(CORRECTIONS), help="For testing several runs, per measure. Default: holm."
     ),
