@@ -27,7 +27,10 @@ RUN_COLUMNS = ("name", "run_id")
 
 def texts(source: Any) -> Iterator[Text]:
     """Yield the content of files, given as a path, a directory, a pattern, an open file or a list of these."""
-    for item in source if isinstance(source, list | tuple) else [source]:
+    items = source if isinstance(source, list | tuple) else [source]
+    if not items:
+        raise MultiAspectError("expected at least one file, got none")
+    for item in items:
         for file in run_files(item) if isinstance(item, str | PathLike) else [item]:
             yield as_text(*load(file))
 

@@ -99,16 +99,19 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     expected = f"{_WHAT}: expected the metrics {choices(names)} of every report"
     if not len(reports):
         raise MultiAspectError(f"{expected}, got none of them")
-    for (name, qid), missing in counts[counts.isna().any(axis=1)].isna().iterrows():
-        raise MultiAspectError(f"{expected}, got no {choices(missing.index[missing])} for {name} on topic {qid}")
+    gaps = np.argwhere(counts.isna().to_numpy())
+    if len(gaps):
+        name, qid = reports.iloc[gaps[0, 0]]
+        raise MultiAspectError(f"{expected}, got no {names[gaps[0, 1]]} for {name} on topic {qid}")
     scored = {}
     for label, (part, whole) in _COUNTS.items():
-        scored[label] = ratio(counts[part].to_numpy(), counts[whole].to_numpy())
-        if (counts[part] > counts[whole]).any():
-            name, qid = counts.index[int(np.argmax(counts[part] > counts[whole]))]
+        numerator, denominator = counts[part].to_numpy(), counts[whole].to_numpy()
+        if (numerator > denominator).any():
+            name, qid = reports.iloc[int(np.argmax(numerator > denominator))]
             raise MultiAspectError(
                 f"{_WHAT}: expected at most as many {part} as {whole}, got more for {name} on topic {qid}"
             )
+        scored[label] = ratio(numerator, denominator)
     coverages = {"f1": "nugget_coverage", "f1_weighted": "nugget_coverage_weighted"}
     return combine(
         score_frame(reports, scored, _WHAT),

@@ -84,7 +84,7 @@ def combine(
     refuse_taken(labelled, known, "a measure of the frame")
     criteria = [label for label, measure in known.items() if not hasattr(measure, "of_criteria")]
     written = frame["measure"].map(str).to_numpy()
-    answer = frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup().to_numpy(dtype=np.intp)
+    answer = np.asarray(frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup(), dtype=np.intp)
     first = np.unique(answer, return_index=True)[1]
     answers = frame[keys].iloc[first]
     parts = [frame]

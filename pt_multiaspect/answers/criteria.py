@@ -153,7 +153,7 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     met, weight = (id_column(table, (column,), what) for column in ("met", "weight"))
     values = units(met, questions, what, "divide percentages by 100")
     weights = units(weight, questions, what, "state a penalty as a question that a good answer meets", high=np.inf)
-    answer = questions.groupby(["name", "qid"], sort=False).ngroup().to_numpy(dtype=np.intp)
+    answer = np.asarray(questions.groupby(["name", "qid"], sort=False).ngroup(), dtype=np.intp)
     answers = questions.drop_duplicates(ignore_index=True)
     totals = np.bincount(answer, weights, minlength=len(answers))
     if not totals.all():
