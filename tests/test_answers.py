@@ -770,6 +770,36 @@ def spoilt() -> Iterator[tuple[pd.DataFrame, str]]:
     yield good.assign(measure=good["measure"].replace("complete", "ESL")), "where higher is better, got ESL"
 
 
+def test_rounding_is_no_error() -> None:
+    perquery = ma.answers.from_criteria(criteria(("q1", "a", 0.1 + 0.2 + 0.7 + 2e-16, -1e-17)))
+    assert scores_of(perquery) == {"faithful": 1.0, "complete": 0.0}
+    perquery["value"] = [1 + 3e-16, 1.0]
+    assert set(scores_of(ma.answers.combine(perquery, ["CAM", "MM", "GAM"])).values()) == {1.0, 1 + 3e-16}
+
+
+def test_no_criterion() -> None:
+    perquery = ma.answers.combine(ma.answers.from_criteria(criteria(("q1", "a", 1, 0))), "CAM")
+    for frame in (perquery.iloc[:0], perquery[perquery["measure"] == "CAM"]):
+        with pytest.raises(MultiAspectError, match="MM: expected at least one criterion in the frame, got none"):
+            ma.answers.combine(frame, "MM")
+
+
+def test_columns_of_other_types() -> None:
+    """Nullable and categorical columns, Arrow strings, Polars and the pair of an experiment."""
+    plain = criteria(("q1", "a", 0.5, 1), ("q1", "b", 1, 0))
+    expected = ma.answers.combine(ma.answers.from_criteria(plain), "CAM")
+    for frame in (
+        plain.convert_dtypes(), plain.astype({"name": "category", "qid": "category"}), plain.astype(object),
+        pl.DataFrame(plain),
+    ):  # fmt: skip
+        perquery = ma.answers.from_criteria(frame)
+        for form in (perquery, perquery.convert_dtypes(), pl.DataFrame(perquery), (None, perquery)):
+            combined = ma.answers.combine(form, "CAM")
+            assert combined.to_numpy().tolist() == expected.to_numpy().tolist()
+    with pytest.raises(MultiAspectError, match="in faithful for b on topic q1, got <NA>"):
+        ma.answers.from_criteria(plain.assign(faithful=pd.array([0.5, None], dtype="Float64")))
+
+
 @pytest.mark.parametrize("case", range(9))
 def test_bad_values(case: int) -> None:
     frame, message = list(spoilt())[case]

@@ -24,6 +24,9 @@ __all__ = ["answers_of", "check_values", "different_topics", "score_frame", "tex
 #: Columns with the name of the run that gave an answer.
 RUN_COLUMNS = ("name", "run_id")
 
+#: Values are outside their range by no more than this because of rounding.
+ROUNDING = 1e-9
+
 
 def texts(source: Any) -> Iterator[Text]:
     """Yield the content of files, given as a path, a directory, a pattern, an open file or a list of these."""
@@ -49,6 +52,8 @@ def units(
 ) -> Floats:
     """Return the numbers of a column, or raise an error if one is missing or outside [0, `high`].
 
+    What only rounding puts outside is clipped.
+
     Parameters
     ----------
     column : Series
@@ -61,10 +66,10 @@ def units(
         The maximum.
     """
     values = read_labels(column)
-    valid = (values >= 0) & (values <= high) & np.isfinite(values)
+    valid = (values >= -ROUNDING) & (values <= high + ROUNDING) & np.isfinite(values)
     expected = "a number in [0, 1]" if high == 1 else "a number of at least 0"
     check_values(valid, column, answers, f"{what}: expected {expected} in {column.name}", remedy)
-    return values
+    return np.clip(values, 0.0, high)
 
 
 def check_values(

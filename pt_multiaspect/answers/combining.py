@@ -16,6 +16,7 @@ from ..evaluation.long_frames import check_distinct, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 from ..integration.records import RECORD, record
+from ._frames import ROUNDING
 
 __all__ = ["combine"]
 
@@ -95,6 +96,8 @@ def combine(
                 f"{label}: expected a mean of criteria (CAM, MM, WHAM, GAM) or TOMA, got {measure}"
             )
         names = criteria if measure.spec is None else list(measure.spec)
+        if not names:
+            raise MultiAspectError(f"{label}: expected at least one criterion in the frame, got none")
         refuse_unknown(names, known, "criteria of the frame", label)
         lower = [name for name in names if lower_is_better(known[name])]
         if lower:
@@ -118,7 +121,7 @@ def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFram
     """Return the value of a criterion, which some rows of the frame have, for each answer."""
     values = np.full(len(answers), np.nan)
     values[answer[rows]] = frame["value"].to_numpy()[rows]
-    faulty = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    faulty = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
     if len(faulty):
         run, qid = answers[["name", "qid"]].iloc[faulty[0]]
         got = "none" if np.isnan(values[faulty[0]]) else f"{values[faulty[0]]:g}"
@@ -127,4 +130,4 @@ def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFram
             f"{counted(len(faulty), 'answer')}; divide percentages by 100, convert grades with from_criteria, "
             "and leave out topics that are not judged for all runs"
         )
-    return values
+    return np.clip(values, 0.0, 1.0)
