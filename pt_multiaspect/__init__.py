@@ -71,7 +71,7 @@ from .measures import parameters as params
 from .orders import DistanceOrder, Order, register_distance
 
 if TYPE_CHECKING:
-    from . import analysis, plots, testing
+    from . import analysis, answers, plots, testing
     from .collection.judges import from_long
     from .description import Description, describe
     from .explanation import Explanation, explain, largest_differences
@@ -149,6 +149,7 @@ __all__ = [
     "aggregate",
     "aggregate_labels",
     "analysis",
+    "answers",
     "as_subtopics",
     "cite",
     "crp_curve",
@@ -202,6 +203,7 @@ __getattr__ = lazy_attributes(
         "Suite": "suites",
         "SystemsTable": "tables",
         "analysis": "analysis",
+        "answers": "answers",
         "cite": "tables",
         "describe": "description",
         "explain": "explanation",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -69,6 +69,7 @@ class AspectMean(BasedMeasure):
     #: The name of the mean if it requires non-negative values, for the error message.
     NONNEGATIVE: str | None = None
     IS_WEIGHTED_SUM = False
+    _OF_RANKINGS = ("base", "empty", "gate", "normalized", "cutoff")
     SUPPORTED_PARAMS = {
         "base": base_param("the measure for each aspect, or a dict with one measure per aspect", per_aspect=True),
         "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
@@ -95,6 +96,31 @@ class AspectMean(BasedMeasure):
         ndarray of float, shape (n_queries,)
             A finite value per query.
         """
+
+    def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
+        """Return the mean of criteria of single answers, whose values take the place of those of the base.
+
+        Parameters
+        ----------
+        values : mapping of str to ndarray of float, shape (n_answers,)
+            The values of each criterion, in [0, 1].
+
+        Returns
+        -------
+        ndarray of float, shape (n_answers,)
+            A value per answer.
+
+        Raises
+        ------
+        MultiAspectError
+            If the weights are not those of the criteria, or a parameter is given that is defined for rankings only.
+        """
+        self._refuse_of_rankings(self._OF_RANKINGS)
+        self._check_names(list(values))
+        shares = dict(zip(values, self._shares_of(list(values)), strict=True))
+        counted = [name for name, share in shares.items() if share > 0]
+        criteria = np.stack([values[name] for name in counted])
+        return self.combine(criteria, np.broadcast_to([[shares[name]] for name in counted], criteria.shape))
 
     def _check(self) -> None:
         super()._check()
