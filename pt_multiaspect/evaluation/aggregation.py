@@ -21,7 +21,7 @@ from .aggregates import check_repeats, mean_and_spread, read_weights, weighted
 from .labels import recorded
 from .long_frames import COLUMNS, check_distinct, read_long_frame
 
-__all__ = ["aggregate", "check_one_value", "interval_columns"]
+__all__ = ["aggregate", "check_one_value", "interval_columns", "without_missing"]
 
 _ONE_VALUE = ["name", "measure", "qid"]
 
@@ -133,7 +133,7 @@ def aggregate(
     0  mine  0.625   0.177
     """
     confidence = None if ci is None else proportion("ci")(ci)
-    perquery = _without_missing(read_long_frame(perquery))
+    perquery = without_missing(read_long_frame(perquery), "aggregate")
     known = recorded(perquery, measures)
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
@@ -177,8 +177,8 @@ def aggregate(
     return pd.DataFrame(list(rows.values()))
 
 
-def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
-    """Warn of values that are NaN, and leave them out."""
+def without_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
+    """Warn of values that are NaN, and leave them out; the warning begins with the name of the caller."""
     missing = perquery[perquery["value"].isna()]
     if not len(missing):
         return perquery
@@ -193,7 +193,7 @@ def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
     n_topics = missing["qid"].nunique()
     more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
     warn_once(
-        f"aggregate: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
+        f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
         f"{choices(shown)}{more}. PyTerrier gives NaN to topics without judgments; remove such rows by "
         "perquery.dropna(subset=['value'])"
     )
