@@ -12,6 +12,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from printed_tables import read_table
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
@@ -19,6 +20,7 @@ import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.analysis import prediction_powered
 from pt_multiaspect.analysis.prediction_powered import LEAST_TOPICS
+from pt_multiaspect.cli import main
 
 #: H, L, L' and ppi_mean_pointestimate(H, L, L') of ppi_py 0.2.3, which tunes λ.
 PPI_PY = [
@@ -406,9 +408,9 @@ TOPICS = [f"q{n}" for n in range(12)]
 def world() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.DataFrame]:
     """Two runs, human qrels on five topics, and those of a model on twelve."""
     rng = np.random.default_rng(8)
-    rows = [(qid, f"d{n}", *rng.integers(0, 3, 2)) for qid in TOPICS for n in range(8)]
+    rows = [(qid, f"d{n}", *rng.choice(3, 2, p=[0.7, 0.2, 0.1])) for qid in TOPICS for n in range(8)]
     qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "credibility"])
-    model = qrels.assign(label=(qrels["label"] + rng.integers(0, 2, len(qrels))).clip(upper=2))
+    model = qrels.assign(label=(qrels["label"] + (rng.random(len(qrels)) < 0.2)).clip(upper=2))
     runs = {
         name: qrels[["qid", "docno"]].assign(score=weight * qrels["label"] + rng.random(len(qrels)))
         for name, weight in (("good", 1.0), ("poor", 0.2))
@@ -448,6 +450,108 @@ def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
         found = prediction_powered(*frames, baseline="poor")
         pd.testing.assert_frame_equal(found.table, expected.table)
         pd.testing.assert_frame_equal(found.differences, expected.differences)
+
+
+def test_reports_show_the_estimates_below_the_values() -> None:
+    runs, human, model = world()
+    scales = {"relevance": 2, "credibility": 2}
+    measures = {"TOMA": ma.TOMA(aspects=scales) @ 5, "GMAP": "GMAP"}
+    report = ma.report(runs, model, measures, human=human, aspects=scales, baseline="poor", ci=0.9, progress=False)
+    labels = [label for label in report.labels if label != "GMAP"]
+    values = ma.evaluate(runs, human, report._figures.measures, progress=False)
+    parts = [part[part["measure"].isin(labels)] for part in (values, report.perquery)]
+    expected = prediction_powered(*parts, baseline="poor", ci=0.9)
+    pd.testing.assert_frame_equal(report.powered.table, expected.table)
+    pd.testing.assert_frame_equal(report.powered.differences, expected.differences)
+    by_measure = dict(zip(report.labels, report._data["powered"], strict=True))
+    assert by_measure["GMAP"] is None
+    rows = expected.table[expected.table["measure"] == "TOMA"]
+    assert by_measure["TOMA"] == [rows[column].tolist() for column in ("estimate", "low", "high")]
+    assert any("random sample" in note for note in report.notes)
+    pytest.importorskip("vl_convert")
+    page = report.to_html()
+    first = rows.iloc[0]
+    assert f"{first['estimate']:.4f} [{first['low']:.4f}, {first['high']:.4f}]" in page
+    assert '<option value="powered">estimates with human judgments' in page
+    alone = ma.report(runs, model, measures, aspects=scales, progress=False)
+    assert alone.powered is None
+    assert 'value="powered"' not in alone.to_html()
+
+
+def test_reports_refuse_human_judgments_of_other_topics() -> None:
+    runs, human, model = world()
+    with pytest.raises(MultiAspectError, match="expected all 5 topics of human in model"):
+        ma.report(runs, model[model["qid"] != "q2"], "nDCG@3", human=human, progress=False)
+
+
+def write_files(folder: Any) -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.DataFrame]:
+    """Write the files of the world, one per aspect and kind of judgment."""
+    runs, human, model = world()
+    for name, run in runs.items():
+        lines = [f"{row.qid} Q0 {row.docno} 1 {row.score!r} {name}" for row in run.itertuples()]
+        (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
+    for kind, qrels in (("human", human), ("model", model)):
+        for aspect in ("label", "credibility"):
+            lines = [f"{row['qid']} 0 {row['docno']} {row[aspect]}" for row in qrels.to_dict("records")]
+            (folder / f"{kind}.{aspect}").write_text("\n".join(lines) + "\n")
+    return runs, human, model
+
+
+LINE = ["evaluate", "--qrels", "relevance=model.label", "credibility=model.credibility"]
+LINE += ["--human", "relevance=human.label", "credibility=human.credibility"]
+LINE += ["-m", "CAM=CAM(base=P(rel=2)@5) nDCG@3", "--aspects", '{"relevance": 2, "credibility": 2}']
+
+
+@pytest.mark.parametrize("baseline", [None, "poor.run"])
+def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys, baseline) -> None:
+    runs, human, model = write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    more = [] if baseline is None else ["--baseline", "poor"]
+    assert main([*LINE, *more, "good.run", "poor.run"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    found = read_table(out, "\t")
+    scales = {"relevance": 2, "credibility": 2}
+    measures = {"CAM": ma.CAM(base="P(rel=2)@5", aspects=scales), "nDCG@3": "nDCG@3"}
+    named = {f"{name}.run": run for name, run in runs.items()}
+    values = [ma.evaluate(named, qrels, measures, progress=False) for qrels in (human, model)]
+    expected = prediction_powered(*values, baseline=baseline)
+    pd.testing.assert_frame_equal(found, expected.table if baseline is None else expected.differences)
+    assert main([*LINE, *more, "--format", "table", "good.run", "poor.run"]) == 0
+    text = capsys.readouterr().out
+    assert "random sample" in text
+    assert ("Differences from poor.run." in text) == (baseline is not None)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ([*LINE, "--ci", "good.run"], "--human shows estimates with intervals: omit --ci, or --human"),
+        ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --test, or --human"),
+        ([*LINE, "-q", "good.run"], "omit -q, or --human"),
+        (
+            ["evaluate", "--qrels", "model.label", "--human", "none", "-m", "AP", "good.run"],
+            "--human: no such file",
+        ),
+        (
+            ["evaluate", "--qrels", "human.label", "--human", "model.label", "-m", "AP", "good.run"],
+            "AP: expected all 12 topics of --human in --qrels, which have 5 topics, got none for topic q10 (7 such",
+        ),
+        (
+            ["evaluate", "--qrels", "model.label", "--human", "human.label", "-m", "GMAP", "good.run"],
+            "expected measures whose aggregate is the mean over topics, got GMAP",
+        ),
+        (
+            ["evaluate", "--qrels", "model.label", "--human", "human.label", "-m", "AP", "-o", "human.label", "a"],
+            "--output: human.label is read by this command",
+        ),
+    ],
+)
+def test_bad_command_lines(tmp_path, monkeypatch, capsys, line, message) -> None:
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(line) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_the_result_is_drawn() -> None:

@@ -16,7 +16,7 @@ from ..errors import MultiAspectError, choices, counted, refuse_unknown
 from ..evaluation.aggregation import without_missing
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
-from ..integration.aggregators import aggregated
+from ..integration.aggregators import aggregate_is_mean
 from ..kernels.intervals import half_width
 from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, decimals
 from ._by_measure import by_measure
@@ -290,7 +290,7 @@ def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: st
 def _check_means(perquery: pd.DataFrame) -> None:
     """Check that the aggregates of all measures are means."""
     for label, measure in recorded(perquery).items():
-        if not math.isclose(aggregated(measure, [0.25, 0.5]), 0.375):
+        if not aggregate_is_mean(measure):
             raise MultiAspectError(
                 f"expected measures whose aggregate is the mean over topics, got {label} ({measure}); leave it out"
             )
@@ -318,7 +318,7 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
 
 def _differences(values: Floats, baseline: int) -> Floats:
     """Return the values minus those of the baseline, 0 where they differ by rounding errors only."""
-    differences = values - values[baseline]
+    differences: Floats = values - values[baseline]
     differences[np.abs(differences) <= _TOLERANCE * np.abs(values).max(initial=0.0)] = 0.0
     return differences
 
@@ -389,7 +389,8 @@ class _Moments:
             return np.zeros(len(self.human))
         covariance = self.covariance * (self.n - 1) / self.n  # with the divisor n, as in PPI++
         scale = (1 + n / self.n_further) * self.every
-        return np.clip(np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0), 0, 1)
+        ratio = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
+        return np.asarray(ratio.clip(0, 1), dtype=np.float64)
 
     def half_width(self, n: Ints, confidence: float) -> Floats:
         """Return half the width of the interval for n human topics, one per run."""

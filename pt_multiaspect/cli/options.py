@@ -25,6 +25,7 @@ from .wording import in_options, of_mixed_directory
 __all__ = [
     "ASPECTS",
     "DIRECTORIES",
+    "HUMAN",
     "JOBS",
     "MEASURES",
     "OPTIONAL_MEASURES",
@@ -46,20 +47,21 @@ __all__ = [
     "output",
 ]
 
-_QRELS = "--qrels"
+#: The options with one file per aspect.
+_QRELS, _HUMAN = "--qrels", "--human"
 
 #: Stands for standard input.
 STDIN = "-"
 
 
 class Command(click.Command):
-    """A command whose option --qrels takes several ASPECT=FILE, as in ``--qrels relevance=a.txt cost=b.txt``.
+    """A command whose options of qrels take several ASPECT=FILE, as in ``--qrels relevance=a.txt cost=b.txt``.
 
     It refuses to write what it reads, and its errors name options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, in which one --qrels may have several values."""
+        """Parse arguments, in which one --qrels or --human may have several values."""
         try:
             return super().parse_args(ctx, _repeated(args))
         except click.UsageError as error:
@@ -124,7 +126,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "runs", "aspects", "groups"):
+    for name in ("qrels", "human", "runs", "aspects", "groups"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -160,20 +162,20 @@ def _files(path: str) -> set[Path]:
 
 
 def _repeated(args: list[str]) -> list[str]:
-    """Repeat --qrels before each ASPECT=FILE that follows its first value."""
+    """Repeat --qrels or --human before each ASPECT=FILE that follows its first value."""
     result: list[str] = []
-    follows = awaits_value = False
+    name, follows, awaits_value = _QRELS, False, False
     for position, arg in enumerate(args):
         if arg == "--":
             return [*result, *args[position:]]
         if awaits_value:
             awaits_value, follows = False, True
-        elif arg == _QRELS:
-            awaits_value = True
-        elif arg.startswith(f"{_QRELS}="):
-            follows = True
+        elif arg in (_QRELS, _HUMAN):
+            name, awaits_value = arg, True
+        elif arg.startswith((f"{_QRELS}=", f"{_HUMAN}=")):
+            name, follows = arg.partition("=")[0], True
         elif follows and "=" in arg and not arg.startswith("-"):
-            result.append(_QRELS)
+            result.append(name)
         else:
             follows = False
         result.append(arg)
@@ -269,6 +271,13 @@ QRELS = option(
     metavar="ASPECT=FILE...",
     help="TREC qrels, one file per aspect (plain or gzip); a single FILE without ASPECT contains relevance. "
     "ASPECT,ASPECT=FILE is one file with several label columns, - is standard input.",
+)
+HUMAN = option(
+    _HUMAN,
+    multiple=True,
+    metavar="ASPECT=FILE...",
+    help="Human judgments of some of the topics, at least 4 drawn at random, if --qrels are a model's: show "
+    "prediction-powered estimates with 95 % intervals, with --baseline of the differences.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 ASPECTS = option(
