@@ -249,6 +249,21 @@ def test_the_width_is_halved_at_the_number_told_and_not_before() -> None:
         assert widths[0] > half / 2 >= widths[1]
 
 
+def test_labels_without_errors_and_further_ones_without_variance() -> None:
+    """No width is left, although it would not be 0 with more topics and another λ."""
+    human = [0.1, 0.5, 0.2, 0.9, 0.4]
+    found = row(human, human, [0.3] * 90)
+    assert found["lambda"] == 1
+    assert found["low"] == found["estimate"] == found["high"] == pytest.approx(0.3)
+    assert np.isnan(found["n_to_halve"])
+    # All but: what is left is exact, where a difference of variances would be a rounding error.
+    errors = np.array([1, -1, 1, -1, 1]) * 1e-9
+    found = row(human, human + errors, [0.3] * 90)
+    assert found["high"] - found["low"] == pytest.approx(
+        2 * student.ppf(0.975, 3) * (np.var(errors) * 5 / 3 / 5) ** 0.5, rel=1e-5
+    )
+
+
 def test_with_lambda_as_it_is_the_width_may_not_be_halved() -> None:
     """A good model and few further topics: these limit the width, until human topics take their place."""
     human = [0.1, 0.5, 0.2, 0.9, 0.4, 0.6, 0.3, 0.7, 0.2, 0.1, 0.8, 0.3]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from .._validation import proportion
 from ..errors import MultiAspectError, choices, counted, refuse_unknown
 from ..evaluation.aggregation import without_missing
@@ -30,6 +30,9 @@ LEAST_TOPICS = 4
 #: Values that differ by at most this, relative to their maximum, are equal (rounding errors).
 _TOLERANCE = 1e-12
 
+#: Numbers of human topics above this are not searched.
+_MOST_TOPICS = 10**12
+
 
 @dataclass(frozen=True, repr=False)
 class PredictionPowered(View):
@@ -43,7 +46,7 @@ class PredictionPowered(View):
         ``lambda``, how much the model's values count, from 0 to 1; ``human human_low human_high``, the mean and
         Student's t interval of the human values alone; ``model model_low model_high``, those of the model's
         values on all topics; ``n_to_halve``, the number of human topics at which the interval would be half
-        as wide with the same N (NaN if its width is 0).
+        as wide with the same N (NaN if the width is 0, or no number is enough).
     differences : DataFrame or None
         The same of the paired differences, run minus baseline, with one row per measure and other run, and the
         column ``baseline``; None without a baseline.
@@ -330,10 +333,11 @@ def _rows(keys: dict[str, Any], arrays: _Arrays, confidence: float) -> pd.DataFr
     moments = _Moments.of(human, labels, further)
     n_human = np.full(len(human), human.shape[1])
     weight = moments.weight(n_human)
-    estimate = (human - weight[:, None] * labels).mean(axis=1)
+    residuals = human - weight[:, None] * labels
+    estimate = residuals.mean(axis=1)
     if further.shape[1]:
         estimate += weight * further.mean(axis=1)
-    half = moments.half_width(n_human, confidence)
+    half = moments.half_width(n_human, confidence, _variance(residuals))
     columns = {
         **keys,
         "n_human": n_human,
@@ -342,7 +346,7 @@ def _rows(keys: dict[str, Any], arrays: _Arrays, confidence: float) -> pd.DataFr
         "lambda": weight,
         **_ends("human", human.mean(axis=1), half_width(human, confidence)),
         **_ends("model", every.mean(axis=1), half_width(every, confidence)),
-        "n_to_halve": _n_to_halve(moments, n_human, confidence),
+        "n_to_halve": _n_to_halve(moments, half, n_human, confidence),
     }
     return pd.DataFrame(columns)
 
@@ -392,13 +396,17 @@ class _Moments:
         ratio = np.divide(covariance, scale, out=np.zeros_like(scale), where=scale > 0)
         return np.asarray(ratio.clip(0, 1), dtype=np.float64)
 
-    def half_width(self, n: Ints, confidence: float) -> Floats:
-        """Return half the width of the interval for n human topics, one per run."""
+    def half_width(self, n: Ints, confidence: float, residual: Floats | None = None) -> Floats:
+        """Return half the width of the interval for n human topics, one per run.
+
+        The variance of the residuals follows from the moments; where it is given, it has smaller rounding errors.
+        """
         from scipy.special import stdtrit
 
         weight = self.weight(n)
-        residual = self.human - 2 * weight * self.covariance + weight**2 * self.labels
-        error = residual.clip(min=0) * (self.n - 1) / (self.n - 2) / n
+        if residual is None:
+            residual = (self.human - 2 * weight * self.covariance + weight**2 * self.labels).clip(min=0)
+        error = residual * (self.n - 1) / (self.n - 2) / n
         error += weight**2 * self.further / max(self.n_further, 1)
         return np.asarray(stdtrit(n - 2, (1 + confidence) / 2) * np.sqrt(error), dtype=np.float64)
 
@@ -409,14 +417,17 @@ def _variance(values: Floats) -> Floats:
     return np.asarray(np.where(spread, values.var(axis=1, ddof=1), 0.0), dtype=np.float64)
 
 
-def _n_to_halve(moments: _Moments, n_human: Ints, confidence: float) -> Floats:
-    """Return how many human topics halve the width, found by bisection; NaN if the width is 0."""
-    target = moments.half_width(n_human, confidence) / 2
+def _n_to_halve(moments: _Moments, half: Floats, n_human: Ints, confidence: float) -> Floats:
+    """Return how many human topics halve the width, found by bisection; NaN if it is 0 or no number does."""
+
+    def is_short(n: Ints) -> Bools:
+        return moments.half_width(n, confidence) > half / 2
+
     low, high = n_human, 4 * n_human
-    while (short := moments.half_width(high, confidence) > target).any():
+    while ((short := is_short(high)) & (high < _MOST_TOPICS)).any():
         low, high = np.where(short, high, low), np.where(short, 2 * high, high)
     while (high - low > 1).any():
         middle = (low + high) // 2
-        is_enough = moments.half_width(middle, confidence) <= target
-        low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
-    return np.where(target > 0, high, np.nan)
+        short = is_short(middle)
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return np.where((half > 0) & ~is_short(high), high, np.nan)
