@@ -48,7 +48,7 @@ CONFIDENCE = 0.95
         -m 'CAM=CAM(base=AP)@10' --baseline bm25.run bm25.run new=runs/x7.run
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
       pt-multiaspect evaluate --qrels qrels.txt -m AP --resume values runs/
-      pt-multiaspect evaluate --qrels llm.txt --human few_topics.txt -m nDCG@10 runs
+      pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
 
     Marks: + significantly better, - significantly worse than the baseline.
     """,

@@ -61,8 +61,6 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test ttest",
         r"\b(topics|strategy)='(\w+)'": r"--\1 \2",
         r"^(documents|trials|seed|base): ": r"--\1: ",
-        r"^human: ": "--human: ",
-        r"^model: ": "--qrels: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
