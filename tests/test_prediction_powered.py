@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from printed_tables import read_table
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp
+from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError, MultiAspectWarning
@@ -581,3 +584,56 @@ def test_the_result_is_drawn() -> None:
     assert f"{powered.differences['low'].iloc[0]:.4f}" in page
     assert "Prediction-powered estimates" in page
     assert "may not halve" in " ".join(powered.notes)
+
+
+# -- the study of coverage -------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def coverage() -> Any:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks.study import coverage
+    finally:
+        sys.path.remove(str(ROOT))
+    return coverage
+
+
+def test_intervals_cover_as_often_as_is_said(coverage) -> None:
+    results = coverage.load(coverage.RESULTS)
+    page = (ROOT / "docs" / "howto" / "judged_by_a_model.md").read_text(encoding="utf-8")
+    for found in coverage.table(results).to_dict("records"):
+        cells = [found["measure"], str(found["human topics"])]
+        for interval in coverage.INTERVALS:
+            share, width = (found[f"{interval}, {figure}"] for figure in ("coverage", "width"))
+            cells.append(f"{share:.3f} ({width:.3f})".replace("0.", "."))
+        assert f"| {' | '.join(cells)} |" in page
+        assert found["prediction-powered, width"] < 0.85 * found["human alone, width"]
+        assert found["labels alone, coverage"] < 0.75
+        if found["human topics"] > 6:
+            assert 0.93 <= found["prediction-powered, coverage"] <= 0.975
+
+
+@pytest.mark.slow
+def test_the_study_repeats_its_results(coverage) -> None:
+    results = coverage.load(coverage.RESULTS)
+    data = shared_path("data")
+    again = coverage.study(data, n_judges=1, n_draws=60)
+    assert again["runs"] == results["runs"]
+    assert again["zeros"] == pytest.approx(results["zeros"])
+    first, second = (coverage.table(found).set_index(["measure", "human topics"]) for found in (again, results))
+    np.testing.assert_allclose(first, second, atol=0.1)
+
+
+def test_the_judge_of_the_study_overrates(coverage) -> None:
+    labels = pd.DataFrame({"relevance": [0, 1, 2] * 4000, "understandability": [0, 1, 2, 3] * 3000})
+    judged = coverage.overrated(labels, seed=0)
+    for name, top in (("relevance", 2), ("understandability", 3)):
+        error = judged[name] - labels[name]
+        inside = (labels[name] > 0) & (labels[name] < top)
+        assert (error[inside] == 1).mean() == pytest.approx(coverage.RAISED, abs=0.02)
+        assert (error[inside] == -1).mean() == pytest.approx(coverage.LOWERED, abs=0.02)
+        assert judged[name].between(0, top).all()
+    pd.testing.assert_frame_equal(judged, coverage.overrated(labels, seed=0))
