@@ -1252,3 +1252,50 @@ def gfr(
         for dimension in memberships
     ]
     return sum(parts) / len(parts)
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Prediction-powered intervals (MEASURES §13)
+# -----------------------------------------------------------------------------------------------------------
+
+
+def mean_of(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def squares(values: Sequence[float]) -> float:
+    """The sum of squared deviations from the mean."""
+    mean = mean_of(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
+def power(human: Sequence[float], labels: Sequence[float], further: Sequence[float], n: int | None = None) -> float:
+    """λ of PPI++; with `n`, as if there were n human topics with the same variances and covariance."""
+    every = [*labels, *further]
+    variance = squares(every) / (len(every) - 1)
+    if not further or not variance:
+        return 0.0
+    means, pairs = (mean_of(human), mean_of(labels)), zip(human, labels, strict=True)
+    covariance = math.fsum((value - means[0]) * (label - means[1]) for value, label in pairs) / len(human)
+    ratio = covariance / ((1 + (n or len(human)) / len(further)) * variance)
+    return min(max(ratio, 0.0), 1.0)
+
+
+def powered_mean(human: Sequence[float], labels: Sequence[float], further: Sequence[float]) -> float:
+    """The estimate θ of PPI++."""
+    lam = power(human, labels, further)
+    corrected = mean_of([value - lam * label for value, label in zip(human, labels, strict=True)])
+    return corrected + (lam * mean_of(further) if further else 0.0)
+
+
+def powered_variance(
+    human: Sequence[float], labels: Sequence[float], further: Sequence[float], n: int | None = None
+) -> float:
+    """The variance of θ, whose interval is θ ± t(n − 2)·√variance; `n` as for `power`."""
+    lam = power(human, labels, further, n)
+    rectifiers = [value - lam * label for value, label in zip(human, labels, strict=True)]
+    residual = squares(rectifiers) / (len(human) - 2)
+    sample = further if len(further) > 1 else [*labels, *further]
+    return residual / (n or len(human)) + (
+        lam**2 * squares(sample) / (len(sample) - 1) / len(further) if lam else 0.0
+    )

@@ -31,6 +31,8 @@ _WORDS = {
     "upper_bound is undefined": "the upper bound is undefined",
     "name the label columns of one file by aspects=[…]": "name the label columns of one file, as in --qrels "
     "relevance,credibility=FILE",
+    " of human in model, which has": " of --human in --qrels, which have",
+    "Are human and model swapped": "Are --human and --qrels swapped",
     "this looks like qrels, not a run": "this looks like qrels, not a run: write --qrels ASPECT=FILE for each "
     "aspect",
     "this looks like a run, not qrels": "this looks like a run, not qrels: give runs after the other options, and "
