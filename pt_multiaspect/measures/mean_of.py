@@ -29,6 +29,14 @@ from .terms import TermMean, warn_of_units
 
 __all__ = ["MeanOf", "MeasureMean"]
 
+#: Members with a longer printed form are named by their class in explanations.
+_LONGEST = 30
+
+
+def _selected(measure: Measure) -> AspectSpec:
+    """Return the scales or names of the aspects that a measure evaluates; None for all columns."""
+    return measure.spec or (measure.required_aspects if "aspect" in measure.SUPPORTED_PARAMS else None)
+
 
 class MeasureMean(TermMean):
     """A weighted mean of measures. Subclasses set `members` in `_check`."""
@@ -62,14 +70,13 @@ class MeasureMean(TermMean):
     @property
     def spec(self) -> AspectSpec:
         """Return the scales that all members declare, or the names that all select; None without these."""
-        specs = [member.spec for member, _ in self.members]
-        if not specs or None in specs:
-            return None
         merged: dict[str, Any] = {}
-        for spec in specs:
-            for name in spec or ():
+        for spec in [_selected(member) for member, _ in self.members]:
+            if spec is None:
+                return None
+            for name in spec:
                 merged.setdefault(name, spec[name] if isinstance(spec, Aspects) else None)
-        return tuple(merged) if None in merged.values() else Aspects(merged)
+        return Aspects(merged) if merged and None not in merged.values() else tuple(merged) or None
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
@@ -87,13 +94,12 @@ class MeasureMean(TermMean):
         return tuple(views.values())
 
     def depends_on(self, view: AspectView) -> bool:
-        """Return whether a member that evaluates the aspect depends on its scale."""
+        """Return whether a member that evaluates the aspect and does not declare it depends on its scale."""
+        specs = [(member, _selected(member)) for member, _ in self.members]
         return any(
             member.depends_on(view)
-            for member, _ in self.members
-            # Without `aspects`, a measure of several aspects evaluates all columns.
-            if (member.spec is None and "aspect" not in member.SUPPORTED_PARAMS)
-            or view.name in member.required_aspects
+            for member, spec in specs
+            if not isinstance(spec, Aspects) and (spec is None or view.name in spec)
         )
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
@@ -102,9 +108,8 @@ class MeasureMean(TermMean):
         return np.asarray(self._mean(values), dtype=np.float64)
 
     def _names(self) -> list[str]:
-        """Return a short name for each member."""
-        names = [member.NAME for member, _ in self.members]
-        return names if len(set(names)) == len(names) else [str(member) for member, _ in self.members]
+        """Return a name for each member."""
+        return [member.NAME for member, _ in self.members]
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the terms of all members, with weights; empty if a member is not the weighted sum of its terms."""
@@ -134,10 +139,8 @@ class _Weighted:
 
     measures: tuple[tuple[ir_measures.Measure, float], ...]
 
-    def spelled(self) -> list[str] | dict[str, float]:
-        """Return the printed form: a list if all weights are 1."""
-        if all(weight == 1 for _, weight in self.measures):
-            return [str(measure) for measure, _ in self.measures]
+    def spelled(self) -> dict[str, float]:
+        """Return the printed form; ir-measures reads dicts, but no lists."""
         return {str(measure): weight for measure, weight in self.measures}
 
 
@@ -147,7 +150,7 @@ def _parse(measures: object) -> _Weighted | None:
     if isinstance(measures, Mapping):
         weighted = [(_read(measure), _weight(measure, weight)) for measure, weight in measures.items()]
     elif isinstance(measures, Sequence) and not isinstance(measures, str):
-        weighted = [(_read(measure), 1.0) for measure in measures]
+        weighted = [(_read(measure), 1) for measure in measures]
     else:
         raise MultiAspectError(
             "measures: expected a list of measures, or a dict of measures and weights, as in {'nDCG@10': 2, "
@@ -218,7 +221,7 @@ class _MeanOf(MeasureMean):
     >>> mean.calc_aggregate(qrels, run)  # (3 · 1 + 1 · ½) / 4
     0.875
     >>> ma.MeanOf(["nDCG", ma.CAM(base="AP")]) @ 10
-    MeanOf(measures=['nDCG', "CAM(base='AP')"])@10
+    MeanOf(measures={'nDCG': 1, "CAM(base='AP')": 1})@10
     >>> mean.explain(run, qrels, "q1").ranks[["docno", "contribution", "running"]].round(3)
       docno  contribution  running
     0    d1         0.375    0.375
@@ -297,12 +300,20 @@ class _MeanOf(MeasureMean):
         cutoffs = [member.cutoff for member, _ in self.members]
         return None if not cutoffs or None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
 
-    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+    def _names(self) -> list[str]:
         given: _Weighted = self["measures"]
-        if all(weight == 1 for _, weight in given.measures):
-            warn_of_units(
-                self.NAME, "measures", [(str(member), member.NAME, member.range) for member, _ in self.members]
-            )
+        texts = [str(measure) for measure, weight in given.measures if weight]
+        kinds = super()._names()
+        return [
+            text if len(text) <= _LONGEST or kinds.count(kind) > 1 else kind
+            for text, kind in zip(texts, kinds, strict=True)
+        ]
+
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        if len({weight for _, weight in self.members}) == 1:
+            named = zip(self._names(), self.members, strict=True)
+            parts = [(name, member.NAME, member.range) for name, (member, _) in named]
+            warn_of_units(self.NAME, "measures", parts)
         return super()._evaluate(rankings, views)
 
 
