@@ -22,7 +22,6 @@ from strategies import Collection, examples, scaled_collections, weights
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, DnDCG, DSharpnDCG, IRec, MultiAspectError, MultiAspectWarning, Subtopics
 from pt_multiaspect.analysis import upper_bound
-from pt_multiaspect.testing import check_measure
 
 TWO = Aspects({"buy": 3, "repair": 3})
 GRADED = Subtopics(base="ERR_IA", graded=True)
@@ -302,21 +301,6 @@ def test_missing_topics_and_empty_rankings_score_0() -> None:
 
 
 # -- what they state -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "measure",
-    [
-        IRec(weights={"relevance": 1, "credibility": 0}),
-        DnDCG(weights={"relevance": 0.1, "credibility": 0.3}),
-        DSharpnDCG(gamma=0.9, weights={"relevance": 1, "credibility": 3}),
-        GRADED,
-        GRADED(weights={"relevance": 1, "credibility": 3}) @ 2,
-    ],
-    ids=str,
-)  # fmt: skip
-def test_statements(measure: ma.Measure) -> None:
-    check_measure(measure)
 
 
 def test_upper_bounds() -> None:
