@@ -64,7 +64,7 @@ def test_small_examples_are_left_alone(n_topics: int, count: int) -> None:
 
 def test_only_topics_that_count_are_missed() -> None:
     qrels = QRELS.assign(label=QRELS["label"].where(QRELS["qid"] < "q02", 0))
-    assert messages(part(2), qrels, "map", topics="positive") == []
+    assert messages(part(2), qrels, "map", average_over="positive") == []
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
