@@ -238,8 +238,13 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     @property
     def cutoff(self) -> int | None:
         """Return the last rank that counts, or None."""
-        cutoff: int | None = self["cutoff"]
+        cutoff: int | None = self.params.get("cutoff")
         return cutoff
+
+    @property
+    def accepts_cutoff(self) -> bool:
+        """Return whether ``measure @ k`` sets a cutoff."""
+        return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
     def spec(self) -> AspectSpec:
