@@ -11,20 +11,22 @@ from ..analysis import prediction_powered
 from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
 from ..evaluation.labels import recorded
+from ..evaluation.value_files import FORMATS as VALUE_FORMATS
+from ..evaluation.value_files import written_values
 from ..integration.aggregators import lower_aggregate_is_better
 from ..views import Sentence, Table
 from .inputs import pick_run
 from .means import JUDGED, Means, judged_fractions
 from .options import (
     ASPECTS,
+    AVERAGE_OVER,
     HUMAN,
     JOBS,
     MEASURES,
     QRELS,
     RUNS,
     SIGNIFICANCE,
-    TABLE,
-    TOPICS,
+    TABLE_OR_LINES,
     OutputDirectory,
     option,
 )
@@ -41,9 +43,11 @@ CONFIDENCE = 0.95
     "Evaluate TREC run files.",
     r"""
     Examples:
+      pt-multiaspect evaluate qrels.txt runs/*.run -m nDCG@10 AP
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'nDCG@10 TOMA@10' --aspects scales.json runs/*.run
+        -m nDCG@10 TOMA@10 --aspects scales.json runs/*.run
       pt-multiaspect evaluate --qrels qrels.txt -m map -q -o values.csv bm25.run
+      pt-multiaspect evaluate --qrels qrels.txt -m map -q --format tot runs/*.run
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
         -m 'CAM=CAM(base=AP)@10' --baseline bm25.run bm25.run new=runs/x7.run
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
@@ -56,7 +60,7 @@ CONFIDENCE = 0.95
     HUMAN,
     *MEASURES,
     ASPECTS,
-    TOPICS,
+    AVERAGE_OVER,
     option(
         "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
     ),
@@ -84,7 +88,7 @@ CONFIDENCE = 0.95
         "continues where an earlier one stopped. Runs that have changed are evaluated again; all runs, if "
         "measures, scales or qrels have.",
     ),
-    *TABLE,
+    *TABLE_OR_LINES,
     RUNS,
 )
 def evaluate(
@@ -100,17 +104,20 @@ def evaluate(
     """Evaluate TREC run files.
 
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
-    names it in the table.
+    names it in the table. Without --qrels, the first RUN is a qrels file of relevance.
     """
+    as_lines = inputs.format in VALUE_FORMATS
     for name, is_given in {"--baseline": baseline is not None, "--ci": ci, "--judged": judged}.items():
-        if perquery and is_given:
-            raise MultiAspectError(f"{name} applies to means: omit it, or -q")
+        if is_given and (perquery or as_lines):
+            what = "-q" if perquery else f"--format {inputs.format}"
+            raise MultiAspectError(f"{name} applies to means: omit it, or {what}")
     beside = {
         "-q": perquery,
         "--ci": ci,
         "--judged": judged,
         "--sort": sort is not None,
         "--test": bool(inputs.tests_given),
+        f"--format {inputs.format}": as_lines,
     }
     for name, is_beside in beside.items():
         if is_beside and inputs.values["human"]:
@@ -138,7 +145,9 @@ def evaluate(
     if sort is not None:
         ascending = sort == "name" or lower_aggregate_is_better(recorded(values)[sort])
         means = means.sort_values(sort, ascending=ascending, kind="stable", ignore_index=True)
-    if perquery:
+    if as_lines:
+        sheet: Sheet | str = written_values(values if perquery else values.iloc[:0], means, inputs.format)
+    elif perquery:
         sheet = _per_query(values, means, labels)
     else:
         runs = {name: inputs.runs[name] for name in means["name"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from textwrap import dedent
@@ -17,7 +17,7 @@ import pandas as pd
 from ..aspects import Aspects
 from ..evaluation import evaluate
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
-from .options import MEASURES, Command, OutputFile, Requested
+from .options import MEASURES, QRELS, Command, OutputFile, Requested
 from .significance import Significance
 from .tables import chosen_format, write
 from .wording import tell
@@ -26,7 +26,7 @@ __all__ = ["Incomplete", "Inputs", "verb"]
 
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
-    "qrels human measures suite groups aspects topics test correction alpha jobs format output runs".split()  # noqa: SIM905
+    "qrels human measures suite groups aspects average_over test correction alpha jobs format output runs".split()  # noqa: SIM905
 )
 
 
@@ -83,12 +83,17 @@ class Inputs:
 
     def evaluate(self, qrels: pd.DataFrame | None = None, **settings: Any) -> pd.DataFrame:
         """Return the values of the runs, as a long frame; by --qrels unless others are given."""
-        measures, topics = self.measures, self.values["topics"]
-        jobs = self.values.get("jobs", 1)
+        settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
         judged = self.qrels if qrels is None else qrels
-        return evaluate(
-            self.runs, judged, measures, topics=topics, n_jobs=jobs, progress=sys.stderr.isatty(), **settings
-        )
+        return evaluate(self.runs, judged, self.measures, progress=sys.stderr.isatty(), **settings)
+
+
+def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
+    """Return the first argument as the qrels, and the others as runs, where several arguments are possible."""
+    several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
+    if several is None or len(arguments) < 1 + several.required:
+        raise click.MissingParameter(ctx=click.get_current_context(), param=QRELS)
+    return {"qrels": arguments[:1], "runs": arguments[1:]}
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,8 @@ def verb(
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
+            if options.get("qrels") == ():
+                options |= _first_as_qrels(options.get("runs", ()), params)
             output = options.get("output")
             format = chosen_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)
