@@ -60,7 +60,7 @@ STDIN = "-"
 
 
 class Command(click.Command):
-    """A command whose options --qrels, --human and -m take several values, as in ``--qrels relevance=a.txt cost=b.txt``.
+    """A command whose options of qrels and -m take several values, as in ``--qrels relevance=a.txt cost=b.txt``.
 
     It refuses to write what it reads, and its errors name options.
     """
