@@ -7,6 +7,8 @@ no NumPy, no pandas, nothing from ``pt_multiaspect``. Sources are named as
   (ICTIR 2017);
 * "Zuccon": Zuccon, "Understandability Biased Evaluation for Information Retrieval" (ECIR 2016);
 * "Maistro": Maistro et al., "Principled Multi-Aspect Evaluation Measures of Rankings" (CIKM 2021);
+* "Sakai and Song": Sakai, Song, "Evaluating Diversified Search Results Using Per-intent Graded Relevance"
+  (SIGIR 2011);
 * "Amigó": Amigó, Spina, Carrillo-de-Albornoz, "An Axiomatic Analysis of Diversity Evaluation Metrics"
   (SIGIR 2018);
 * "trec_eval": the C source of the measure of that name; "gdeval": gdeval.pl of the TREC Web track;
@@ -1147,6 +1149,54 @@ def intent_aware(
         return sum(sum(each) / cutoff for each in flags.values()) / len(occurring)
     positives = {name: sum(name in here for here in ideal) for name in occurring}
     return sum(average_precision(flags[name], positives[name]) for name in occurring) / len(occurring)
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Aspects as intents with probabilities and grades (Sakai and Song; MEASURES §14)
+# -----------------------------------------------------------------------------------------------------------
+
+
+def intents_of(aspects: Aspects, weights: Mapping[str, Number] | None) -> dict[str, Fraction]:
+    """The exact probability of each intent; an aspect of weight 0 is no intent."""
+    raw = {name: exactly(1 if weights is None else weights[name]) for name in aspects}
+    return {name: weight / sum(raw.values()) for name, weight in raw.items() if weight}
+
+
+def intent_recall(
+    run: Run, judgments: Judgments, aspects: Aspects, weights: Any = None, cutoff: int | None = None
+) -> float:
+    """I-rec: intents with a positive document, over all intents."""
+    intents, docs = intents_of(aspects, weights), first(ranking(run), cutoff)
+    found = [any(is_positive(aspects[name], label_of(judgments, doc, name)) for doc in docs) for name in intents]
+    return sum(found) / len(found)
+
+
+def d_ndcg(
+    run: Run, judgments: Judgments, aspects: Aspects, weights: Any = None, cutoff: int | None = None
+) -> float:
+    """D-nDCG: nDCG of the global gains Σ P g."""
+
+    def global_gain(doc: str) -> float:
+        return float(
+            sum(
+                share * exactly(gain_of(aspects[name], label_of(judgments, doc, name)))
+                for name, share in intents_of(aspects, weights).items()
+            )
+        )
+
+    return ndcg([global_gain(doc) for doc in ranking(run)], [global_gain(doc) for doc in judgments], cutoff=cutoff)
+
+
+def graded_err_ia(
+    run: Run, judgments: Judgments, aspects: Aspects, weights: Any = None, cutoff: int | None = None
+) -> float:
+    """Graded ERR-IA: Σ P ERR, where users stop with the probability g / (g_max + 1); undivided."""
+    total = 0.0
+    for name, share in intents_of(aspects, weights).items():
+        aspect = aspects[name]
+        gains = [gain_of(aspect, label_of(judgments, doc, name)) for doc in first(ranking(run), cutoff)]
+        total += float(share) * cascade([float(gain) / (1 + float(max(aspect.gains[-1], 0))) for gain in gains])
+    return total
 
 
 # -----------------------------------------------------------------------------------------------------------

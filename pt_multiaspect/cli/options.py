@@ -60,7 +60,7 @@ STDIN = "-"
 
 
 class Command(click.Command):
-    """A command whose options of qrels and -m take several values, as in ``--qrels relevance=a.txt cost=b.txt``.
+    """A command whose --qrels, --human and -m take several values, as in ``--qrels relevance=a.txt cost=b.txt``.
 
     It refuses to write what it reads, and its errors name options.
     """
@@ -167,7 +167,7 @@ def _files(path: str) -> set[Path]:
 
 
 def _repeated(args: list[str]) -> list[str]:
-    """Repeat options of qrels before each ASPECT=FILE, and -m before each measure, that follows its first value."""
+    """Repeat --qrels and --human before each further ASPECT=FILE, and -m before each further measure."""
     result: list[str] = []
     following: tuple[str, Callable[[str], bool]] | None = None
     awaits_value = False
@@ -198,7 +198,8 @@ def is_measure(text: str) -> bool:
 
 #: Options that take several values, and whether an argument after the first one is another.
 _SEVERAL: dict[str, Callable[[str], bool]] = {
-    **dict.fromkeys((_QRELS, _HUMAN), lambda arg: "=" in arg),
+    _QRELS: lambda arg: "=" in arg,
+    _HUMAN: lambda arg: "=" in arg,
     "-m": is_measure,
     "--measure": is_measure,
 }
@@ -317,7 +318,7 @@ AVERAGE_OVER = option(
 )
 #: The test, the correction for several runs, and the level.
 SIGNIFICANCE = (
-    option("--test", type=click.Choice(list(TESTS)), help="The test, two-sided and paired. Default: ttest."),
+    option("--test", type=click.Choice(TESTS), help="The test, two-sided and paired. Default: t."),
     option(
         "--correction", type=click.Choice(CORRECTIONS), help="For testing several runs, per measure. Default: holm."
     ),

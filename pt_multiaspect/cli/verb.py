@@ -84,8 +84,8 @@ class Inputs:
     def evaluate(self, qrels: pd.DataFrame | None = None, **settings: Any) -> pd.DataFrame:
         """Return the values of the runs, as a long frame; by --qrels unless others are given."""
         settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
-        judged = self.qrels if qrels is None else qrels
-        return evaluate(self.runs, judged, self.measures, progress=sys.stderr.isatty(), **settings)
+        judged, measures = self.qrels if qrels is None else qrels, self.measures
+        return evaluate(self.runs, judged, measures, progress=sys.stderr.isatty(), **settings)
 
 
 def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:

@@ -22,7 +22,7 @@ from ..description import describe
 from ..errors import choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.topics import check_all_topics
-from ..io.runs import named_runs, read_if_file, repeatable
+from ..io.runs import NamedRuns, read_if_file, repeatable
 from ..tables import systems_table
 from ..views import Block, Heading, Sentence, View
 from .columns import evaluated, with_aspect_columns, without_copies
@@ -43,6 +43,7 @@ def report(
     | Mapping[str, ir_measures.Measure | str]
     | None = None,
     *,
+    topics: object = None,
     aspects: object = None,
     human: object = None,
     base: ir_measures.Measure | str = "nDCG@10",
@@ -69,6 +70,8 @@ def report(
         Wide qrels with one numeric column per aspect; see `Judgments`.
     measures : measure, str, sequence of these or mapping, optional
         As in `evaluate`. By default TOMA@10, CAM@10 and MM@10, or AP and RR if there is one aspect.
+    topics : DataFrame or dataset of PyTerrier, optional
+        The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
         Which aspects, and their label scales, also for measures that declare none; by default all label columns
         on inferred scales.
@@ -159,7 +162,8 @@ def report(
     depth = count("depth")(depth)
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
-    named = {name: repeatable(run) for name, run in named_runs(runs).items()}
+    of_topics, qrels = NamedRuns.on_topics(runs, qrels, topics, progress=progress)
+    named = {name: repeatable(run) for name, run in of_topics}
     if baseline is not None:
         refuse_unknown([baseline], named, "one of the runs", "baseline")
     qrels = in_memory(qrels)
