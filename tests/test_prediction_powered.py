@@ -628,7 +628,7 @@ def test_intervals_cover_as_often_as_is_said(coverage) -> None:
 def test_the_study_repeats_its_results(coverage) -> None:
     results = coverage.load(coverage.RESULTS)
     data = shared_path("data")
-    again = coverage.study(data, n_judges=1, n_draws=60)
+    again = coverage.study(data, n_judges=2, n_draws=60)
     assert again["runs"] == results["runs"]
     for label, fractions in results["zeros"].items():
         assert again["zeros"][label] == pytest.approx(fractions)
