@@ -38,7 +38,7 @@ INTERVALS = {
     "labels alone": ("model_low", "model_high"),
 }
 
-#: Runs with a value of 0 on more topics are listed apart: no t interval covers the mean of such values.
+#: Tables leave out runs with a value of 0 on more topics: no t interval covers the mean of such values.
 MOST_ZEROS = 0.5
 
 
