@@ -1,0 +1,146 @@
+"""What ran: versions, inputs, scales and measures of an evaluation, in the schema of ir_metadata where it has fields.
+
+Breuer, Keller, Schaer: ir_metadata: An Extensible Metadata Schema for IR Experiments. SIGIR 2022.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import ir_measures
+
+from ..collection.judgments import Judgments
+from ..collection.run import Run
+from ..integration.provider import supports
+from ..io.file_contents import as_text, load
+from ..io.trec_files import without_metadata
+from .digests import content_digest, installed_versions
+
+__all__ = ["as_yaml", "provenance"]
+
+
+def provenance(
+    runs: Mapping[str, object],
+    qrels: Mapping[str, object],
+    judgments: Judgments,
+    measures: Mapping[str, ir_measures.Measure],
+    *,
+    baseline: str | None = None,
+    test: Mapping[str, str] | None = None,
+    command: str | None = None,
+) -> dict[str, Any]:
+    """Return what ran, as nested mappings, lists and plain values.
+
+    Parameters
+    ----------
+    runs : mapping of str to run
+        The runs by name.
+    qrels : mapping of str to path or Judgments
+        The qrels by aspects.
+    judgments : Judgments
+        The content of the qrels.
+    measures : mapping of str to Measure
+        The measures by label.
+    baseline : str, optional
+        The run that others are compared with.
+    test : mapping of str to str, optional
+        The significance test, with the keys name and correction method.
+    command : str, optional
+        The command line.
+    """
+    versions = installed_versions()
+    reported: dict[str, Any] = {"reported measures": [str(measure) for measure in measures.values()]}
+    if baseline is not None:
+        reported["baseline"] = [baseline]
+    if test is not None:
+        reported["significance test"] = [dict(test)]
+    implementation: dict[str, Any] = {"source": {"lang": [f"python {versions.pop('python')}"]}}
+    if command is not None:
+        implementation["executable"] = {"cmd": command}
+    return {
+        "schema-version": 0.1,
+        "platform": {
+            "operating system": {"kernel": f"{platform.system()} {platform.release()}"},
+            "software": {"libraries": {"python": [f"{name}=={version}" for name, version in versions.items()]}},
+        },
+        "research goal": {"evaluation": reported},
+        "implementation": implementation,
+        "data": {
+            "test collection": {"qrels": [_source(source) for source in qrels.values()]},
+        },
+        # What the schema has no fields for.
+        "pt_multiaspect": {
+            "measures": {label: str(measure) for label, measure in measures.items()},
+            "scales": _scales(judgments, measures),
+            "qrels": {aspects: _digested(source) for aspects, source in qrels.items()},
+            "runs": {name: _digested(run) for name, run in runs.items()},
+        },
+    }
+
+
+def _source(source: object) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "in memory"
+
+
+def _digested(source: object) -> dict[str, Any]:
+    """Return the digest of a file, which sha256sum prints, and the header of a run; or that of content in memory."""
+    if not isinstance(source, str | os.PathLike):
+        content = source if isinstance(source, Judgments) else Run.of(source).to_pandas()
+        return {"digest": content_digest(content)}
+    path = os.path.expanduser(source)
+    with open(path, "rb") as file:
+        data = file.read()
+    found: dict[str, Any] = {"file": os.fspath(source), "sha256": hashlib.sha256(data).hexdigest()}
+    metadata, _ = without_metadata(as_text(*load(io.BytesIO(data))))
+    return found if metadata is None else {**found, "ir_metadata": metadata}
+
+
+def _scales(judgments: Judgments, measures: Mapping[str, ir_measures.Measure]) -> list[dict[str, Any]]:
+    """Return the scales of the aspects, declared or inferred, with the measures that use them."""
+    scales: dict[str, dict[str, Any]] = {}
+    for label, measure in measures.items():
+        if supports(measure):
+            views = measure.views(judgments)
+            aspects = {view.name: view.aspect.to_spec() for view in views}
+            inferred = [view.name for view in views if view.inferred]
+            entry = scales.setdefault(json.dumps([aspects, inferred]), {"measures": [], "aspects": aspects})
+            entry["measures"].append(label)
+            if inferred:
+                entry["inferred"] = inferred
+    return list(scales.values())
+
+
+def as_yaml(content: Mapping[str, Any]) -> str:
+    """Return nested mappings, lists and plain values as YAML."""
+    return "".join(f"{line}\n" for line in _lines(content))
+
+
+def _lines(content: Any) -> Iterator[str]:
+    """Yield the lines of a mapping or list that is not empty."""
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            name = key if re.fullmatch(r"[A-Za-z_][\w@.-]*( [a-z]+)*", key) else json.dumps(key)
+            if _is_nested(value):
+                yield f"{name}:"
+                yield from (f"  {line}" for line in _lines(value))
+            else:
+                yield f"{name}: {json.dumps(value)}"
+    else:
+        for value in content:
+            first, *others = _lines(value) if _is_nested(value) else [json.dumps(value)]
+            yield f"- {first}"
+            yield from (f"  {line}" for line in others)
+
+
+def _is_nested(value: object) -> bool:
+    """Return whether a value takes lines of its own; lists of numbers do not."""
+    return bool(value) and (
+        isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], int | float))
+    )
