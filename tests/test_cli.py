@@ -655,7 +655,7 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
         "\n".join(f"{line[:-1]}0" if line.startswith("q0 ") else line for line in lines)
     )
     measures = ["-m", "AP On(aspect=credibility,base=AP)", "--baseline", "beta.run", "--aspects", "scales.json"]
-    code, out, err = cli("evaluate", *measures, "--topics", "positive", "--format", "tex", "runs")
+    code, out, err = cli("evaluate", *measures, "--average-over", "positive", "--format", "tex", "runs")
     assert code == 0, err
     assert re.search(r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n", out)
     assert r"\textbf{" in out

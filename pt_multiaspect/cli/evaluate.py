@@ -15,13 +15,13 @@ from .inputs import pick_run
 from .means import JUDGED, Means, judged_fractions
 from .options import (
     ASPECTS,
+    AVERAGE_OVER,
     JOBS,
     MEASURES,
     QRELS,
     RUNS,
     SIGNIFICANCE,
     TABLE_OR_LINES,
-    TOPICS,
     OutputDirectory,
     option,
 )
@@ -53,7 +53,7 @@ CONFIDENCE = 0.95
     QRELS,
     *MEASURES,
     ASPECTS,
-    TOPICS,
+    AVERAGE_OVER,
     option(
         "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
     ),

@@ -16,7 +16,7 @@ import ir_measures
 from click.shell_completion import CompletionItem
 
 from ..errors import MultiAspectError
-from ..evaluation.topics import TOPICS as TOPICS_OF_MEANS
+from ..evaluation.topics import TOPICS
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.measure_lists import parse_list
 from ..io.run_files import run_files
@@ -27,6 +27,7 @@ from .wording import in_options, of_mixed_directory
 
 __all__ = [
     "ASPECTS",
+    "AVERAGE_OVER",
     "DIRECTORIES",
     "JOBS",
     "MEASURES",
@@ -39,7 +40,6 @@ __all__ = [
     "STDIN",
     "TABLE",
     "TABLE_OR_LINES",
-    "TOPICS",
     "Command",
     "Group",
     "OutputDirectory",
@@ -300,9 +300,9 @@ ASPECTS = option(
     '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
     "writes.",
 )
-TOPICS = option(
-    "--topics",
-    type=click.Choice(TOPICS_OF_MEANS),
+AVERAGE_OVER = option(
+    "--average-over",
+    type=click.Choice(TOPICS),
     help="The topics of each mean: all judged ones, or those with a positive document for the measure. Default: as "
     "the suite has it, else judged.",
 )

@@ -26,7 +26,7 @@ __all__ = ["Incomplete", "Inputs", "verb"]
 
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
-    "qrels measures suite groups aspects topics test correction alpha jobs format output runs".split()  # noqa: SIM905
+    "qrels measures suite groups aspects average_over test correction alpha jobs format output runs".split()  # noqa: SIM905
 )
 
 
@@ -78,11 +78,8 @@ class Inputs:
 
     def evaluate(self, **settings: Any) -> pd.DataFrame:
         """Return the values of the runs, as a long frame."""
-        measures, topics = self.measures, self.values["topics"]
-        jobs = self.values.get("jobs", 1)
-        return evaluate(
-            self.runs, self.qrels, measures, topics=topics, n_jobs=jobs, progress=sys.stderr.isatty(), **settings
-        )
+        settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
+        return evaluate(self.runs, self.qrels, self.measures, progress=sys.stderr.isatty(), **settings)
 
 
 def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:

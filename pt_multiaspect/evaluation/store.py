@@ -75,7 +75,7 @@ class Store:
         folder = Path(os.path.abspath(os.path.expanduser(directory)))
         if folder.exists() and not folder.is_dir():
             raise MultiAspectError(f"out: expected a directory, got the file {directory}")
-        evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.topics)[:16]
+        evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.average_over)[:16]
         files: dict[str, list[str]] = {}
         foreign: list[str] = []
         others: list[str] = []

@@ -4,9 +4,42 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from .._typing import Floats
 
-__all__ = ["half_width", "mean_interval"]
+__all__ = ["bootstrap_interval", "half_width", "mean_interval"]
+
+#: Number of bootstrap samples, and of topics drawn at once (32 MB).
+_SAMPLES, _CHUNK = 10_000, 4_000_000
+
+
+def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]:
+    """Return the percentile interval of the means of bootstrap samples, whatever the order of the values.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        At least two values.
+    confidence : float in (0, 1)
+        The confidence level.
+
+    Returns
+    -------
+    low, high : float
+        The ends of the interval.
+    """
+    ordered, rng = np.sort(values), np.random.default_rng(0)
+    size = max(1, _CHUNK // len(values))
+    means = np.concatenate(
+        [
+            ordered[rng.integers(len(values), size=(min(size, _SAMPLES - start), len(values)))].mean(axis=1)
+            for start in range(0, _SAMPLES, size)
+        ]
+    )
+    # Means of equal values may differ from these by rounding.
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2]).clip(ordered[0], ordered[-1])
+    return float(low), float(high)
 
 
 def half_width(values: Floats, confidence: float) -> float:
