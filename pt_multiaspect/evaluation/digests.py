@@ -56,7 +56,9 @@ def content_digest(value: object) -> str:
 def installed_versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those that compute values, by name."""
     versions = {name: _installed(name) for name in ("pt-multiaspect", *_COMPUTING)}
-    return {"python": sys.version.partition(" ")[0]} | {name: version for name, version in versions.items() if version}
+    return {"python": sys.version.partition(" ")[0]} | {
+        name: version for name, version in versions.items() if version
+    }
 
 
 class _Sink:

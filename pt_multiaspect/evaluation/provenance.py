@@ -1,4 +1,4 @@
-"""What ran: versions, inputs, scales and measures of an evaluation, in the schema of ir_metadata where it has fields.
+"""What ran: versions, inputs, scales and measures of an evaluation, as ir_metadata where that has fields.
 
 Breuer, Keller, Schaer: ir_metadata: An Extensible Metadata Schema for IR Experiments. SIGIR 2022.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import ir_measures
+import pandas as pd
 
 from ..collection.judgments import Judgments
 from ..collection.run import Run
@@ -24,6 +25,10 @@ from ..io.trec_files import without_metadata
 from .digests import content_digest, installed_versions
 
 __all__ = ["as_yaml", "provenance"]
+
+#: Keys that YAML reads as strings without quotes, unless they are words that YAML 1.1 reads as other values.
+_PLAIN = re.compile(r"[A-Za-z_][\w@.-]*( [a-z]+)*", re.ASCII)
+_KEYWORDS = frozenset("y yes n no on off true false null".split())  # noqa: SIM905
 
 
 def provenance(
@@ -90,16 +95,24 @@ def _source(source: object) -> str:
 
 
 def _digested(source: object) -> dict[str, Any]:
-    """Return the digest of a file, which sha256sum prints, and the header of a run; or that of content in memory."""
+    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of what is in memory."""
     if not isinstance(source, str | os.PathLike):
-        content = source if isinstance(source, Judgments) else Run.of(source).to_pandas()
-        return {"digest": content_digest(content)}
+        rows = _labels(source) if isinstance(source, Judgments) else Run.of(source).to_pandas()
+        return {"digest": content_digest(rows)}
     path = os.path.expanduser(source)
     with open(path, "rb") as file:
         data = file.read()
-    found: dict[str, Any] = {"file": os.fspath(source), "sha256": hashlib.sha256(data).hexdigest()}
-    metadata, _ = without_metadata(as_text(*load(io.BytesIO(data))))
-    return found if metadata is None else {**found, "ir_metadata": metadata}
+    found: dict[str, Any] = {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
+    content = load(io.BytesIO(data))
+    if b"ir_metadata.start" in content.data[:100]:
+        found["ir_metadata"], _ = without_metadata(as_text(*content))
+    return found
+
+
+def _labels(judgments: Judgments) -> pd.DataFrame:
+    """Return the judged pairs and their labels, equal for all forms of the qrels."""
+    pairs = {"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos}
+    return pd.DataFrame({**pairs, **{name: judgments.labels(name) for name in judgments.label_names}})
 
 
 def _scales(judgments: Judgments, measures: Mapping[str, ir_measures.Measure]) -> list[dict[str, Any]]:
@@ -126,17 +139,23 @@ def _lines(content: Any) -> Iterator[str]:
     """Yield the lines of a mapping or list that is not empty."""
     if isinstance(content, Mapping):
         for key, value in content.items():
-            name = key if re.fullmatch(r"[A-Za-z_][\w@.-]*( [a-z]+)*", key) else json.dumps(key)
+            name = key if _PLAIN.fullmatch(key) and key.lower() not in _KEYWORDS else _scalar(key)
             if _is_nested(value):
                 yield f"{name}:"
                 yield from (f"  {line}" for line in _lines(value))
             else:
-                yield f"{name}: {json.dumps(value)}"
+                yield f"{name}: {_scalar(value)}"
     else:
         for value in content:
-            first, *others = _lines(value) if _is_nested(value) else [json.dumps(value)]
+            first, *others = _lines(value) if _is_nested(value) else [_scalar(value)]
             yield f"- {first}"
             yield from (f"  {line}" for line in others)
+
+
+def _scalar(value: object) -> str:
+    """Return a plain value, or a list of numbers, in JSON that is YAML, too."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in text)
 
 
 def _is_nested(value: object) -> bool:

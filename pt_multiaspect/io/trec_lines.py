@@ -286,8 +286,8 @@ def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
 def _check_no_binary_data(text: Text) -> None:
     if b"\0" in text.data:
         raise MultiAspectError(
-            f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); expected a TREC file in "
-            "UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
+            f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); expected a TREC file "
+            "in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
         )
 
 

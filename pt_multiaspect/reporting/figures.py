@@ -63,6 +63,8 @@ class Figures:
     aspects: Mapping[str, str]
     baseline: str | None
     options: Options
+    #: Versions, digests of the input, scales and measures, as YAML.
+    provenance: str
     #: The measures by label.
     measures: dict[str, Any] = field(init=False)
     heads: list[Head] = field(init=False)
