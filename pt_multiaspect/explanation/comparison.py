@@ -89,8 +89,12 @@ class Comparison(View):
             [name, *of_runs, *map(decimals, amounts), bar]
             for name, *of_runs, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
         ]
-        heads = [f"{what} {crop(name, _NAME)}" for what in ("rank in", "contribution in") for name in self.names]
-        columns = [DOCNO, *map(Column, heads), Column("difference"), Column("", left=True, redundant=True)]
+        heads = [
+            Column(f"{what} {name}", in_text=f"{what} {crop(name, _NAME)}")
+            for what in ("rank in", "contribution in")
+            for name in self.names
+        ]
+        columns = [DOCNO, *heads, Column("difference"), Column("", left=True, redundant=True)]
         same = int((retrieved & (documents["difference"] == 0)).sum())
         notes = []
         if len(hidden):
