@@ -723,6 +723,15 @@ def test_long_names_fit_the_terminal() -> None:
         assert max(map(len, str(explanation.compare(explanation)).split("\n"))) <= 80
 
 
+def test_html_names_the_runs_that_are_compared_in_full() -> None:
+    names = [f"a-run-with-a-rather-long-name-{end}" for end in ("one", "two")]
+    one, other = (TOMA(aspects=TWO).explain({name: RUN}, QRELS, "q1") for name in names)
+    compared = one.compare(other)
+    for name in names:
+        assert f">rank in {name}</th>" in compared._repr_html_()
+    assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # where there is no room
+
+
 def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
     evil = "<script>alert('x')</script>"
     qrels = {evil: {evil: {"relevance": 1, "credibility": 1}, "d": {"relevance": 0, "credibility": 1}}}

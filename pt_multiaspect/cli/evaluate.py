@@ -127,7 +127,7 @@ def evaluate(
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     labels = list(inputs.measures)
     if baseline is not None:
-        baseline = pick_run(baseline, list(inputs.runs), "--baseline")
+        baseline = inputs.baseline = pick_run(baseline, list(inputs.runs), "--baseline")
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
     if sort is not None:
