@@ -121,6 +121,7 @@ def test_equal_scores_are_ordered_by_docno_descending_also_at_the_cutoff() -> No
     assert reranked["docno"].tolist() == ["c", "b"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("analyzer", ["word", "char"])
 def test_results_do_not_depend_on_the_order_of_documents_or_queries(
     health: Collection, analyzer: Literal["word", "char"]
@@ -182,6 +183,7 @@ def test_equality_follows_content_and_hashes_survive_tuning(health: Collection) 
     assert pickle.loads(pickle.dumps(one)) == one
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("plan", ["linear", "tree"])
 @pytest.mark.parametrize("batch_size", [None, 3])
 def test_experiment_gives_the_same_under_every_plan(health: Collection, plan: str, batch_size: int | None) -> None:

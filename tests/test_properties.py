@@ -339,6 +339,7 @@ CONSTANTS = [
 ]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("n_aspects", [2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_rank_errors_attain_both_ends(n: int, n_aspects: int) -> None:

@@ -59,6 +59,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_leaves_the_earlier_file(
     name: str, cli: Callable[..., Any], trec_files: Path, request: pytest.FixtureRequest

@@ -118,7 +118,6 @@ def evaluate(
         "--judged": judged,
         "--sort": sort is not None,
         "--test": bool(inputs.tests_given),
-        f"--format {inputs.format}": as_lines,
     }
     for name, is_beside in beside.items():
         if is_beside and inputs.values["human"]:
