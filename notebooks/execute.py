@@ -16,7 +16,9 @@ HERE = Path(__file__).resolve().parent
 def execute(path: Path) -> str:
     """Execute one notebook, in its folder, and return its name."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": path.parent}}).execute()
+    NotebookClient(
+        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+    ).execute()
     return path.name
 
 
