@@ -30,7 +30,7 @@ SCORES = (
 NAN = float("nan")
 
 #: The fraction of their examples that property tests draw; `.ci/run` sets 1. PT_MULTIASPECT_EXAMPLES=10 pytest
-TIMES = float(os.environ.get("PT_MULTIASPECT_EXAMPLES", "0.2"))
+TIMES = float(os.environ.get("PT_MULTIASPECT_EXAMPLES", "0.1"))
 
 
 def examples(number: int, **others: Any) -> settings:

@@ -83,6 +83,7 @@ def test_describe_writes_a_file(cli, trec_files, suffix):
     assert text.startswith({"html": "<!DOCTYPE html>", "txt": "48 judged documents"}[suffix])
 
 
+@pytest.mark.slow
 def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files):
     code, _, err = cli("describe", "--write-aspects", "inferred.json")
     assert code == 0
@@ -95,6 +96,7 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     assert inferred == out
 
 
+@pytest.mark.slow
 def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     """It wrote the scales as they were inferred, and each remedy undid the others."""
     text = (trec_files / "relevance.txt").read_text()
@@ -121,6 +123,7 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     assert "--aspects '{" in html.unescape((trec_files / "report.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
     given = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
     (trec_files / "plain.txt").write_text(given)
@@ -152,6 +155,7 @@ def test_describe_says_what_is_wrong(cli, options, part):
     assert part in err
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("measure", "reason"),
     [
@@ -176,6 +180,7 @@ def test_describe_fails_for_a_measure_that_cannot_be_computed(cli, measure, reas
 # -- compare ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("command", ["compare", "evaluate"])
 def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkeypatch, capsys, command):
     """The fractions .1, .2 and .3 of three aspects have another sum in another order."""
@@ -339,6 +344,7 @@ def test_bounds(cli):
     assert "lower-is-better" in err
 
 
+@pytest.mark.slow
 def test_axioms(cli):
     options = ["-m", "TOMA CAM=CAM(base=AP)", "--property", "1 attainable", "--property", "swap", "--trials", "300"]
     code, out, err = cli("axioms", *options, qrels=())
@@ -359,6 +365,7 @@ def test_axioms(cli):
         assert part in err
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("measure", "reason"),
     [
@@ -404,6 +411,7 @@ def test_every_measure_has_help(cli):
         assert len(out.splitlines()) > 5
 
 
+@pytest.mark.slow
 def test_a_dataset_becomes_files_that_the_commands_read(cli, trec_files):
     code, out, _ = cli("datasets", qrels=())
     assert code == 0
@@ -472,6 +480,7 @@ def test_a_collection_that_cannot_be_downloaded_is_an_error_of_one_sentence(cli,
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_demo(cli):
     code, out, _ = cli("demo", qrels=())
     assert code == 0
@@ -557,6 +566,7 @@ def explanation(measure: str, qid: str):
     return explain(found, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("measure", ["TOMA@5", "MM(base='AP')", "AP", "NLRE"])
 def test_explain_prints_what_python_prints(cli, measure):
     options = ["-m", measure, "--aspects", "scales.json", "--query", "q2", "runs/beta.run"]
@@ -574,6 +584,7 @@ def test_explain_prints_what_python_prints(cli, measure):
     assert total == pytest.approx(values.set_index("qid")["value"]["q2"], abs=1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("suffix", ["txt", "html", "csv"])
 def test_explain_writes_a_file(cli, trec_files, suffix):
     options = ["-m", "TOMA@5", "--aspects", "scales.json", "--query", "q2", "-o", f"q2.{suffix}"]
@@ -609,6 +620,7 @@ def test_explain_says_what_is_wrong(cli, options, part):
 CONTROL = "\x1b[2J\x07\x9b2J\u202e"
 
 
+@pytest.mark.every(3)
 @pytest.mark.skipif(sys.platform == "win32", reason="names of files cannot have control characters")
 @pytest.mark.parametrize(
     "arguments",

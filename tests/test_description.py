@@ -216,6 +216,7 @@ def test_everything_that_evaluation_accepts(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ma.describe(qrels, runs=runs).judged_at, expected.judged_at)
 
 
+@pytest.mark.slow
 def test_aspects_in_every_form(tmp_path: Path) -> None:
     qrels = sound(n_topics=3)
     aspects = Aspects({"trust": Aspect(4, threshold=3), "relevance": 2}, name="described")
@@ -290,6 +291,7 @@ def test_nothing_is_found_on_a_sound_collection() -> None:
     assert texts(ma.describe(qrels, runs={"mine": run_of(qrels)})) == []
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("spoiling", SPOILINGS, ids=lambda spoiling: spoiling.name)
 def test_a_spoilt_collection(spoiling: Spoiling) -> None:
     qrels = sound()
@@ -338,6 +340,7 @@ def test_a_reversed_scale_that_is_declared_so_is_none() -> None:
     assert texts(ma.describe(qrels, declared)) == []
 
 
+@pytest.mark.slow
 def test_a_recoded_copy() -> None:
     qrels = sound().assign(
         trust=lambda rows: 2 * rows["understandability"] + 1, other=lambda rows: rows["label"] > 0
@@ -366,6 +369,7 @@ def test_positives_only_are_a_note() -> None:
     assert "not relevant are not in the qrels" in found["finding"]
 
 
+@pytest.mark.slow
 def test_a_code_by_its_distance() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 3 > 0, 20))
     assert about(ma.describe(qrels), "20, may be a code")["severity"].tolist() == ["warning"]
@@ -444,6 +448,7 @@ LABEL_RULES = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("case", LABEL_RULES)
 def test_evaluation_warns_of_what_is_found(case: str) -> None:
     """One said nothing of 88 % positive documents, the other nothing of .5 %, and each blamed something else."""
@@ -509,6 +514,7 @@ def test_an_aspect_that_is_never_judged() -> None:
     assert list(description.proposed) == ["relevance", "understandability"]
 
 
+@pytest.mark.slow
 def test_columns_that_may_be_no_labels() -> None:
     qrels = sound().assign(timestamp=lambda rows: np.arange(len(rows)) + 0.5)
     assert about(ma.describe(qrels), "unlikely to hold labels")["aspects"].tolist() == ["timestamp"]
@@ -557,6 +563,7 @@ def test_sparse_judgments_at_the_top() -> None:
     assert (found["severity"], found["aspects"]) == ("warning", "trust")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("judged", "run", "call"),
     [
@@ -608,6 +615,7 @@ def test_what_looks_alike_can_be_mended(first: str, second: str) -> None:
         assert first == second
 
 
+@pytest.mark.slow
 def test_axes_of_unequal_length() -> None:
     qrels = sound()
 
@@ -638,6 +646,7 @@ def test_measures_that_cannot_be_computed() -> None:
 SCALES = {"relevance": 2, "trust": Aspect(4, threshold=2)}
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("measure", "depends"),
     [
@@ -669,6 +678,7 @@ def test_what_values_depend_on(measure: str, depends: list[str]) -> None:
     assert row["inferred"]  # the measure was not told of the scales
 
 
+@pytest.mark.slow
 def test_measures_that_are_told_of_the_scales_do_not_infer_them() -> None:
     qrels = sound()
     told = ma.describe(qrels, measures=ma.TOMA(aspects={"relevance": 2, "trust": 4}))
@@ -691,6 +701,7 @@ RUN = {
 AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "judged@20": 1.0}
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize(
     ("rule", "table", "changes", "severities"),
     [
@@ -743,6 +754,7 @@ def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any
     assert [found.severity for found in apply(replace(figures, retrieved=brought, **tables))] == severities
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("counts", "found"),
     [
@@ -811,6 +823,7 @@ def test_remedies_are_code(tmp_path: Path) -> None:
                 assert isinstance(eval(remedy, {"ma": ma}), Aspects)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["scale reversed", "copied column", "constant column", "a code that is no grade"])
 def test_remedies_are_remedies(name: str) -> None:
     spoiling = next(spoiling for spoiling in SPOILINGS if spoiling.name == name)
@@ -839,6 +852,7 @@ def declaring(description: ma.Description) -> list[tuple[str, str]]:
     return list(zip(found["aspects"], found["finding"].str[:25], strict=True))
 
 
+@pytest.mark.slow
 def test_remedies_together_are_one_declaration() -> None:
     """Each undid the others."""
     description = ma.describe(MIXED)
@@ -865,6 +879,7 @@ def test_scales_stay_where_nothing_is_found() -> None:
     assert ma.describe(sound()).proposed == ma.describe(sound()).aspects
 
 
+@pytest.mark.slow
 def test_labels_above_the_scale_are_not_hidden() -> None:
     """The remedy was to declare codes, which would have hidden thousands of labels."""
     description = ma.describe(sound(), {"relevance": 1, "trust": Aspect([0, 1, 2], threshold=2)})
@@ -933,6 +948,7 @@ def nasty() -> ma.Description:
     return ma.describe(qrels, runs=runs, measures=["TOMA", "CAM(base='AP')", "nDCG@10"])
 
 
+@pytest.mark.slow
 def test_text_fits_a_terminal() -> None:
     for description in (nasty(), ma.describe(load_health().qrels, measures="uRBP")):
         for line in str(description).splitlines():
@@ -1048,6 +1064,7 @@ def found(description: ma.Description) -> list[tuple[str, str, str]]:
     return [(row["severity"], row["aspects"], " ".join(row["finding"].split()[:6])) for row in rows]
 
 
+@pytest.mark.slow
 def test_findings_on_clef_2015() -> None:
     folder = ("data", "clef2015")
     qrels = ma.read_qrels(
@@ -1106,6 +1123,7 @@ def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     assert found[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
 
 
+@pytest.mark.slow
 def test_the_remedy_for_identifiers_that_look_alike_changes_both_sides():
     """Or runs that were right would be wrong."""
     qrels = load_health().qrels

@@ -58,6 +58,7 @@ def based(name: str, cutoff: int, alpha: float = 0.5, beta: float = 0.5, **param
 # -- ndeval's figures ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_golden(as_string: bool) -> None:
     """Runs are ranked with ndeval's ties, docno ascending; its ERR_IA@1 and alpha_DCG@1 are not divided."""
@@ -221,6 +222,7 @@ def test_against_the_reference(
 # -- what it states --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("base", ["NRBP(alpha=0.9,beta=0.8)", "StRecall"])
 def test_statements(base: str) -> None:
     check_measure(Subtopics(base=base))
@@ -334,6 +336,7 @@ def test_long_qrels_as_namedtuples_and_numbers() -> None:
     )
 
 
+@pytest.mark.slow
 def test_there_and_back() -> None:
     wide = ma.from_subtopics(ma.as_subtopics(QRELS, TWO))
     assert wide.columns.tolist() == ["qid", "docno", "credibility", "relevance"]

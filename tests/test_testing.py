@@ -49,11 +49,13 @@ def _worlds_are_joined_once():
 # -- what is right passes ----------------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("measure", ma.measures.ALL, ids=str)
 def test_every_measure_of_the_package(measure: ma.Measure) -> None:
     check_measure(measure(**REQUIRED.get(measure.NAME, {})))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "measure",
     [
@@ -80,6 +82,7 @@ def test_parameters(measure: Any) -> None:
     check_measure(measure)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("measure", BASES, ids=str)
 def test_every_base(measure: ir_measures.Measure) -> None:
     check_measure(measure)
@@ -315,6 +318,7 @@ class Raises(Wrapped):
         raise ZeroDivisionError("division by zero")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("lie", "statement"),
     [
@@ -357,6 +361,7 @@ def test_lies_are_caught(lie: type[ma.Measure], statement: str) -> None:
     assert str(caught.value).startswith(lie.NAME)
 
 
+@pytest.mark.slow
 def test_the_smallest_world_is_shown() -> None:
     with pytest.raises(FailedCheckError, match=r"judged {'d1'") as caught:
         check_measure(MoreContributed)
@@ -381,6 +386,7 @@ def test_a_lambda_per_call_is_slow_and_gets_a_warning() -> None:
         check_measure(Lambda)
 
 
+@pytest.mark.slow
 def test_what_is_defined_in_a_function_is_not_pickled() -> None:
     class Local(_DCG):
         """Cannot be imported by its name."""
@@ -388,6 +394,7 @@ def test_what_is_defined_in_a_function_is_not_pickled() -> None:
     check_measure(Local)
 
 
+@pytest.mark.slow
 def test_checking_a_measure_takes_seconds() -> None:
     start = time.process_time()
     check_measure(ma.MM, seed=5)  # the slowest, as its bounds are searched for; on worlds of its own

@@ -1,6 +1,6 @@
 """Run the study: ``nice python -m benchmarks.study``, about ten minutes on one core.
 
-The collections are those described in notebook 03; without them, only synthetic worlds are studied.
+The collections are those described in docs/reproductions/training_targets.ipynb; without them, only synthetic worlds are studied.
 """
 
 from __future__ import annotations

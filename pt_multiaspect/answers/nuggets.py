@@ -172,7 +172,6 @@ def _others(words: list[str], known: Mapping[str, object], what: str, consequenc
     examples = [repr(word) for word, _ in others.most_common(3)]
     if len(others) > len(examples):
         examples.append("…")
-    number = sum(others.values())
     return [
-        f"{number} of {len(words)} {what} are not {' or '.join(known)}, but {choices(examples)}, and {consequence}"
+        f"{sum(others.values())} of {len(words)} {what} are other words ({choices(examples)}) and {consequence}"
     ]

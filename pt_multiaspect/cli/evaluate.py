@@ -117,7 +117,6 @@ def evaluate(
         "--judged": judged,
         "--sort": sort is not None,
         "--test": bool(inputs.tests_given),
-        f"--format {inputs.format}": as_lines,
     }
     for name, is_beside in beside.items():
         if is_beside and inputs.values["human"]:
@@ -126,7 +125,7 @@ def evaluate(
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     labels = list(inputs.measures)
     if baseline is not None:
-        baseline = pick_run(baseline, list(inputs.runs), "--baseline")
+        baseline = inputs.baseline = pick_run(baseline, list(inputs.runs), "--baseline")
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
     if sort is not None:

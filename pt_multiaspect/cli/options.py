@@ -26,6 +26,7 @@ from .tables import FORMATS, SUFFIXES
 from .wording import in_options, of_mixed_directory
 
 __all__ = [
+    "ARGUMENTS",
     "ASPECTS",
     "AVERAGE_OVER",
     "DIRECTORIES",
@@ -67,6 +68,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, in which one --qrels, --human or -m may have several values."""
+        ctx.meta[ARGUMENTS] = list(args)
         try:
             return super().parse_args(ctx, _repeated(args))
         except click.UsageError as error:
@@ -84,6 +86,9 @@ class Command(click.Command):
             message = of_mixed_directory(in_options(str(error)), ctx.meta.get(DIRECTORIES, {}))
             raise MultiAspectError(message) from error
 
+
+#: Where the context of a command has its arguments.
+ARGUMENTS = "pt_multiaspect.arguments"
 
 #: Where the context of a command has the directories of runs, by file.
 DIRECTORIES = "pt_multiaspect.directories"
@@ -348,7 +353,7 @@ def _table(of_values: bool) -> tuple[click.Option, ...]:
         output(
             SUFFIXES,
             "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing "
-            "file is replaced.",
+            "file is replaced. FILE.ir_metadata.yml beside it says what ran: versions, digests, scales, measures.",
         ),
     )
 

@@ -90,9 +90,13 @@ class Comparison(View):
             [name, *of_runs, *map(decimals, amounts), bar]
             for name, *of_runs, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
         ]
-        heads = [f"{what} {crop(name, _NAME)}" for what in ("rank in", "contribution in") for name in self.names]
-        between = " - ".join(crop(name, _NAME) for name in self.names)
-        columns = [DOCNO, *map(Column, heads), Column(between), Column("", left=True, redundant=True)]
+        heads = [
+            Column(f"{what} {name}", in_text=f"{what} {crop(name, _NAME)}")
+            for what in ("rank in", "contribution in")
+            for name in self.names
+        ]
+        between = Column(" - ".join(self.names), in_text=" - ".join(crop(name, _NAME) for name in self.names))
+        columns = [DOCNO, *heads, between, Column("", left=True, redundant=True)]
         same = int((retrieved & (documents["difference"] == 0)).sum())
         notes = []
         if len(hidden):

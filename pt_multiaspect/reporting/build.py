@@ -21,9 +21,12 @@ from ..collection.judgments import Judgments
 from ..description import describe
 from ..errors import choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
+from ..evaluation.labels import recorded
+from ..evaluation.provenance import as_yaml, provenance
 from ..evaluation.topics import check_all_topics
 from ..io.runs import NamedRuns, read_if_file, repeatable
 from ..tables import systems_table
+from ..tables.content import test_name
 from ..views import Block, Heading, Sentence, View
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Figures, Options, wide
@@ -176,10 +179,18 @@ def report(
     check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
     perquery, labels = without_copies(perquery, labels, base, given)
+    record = provenance(
+        named,
+        {", ".join(judgments.label_names): judgments},
+        judgments,
+        {label: measure for label, measure in recorded(perquery).items() if measure is not None},
+        baseline=baseline,
+        test={"name": test_name(test, None), "correction method": options.family_correction or "none"},
+    )
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(qrels if is_frame(qrels) else judgments, spec, runs=named)
     by_human = None if human is None else evaluate(named, human, columns, n_jobs=n_jobs, progress=progress)
-    figures = Figures(title, description, perquery, labels, baseline, options, by_human)
+    figures = Figures(title, description, perquery, labels, baseline, options, as_yaml(record), by_human)
     names_of_runs, _, _, values = wide(perquery)
     in_order = {name: named[name] for name in names_of_runs}
     rankings = ranked(in_order, judgments, spec, figures.measures, values, depth)

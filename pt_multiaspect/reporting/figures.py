@@ -69,6 +69,8 @@ class Figures:
     aspects: Mapping[str, str]
     baseline: str | None
     options: Options
+    #: Versions, digests of the input, scales and measures, as YAML.
+    provenance: str
     #: The values by human judgments, None if all judgments are of one kind.
     human: pd.DataFrame | None = None
     #: The measures by label.

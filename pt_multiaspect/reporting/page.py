@@ -211,4 +211,5 @@ def _definitions(figures: Figures) -> dict[str, Any]:
     return {
         "measures": [(head, getattr(measure, "in_words", None), str(measure)) for head, measure in measures],
         "scales": [(title, in_words(own)), *named],
+        "provenance": figures.provenance,
     }
