@@ -113,7 +113,6 @@ def evaluate(
             raise MultiAspectError(f"{name} applies to means: omit it, or {what}")
     beside = {
         "-q": perquery,
-        f"--format {inputs.format}": as_lines,
         "--ci": ci,
         "--judged": judged,
         "--sort": sort is not None,
