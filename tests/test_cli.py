@@ -471,6 +471,23 @@ def test_sort_follows_the_direction_of_the_measure(cli):
     assert "--sort: expected name or one of the measures (name, AP), got nDCG" in err
 
 
+@pytest.mark.parametrize(
+    "test", ["t", "tukey", *(pytest.param(name, marks=pytest.mark.slow) for name in ("permutation", "bootstrap"))]
+)
+def test_the_tests_are_those_of_python(cli, trec_files, test):
+    options = ["-m", "CAM@3", "--baseline", "beta", "--test", test, "runs"]
+    code, out, _ = cli("evaluate", *options, "--format", "json")
+    assert code == 0
+    expected = compare_with_baseline(_values(trec_files, ["CAM@3"]), "beta.run", test).set_index("name")
+    rows = {row["name"]: row for row in json.loads(out)}
+    for name, row in expected.iterrows():
+        assert rows[name]["CAM@3 p-value"] == row["asl"]
+        assert rows[name].get("CAM@3 p-value corrected", row["asl"]) == row["p"]
+    note = cli("evaluate", *options, "--format", "table")[1].splitlines()[-1]
+    assert (", correction: holm" in note) is (test != "tukey")
+    assert ("Tukey HSD" in note) is (test == "tukey")
+
+
 @pytest.mark.parametrize("correction", ["holm", "none"])
 def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
     options = ["--baseline", "runs/beta.run", "--correction", correction, "--alpha", "0.3", "runs"]
@@ -555,6 +572,11 @@ def test_skipping_a_faulty_run_is_not_success(cli, trec_files):
     ("options", "part"),
     [
         (["--test", "permutation"], "--test requires --baseline"),
+        (["--baseline", "beta", "--test", "ttest"], "--test: expected one of bootstrap, permutation, t, tukey"),
+        (
+            ["--baseline", "beta", "--test", "tukey", "--correction", "fdr_bh"],
+            "--test tukey corrects for the number of pairs itself: omit --correction fdr_bh",
+        ),
         (["--alpha", "0.01"], "--alpha requires --baseline"),
         (["-q", "--ci"], "--ci applies to means"),
         (["-q", "--baseline", "alpha.run"], "--baseline applies to means"),

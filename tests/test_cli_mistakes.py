@@ -109,7 +109,7 @@ MISTAKES = [
     ("evaluate -m AP --baseline beta.run --correction holms runs", "got 'holms'. Did you mean holm?"),
     (
         "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
-        "use a higher level, or --test ttest",
+        "use a higher level, or --test t",
     ),
     ("evaluate -m AP --average-over positve runs", "Did you mean positive?"),
     ("evaluate -m AWRF --groups groups.csv --average-over positive runs", "use --average-over judged"),

@@ -352,6 +352,10 @@ def test_a_recoded_copy() -> None:
     assert about(nearly, "rank documents nearly alike")["aspects"].tolist() in ([], ["understandability, trust"])
 
 
+def test_equal_labels_of_constant_aspects_are_no_copy() -> None:
+    assert about(ma.describe(small(label=[1] * 20, trust=[1] * 20)), "one may be a").empty
+
+
 def test_equal_labels_of_few_documents_are_no_copy() -> None:
     assert about(ma.describe(small(label=[0, 1, 2, 1], trust=[0, 1, 2, 1])), "same").empty
 
@@ -768,6 +772,7 @@ def test_labels_far_above_a_declared_scale_are_codes(top: int, codes: list[int])
     ("missing", "extra", "says"),
     [
         (5, 0, []),
+        (5, 5, []),
         (6, 0, ["only 94.0 % of the documents above"]),
         (0, 5, []),
         (0, 6, ["only 94.3 % of those judged on"]),
@@ -778,6 +783,12 @@ def test_documents_judged_on_one_aspect_only(missing: int, extra: int, says: lis
     qrels = small(label=[1.0 + at % 2 for at in range(100)] + [NAN] * extra, trust=trust)
     found = about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")["finding"].tolist()
     assert [text[: len(start)] for text, start in zip(found, says, strict=True)] == says
+
+
+def test_aspects_judged_where_documents_are_relevant() -> None:
+    trust = [at % 3 for at in range(50)] + [NAN] * 50
+    found = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
+    assert about(found, "missing labels count").empty
 
 
 @pytest.mark.parametrize(("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")])
@@ -887,6 +898,20 @@ def test_labels_that_are_no_grades(turned: bool) -> None:
     scale = Aspect(sorted(sign * grade for grade in (1, 2, 3)), greater_is_better=not turned, unjudged=[sign * 9])
     (row,) = ma.describe(small(label=labels), {"relevance": scale}).per_aspect.to_dict("records")
     assert (row["judged"], row["out_of_scale"], row["below_scale"], row["missing"]) == (4, 2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "threshold"),
+    [
+        ([5, 5, 5, 35, 30, 10, 10], 4),  # 85 % from 3 on
+        ([5, 5, 6, 34, 30, 10, 10], 3),
+        ([100, 50, 48, 2, 0, 0, 0], 3),  # 1 % from 3 on
+        ([100, 50, 49, 1, 0, 0, 0], 2),
+    ],
+)
+def test_the_threshold_proposed_is_reached_by_some_documents(counts: list[int], threshold: int) -> None:
+    qrels = small(label=np.repeat(range(7), counts).tolist())
+    assert ma.describe(qrels, {"relevance": 6}).proposed["relevance"].threshold == threshold
 
 
 def test_the_threshold_proposed_is_one() -> None:

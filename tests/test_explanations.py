@@ -578,6 +578,8 @@ def test_a_document_of_both_runs_is_one_row() -> None:
     assert pd.isna(documents.loc["d4", "rank_a"])
     assert documents.loc["d4", "relevance"] == 2
     assert a.compare(b).names == ("bm25", "dense")
+    assert str(a.compare(b)).count("bm25 - dense") == 2  # the value of the topic, and the head of the column
+    assert f"bm25 - dense {a.value - b.value:.4f}" in repr(a.compare(b))
     assert (a.compare(b).difference, b.compare(a).difference) == (a.value - b.value, b.value - a.value)
 
 

@@ -30,6 +30,10 @@ JUDGED = pd.DataFrame(
     columns=["qid", "docno", "criterion", "judge", "value"],
 )  # fmt: skip
 SUBTOPICS = pd.DataFrame({"qid": ["q1"] * 2, "iteration": ["1", "2"], "docno": ["d1", "d2"], "label": [1, 2]})
+MANY = pd.DataFrame(
+    [(name, f"q{q}", "AP", (q * step % 7) / 7) for name, step in (("a", 2), ("b", 3)) for q in range(9)],
+    columns=["name", "qid", "measure", "value"],
+)
 TEXTS = pd.DataFrame({"docno": [f"d{d}" for d in range(6)], "text": ["A hospital. " * (d + 1) for d in range(6)]})
 RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y)
 
@@ -120,6 +124,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
         {name: as_(run) for name, run in RUNS.items()}, as_(JUDGED), ["CAM"], n_resamples=2,
         aspects={"correct": 2, "fluent": 2},
     ).table,
+    "prediction_powered": lambda as_: analysis.prediction_powered(as_(MANY[MANY["qid"] < "q4"]), as_(MANY)).table,
     "upper_bound": lambda as_: analysis.upper_bound(as_(QRELS), MEASURE),
     "ideal_values": lambda as_: analysis.ideal_values(as_(QRELS), ma.TOMA(aspects=SCALES) @ 5),
     "attainable": lambda as_: analysis.attainable(as_(QRELS), MEASURE),

@@ -505,6 +505,15 @@ def test_every_byte_of_a_file_counts(qrels, runs, tmp_path):
     assert sorted(np.load(path)) == ["about", "value"]  # still a file of NumPy
 
 
+def test_values_of_another_run_are_damage(qrels, runs, tmp_path):
+    expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    one, other = files(tmp_path)[:2]
+    other.write_bytes(one.read_bytes())
+    with pytest.warns(MultiAspectWarning, match="is damaged"):
+        found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_damage_is_told_once_with_any_number_of_processes(qrels, runs, tmp_path, n_jobs):
     evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)

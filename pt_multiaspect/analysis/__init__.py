@@ -6,6 +6,7 @@ from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
 from .system_front import system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
@@ -14,6 +15,7 @@ __all__ = [
     "AttainableFront",
     "DiscriminativePower",
     "JudgeSensitivity",
+    "PredictionPowered",
     "attainable",
     "attainable_front",
     "axioms",
@@ -24,6 +26,7 @@ __all__ = [
     "ideal_values",
     "judge_agreement",
     "judge_sensitivity",
+    "prediction_powered",
     "rank_correlation",
     "system_front",
     "tau_ap",

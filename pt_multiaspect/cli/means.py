@@ -104,8 +104,7 @@ class Means:
         counted = self._counted(self.labels)
         notes = [*([] if counted is None else [f"means over {counted}"]), *self.advice]
         if self.baseline is not None:
-            correction = self.significance.correction
-            corrected = "" if correction == "none" else f", correction: {correction}"
+            corrected = f", correction: {self.significance.correction}" if self.significance.is_corrected else ""
             notes.append(f"+ better, - worse than {self.baseline} ({self.significance}{corrected})")
         heads = [Column(head, left=head == "name", shorten=12 if head == "name" else None) for head in cells]
         rows = [list(row) for row in zip(*cells.values(), strict=True)]
@@ -159,7 +158,7 @@ class Means:
                 "reject": verdict != "",
                 "sign": verdict.map({"better": "+", "worse": "-", "": ""}),
             }
-            if self.significance.correction == "none":
+            if not self.significance.is_corrected:
                 del columns["p-value corrected"]
             result[str(label)] = pd.DataFrame(columns)
         return result

@@ -32,7 +32,7 @@ __all__ = ["Incomplete", "Inputs", "verb"]
 
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
-    "qrels measures suite groups aspects average_over test correction alpha jobs format output runs".split()  # noqa: SIM905
+    "qrels human measures suite groups aspects average_over test correction alpha jobs format output runs".split()  # noqa: SIM905
 )
 
 
@@ -66,6 +66,11 @@ class Inputs:
         return read_all_qrels(self.values["qrels"])
 
     @cached_property
+    def human(self) -> pd.DataFrame:
+        """The human judgments of some topics, with one column per aspect."""
+        return read_all_qrels(self.values["human"], "--human")
+
+    @cached_property
     def measures(self) -> Mapping[str, ir_measures.Measure]:
         """The measures by label; a `Suite` if one is requested."""
         return read_measures(self.requested, self.aspects, self.qrels)
@@ -73,7 +78,7 @@ class Inputs:
     @cached_property
     def runs(self) -> dict[str, object]:
         """The runs by name."""
-        return read_runs(self.values["runs"], self.values["qrels"])
+        return read_runs(self.values["runs"], [*self.values["qrels"], *self.values.get("human", ())])
 
     @property
     def significance(self) -> Significance:
@@ -85,20 +90,24 @@ class Inputs:
         """The options of the test that are given."""
         return [f"--{name}" for name in ("test", "correction", "alpha") if self.values.get(name) is not None]
 
-    def evaluate(self, **settings: Any) -> pd.DataFrame:
-        """Return the values of the runs, as a long frame."""
+    def evaluate(self, qrels: pd.DataFrame | None = None, **settings: Any) -> pd.DataFrame:
+        """Return the values of the runs, as a long frame; by --qrels unless others are given."""
         settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
-        result = evaluate(self.runs, self.qrels, self.measures, progress=sys.stderr.isatty(), **settings)
-        self.skipped = result.attrs.get("skipped", [])
+        judged, measures = self.qrels if qrels is None else qrels, self.measures
+        result = evaluate(self.runs, judged, measures, progress=sys.stderr.isatty(), **settings)
+        self.skipped += result.attrs.get("skipped", [])
         return result
 
     def provenance(self, command: str) -> dict[str, Any]:
         """Return what ran, without the runs that were skipped."""
         judgments = Judgments.of(self.qrels)
         qrels: dict[str, object] = {}
-        for item in self.values["qrels"]:
-            aspects, _, path = ("relevance", "", item) if os.path.exists(item) else item.rpartition("=")
-            qrels[aspects or "relevance"] = judgments if path == STDIN else path
+        for name in ("qrels", "human"):
+            for item in self.values.get(name) or ():
+                aspects, _, path = ("", "", item) if os.path.exists(item) else item.rpartition("=")
+                key = aspects or "relevance"
+                given = Judgments.of(getattr(self, name)) if path == STDIN else path
+                qrels[key if name == "qrels" else f"human {key}"] = given
         runs = self.runs if self.values.get("runs") else {}
         test = {"name": str(self.significance), "correction method": self.significance.correction}
         with silenced():

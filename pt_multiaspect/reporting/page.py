@@ -102,13 +102,19 @@ def _judgments(figures: Figures) -> dict[str, Any]:
 def _systems(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     options, tested = figures.options, figures.tests is not None
     columns = []
-    for head, means, ends in zip(figures.heads, data["means"], data["ends"], strict=True):
+    for row, (head, means, ends) in enumerate(zip(figures.heads, data["means"], data["ends"], strict=True)):
         marks = best_marks(np.array(means, dtype=np.float64), head.lower_is_better)
         texts = [""] * len(means)
-        if ends is not None:
+        if data["powered"] is not None and data["powered"][row] is not None:
+            texts = [
+                f"{decimals(mean)} [{decimals(low)}, {decimals(high)}]"
+                for mean, low, high in zip(*data["powered"][row], strict=True)
+            ]
+        elif ends is not None and data["powered"] is None:
             texts = [f"[{decimals(low)}, {decimals(high)}]" for low, high in zip(*ends, strict=True)]
         columns.append(zip(map(decimals, means), marks, texts, strict=True))
-    below = [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
+    below = [] if figures.powered is None else [("powered", "estimates with human judgments")]
+    below += [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
     notes = ["The best value of each measure is bold, the second best underlined. Select a column head to sort."]
     if tested:
         notes.append(

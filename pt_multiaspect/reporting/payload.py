@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..analysis import PredictionPowered
 from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from .figures import Figures, ends, fronts, wide
 
@@ -51,6 +52,7 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         "aspects": list(figures.aspects),
         "means": [table[label].tolist() for label in labels],
         "ends": [ends(table, label, options.ci) for label in labels],
+        "powered": None if figures.powered is None else _powered(figures.powered, labels),
         "ci": options.ci,
         "values": values.tolist(),
         "baseline": None if figures.baseline is None else names.index(figures.baseline),
@@ -58,6 +60,13 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, labels).items()},
         **ranked,
     }
+
+
+def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
+    """Return the estimates and the ends of their intervals by measure, None for a measure without."""
+    by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
+    columns = ["estimate", "low", "high"]
+    return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
 
 
 def _tests(

@@ -303,7 +303,7 @@ def systems_table(
                 after = f"[{', '.join(rounded(end, digits[head.label]) for end in ends)}]"
             elif ci is not None:
                 check_mean(head, means[row], values[head.label][row])
-                after = f"± {rounded(half_width(values[head.label][row], ci), digits[head.label])}"
+                after = f"± {rounded(float(half_width(values[head.label][row], ci)), digits[head.label])}"
             cells[name].append(
                 Cell(
                     rounded(means[row], digits[head.label]),
