@@ -13,6 +13,7 @@ from .inputs import pick_run
 from .means import JUDGED, Means, judged_fractions
 from .options import (
     ASPECTS,
+    BY,
     JOBS,
     MEASURES,
     QRELS,
@@ -43,6 +44,7 @@ CONFIDENCE = 0.95
         -m 'CAM=CAM(base=AP)@10' --baseline bm25.run bm25.run new=runs/x7.run
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
       pt-multiaspect evaluate --qrels qrels.txt -m AP --resume values runs/
+      pt-multiaspect evaluate --qrels qrels.txt -m AP --by categories.txt runs/
 
     Marks: + significantly better, - significantly worse than the baseline.
     """,
@@ -50,6 +52,7 @@ CONFIDENCE = 0.95
     *MEASURES,
     ASPECTS,
     TOPICS,
+    BY,
     option(
         "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
     ),
@@ -95,9 +98,14 @@ def evaluate(
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
     names it in the table.
     """
-    for name, is_given in {"--baseline": baseline is not None, "--ci": ci, "--judged": judged}.items():
+    by = inputs.by
+    for name, is_given in {
+        "--baseline": baseline is not None, "--ci": ci, "--judged": judged, "--by": by is not None
+    }.items():  # fmt: skip
         if perquery and is_given:
             raise MultiAspectError(f"{name} applies to means: omit it, or -q")
+    if judged and by is not None:
+        raise MultiAspectError("--judged is over all topics: omit it, or --by")
     if baseline is None and inputs.tests_given:
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     labels = list(inputs.measures)
@@ -113,14 +121,20 @@ def evaluate(
         if resume is None:
             raise
         raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
-    means = aggregate(values, ci=CONFIDENCE if ci else None)
+    if by is not None:  # with --topics positive, some judged topics have no value
+        valued = set(values["qid"])
+        by = {qid: group for qid, group in by.items() if qid in valued}
+    means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if sort is not None:
         ascending = sort == "name" or lower_aggregate_is_better(recorded(values)[sort])
-        means = means.sort_values(sort, ascending=ascending, kind="stable", ignore_index=True)
+        parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
+        means = pd.concat(
+            [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
+        )
     if perquery:
         sheet = _per_query(values, means, labels)
     else:
-        runs = {name: inputs.runs[name] for name in means["name"]}
+        runs = {name: inputs.runs[name] for name in means["name"].unique()}
         suite = inputs.requested.suite
         see = f"for how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'"
         sheet = Means(
@@ -130,6 +144,7 @@ def evaluate(
             n_judged=inputs.qrels["qid"].nunique(),
             confidence=CONFIDENCE if ci else None,
             baseline=baseline,
+            by=by,
             significance=inputs.significance,
             judged=judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
             advice=[] if suite is None else [see],

@@ -24,6 +24,7 @@ from .wording import in_options, of_mixed_directory
 
 __all__ = [
     "ASPECTS",
+    "BY",
     "DIRECTORIES",
     "JOBS",
     "MEASURES",
@@ -124,7 +125,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "runs", "aspects", "groups"):
+    for name in ("qrels", "runs", "aspects", "groups", "by"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -283,6 +284,12 @@ TOPICS = option(
     type=click.Choice(TOPICS_OF_MEANS),
     help="The topics of each mean: all judged ones, or those with a positive document for the measure. Default: as "
     "the suite has it, else judged.",
+)
+BY = option(
+    "--by",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Groups of topics, a line each: a query id, a blank or tab, and the name of its group.",
 )
 #: The test, the correction for several runs, and the level.
 SIGNIFICANCE = (

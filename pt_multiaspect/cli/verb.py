@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -16,6 +17,7 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..evaluation import evaluate
+from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
 from .options import MEASURES, Command, OutputFile, Requested
 from .significance import Significance
@@ -26,7 +28,7 @@ __all__ = ["Incomplete", "Inputs", "verb"]
 
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
-    "qrels measures suite groups aspects topics test correction alpha jobs format output runs".split()  # noqa: SIM905
+    "qrels measures suite groups aspects topics by test correction alpha jobs format output runs".split()  # noqa: SIM905
 )
 
 
@@ -65,6 +67,12 @@ class Inputs:
     def runs(self) -> dict[str, object]:
         """The runs by name."""
         return read_runs(self.values["runs"], self.values["qrels"])
+
+    @cached_property
+    def by(self) -> dict[str, str] | None:
+        """The group of each judged topic."""
+        file = self.values["by"]
+        return None if file is None else read_topic_groups(Path(file), self.qrels)
 
     @property
     def significance(self) -> Significance:
