@@ -5,6 +5,7 @@ from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
+from .intuitiveness import intuitiveness
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .quality import document_quality, zero_aspect_documents
 from .system_front import system_front
@@ -22,6 +23,7 @@ __all__ = [
     "discriminative_power",
     "document_quality",
     "ideal_values",
+    "intuitiveness",
     "judge_agreement",
     "judge_sensitivity",
     "rank_correlation",
