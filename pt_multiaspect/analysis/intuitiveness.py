@@ -116,8 +116,8 @@ def intuitiveness(
         of_gold = signs[:, [labels.index(label) for label in golden]]
         disagreements += up.T @ down + down.T @ up
         # Measures that disagree have no ties themselves.
-        right_up, right_down = up * (of_gold >= 0).all(axis=1)[:, None], down * (of_gold <= 0).all(axis=1)[:, None]
-        correct += right_up.T @ down + right_down.T @ up
+        correct += (up * np.all(of_gold >= 0, axis=1, keepdims=True)).T @ down
+        correct += (down * np.all(of_gold <= 0, axis=1, keepdims=True)).T @ up
     with np.errstate(invalid="ignore"):
         fractions = correct / disagreements
     table = [

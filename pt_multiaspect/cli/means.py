@@ -131,7 +131,7 @@ class Means:
         """Mark the best values over the topics of each group, unless the group has none for the measure."""
         if self.by is None:
             return best_marks(values, lower_is_better)
-        marks = []
+        marks: list[Mark] = []
         for group in self.means["group"].unique():
             of_group = values[self.means["group"] == group]
             marks += [""] * len(of_group) if np.isnan(of_group).any() else best_marks(of_group, lower_is_better)
