@@ -125,7 +125,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "runs", "aspects", "groups", "by"):
+    for name in ("qrels", "runs", "aspects", "groups", "topic_groups"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -287,6 +287,7 @@ TOPICS = option(
 )
 BY = option(
     "--by",
+    "topic_groups",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Groups of topics, a line each: a query id, a blank or tab, and the name of its group.",

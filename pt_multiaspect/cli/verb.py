@@ -28,7 +28,7 @@ __all__ = ["Incomplete", "Inputs", "verb"]
 
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
-    "qrels measures suite groups aspects topics by test correction alpha jobs format output runs".split()  # noqa: SIM905
+    "qrels measures suite groups aspects topics topic_groups test correction alpha jobs format output runs".split()  # noqa: SIM905
 )
 
 
@@ -71,7 +71,7 @@ class Inputs:
     @cached_property
     def by(self) -> dict[str, str] | None:
         """The group of each judged topic."""
-        file = self.values["by"]
+        file = self.values["topic_groups"]
         return None if file is None else read_topic_groups(Path(file), self.qrels)
 
     @property
