@@ -373,7 +373,8 @@ def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monk
         (["-", "-"], "given twice"),
         (["=runs/alpha.run"], "NAME=RUN"),
         (["runs/nothing.run"], "runs/nothing.run"),
-        (["TOMA@10", "runs"], "no such file: TOMA@10, which is a measure; write -m before each measure"),
+        (["runs", "TOMA@10"], "no such file: TOMA@10, which is a measure; write it after -m, as in -m AP TOMA@10"),
+        (["TAMO@10", "runs"], "TAMO"),
         (["relevance.txt"], "this looks like qrels, not a run: write --qrels ASPECT=FILE for each aspect"),
     ],
 )
@@ -384,6 +385,53 @@ def test_bad_runs(cli, trec_files, runs, part):
     code, out, err = cli("evaluate", "-m", "AP", *runs)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
+    assert part in err
+
+
+def test_several_measures_follow_one_option(cli, trec_files):
+    expected = cli("evaluate", "-m", "nDCG@10 best=AP CAM(base=AP)@5", "--aspects", "scales.json", "runs")[:2]
+    assert expected[0] == 0
+    for option in (["-m"], ["--measure"]):
+        given = [*option, "nDCG@10", "best=AP", "CAM(base=AP)@5"]
+        assert cli("evaluate", *given, "--aspects", "scales.json", "runs")[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", *given, "runs")[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", "runs", *given)[:2] == expected
+    assert cli("evaluate", "--measure=nDCG@10", "AP", "runs/beta.run", "new=runs/alpha.run")[1].splitlines()[0] == (
+        "name\tnDCG@10\tAP"
+    )
+    # What exists is a run, whatever its name.
+    (trec_files / "AP").write_bytes((trec_files / "runs" / "beta.run").read_bytes())
+    code, out, _ = cli("evaluate", "-m", "nDCG@10", "AP", "runs/alpha.run")
+    assert (code, [line.split("\t")[0] for line in out.splitlines()]) == (0, ["name", "AP", "alpha.run"])
+
+
+@pytest.mark.parametrize("command", ["evaluate", "correlate", "compare", "describe"])
+def test_the_first_argument_may_be_the_qrels(cli, command):
+    runs = ["runs/alpha.run", "runs/beta.run"]
+    measures = [] if command == "describe" else ["-m", "AP", "RR"]
+    code, expected, _ = cli(command, *measures, *runs, qrels=("relevance.txt",))
+    assert code == 0
+    for arguments in (["relevance.txt", *runs, *measures], [*measures, "relevance.txt", *runs]):
+        code, out, _ = cli(command, *arguments, qrels=())
+        assert (code, out) == (0, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["evaluate", "-m", "AP", "runs/alpha.run"], "missing --qrels: give ASPECT=FILE for each aspect"),
+        (["evaluate", "-m", "AP"], "missing"),
+        (["evaluate", "-m", "AP", "runs/alpha.run", "runs/beta.run"], "this looks like a run, not qrels"),
+        (["evaluate", "-m", "AP", "none.txt", "runs/beta.run"], "no such file: none.txt"),
+        (["evaluate", "-m", "AP", "-o", "relevance.txt", "relevance.txt", "runs"], "relevance.txt is read by this"),
+        (["explain", "-m", "AP", "--query", "q0", "runs/alpha.run"], "missing --qrels"),
+        (["bounds", "-m", "AP"], "missing --qrels"),
+        (["describe"], "missing --qrels"),
+    ],
+)
+def test_qrels_are_not_taken_from_runs(cli, arguments, part):
+    code, out, err = cli(*arguments, qrels=())
+    assert (code, out, err.count("\n")) == (2, "", 1)
     assert part in err
 
 
@@ -607,7 +655,7 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
         "\n".join(f"{line[:-1]}0" if line.startswith("q0 ") else line for line in lines)
     )
     measures = ["-m", "AP On(aspect=credibility,base=AP)", "--baseline", "beta.run", "--aspects", "scales.json"]
-    code, out, err = cli("evaluate", *measures, "--topics", "positive", "--format", "tex", "runs")
+    code, out, err = cli("evaluate", *measures, "--average-over", "positive", "--format", "tex", "runs")
     assert code == 0, err
     assert re.search(r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n", out)
     assert r"\textbf{" in out

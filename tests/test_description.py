@@ -1104,3 +1104,16 @@ def test_the_remedy_for_repeated_documents_keeps_the_values():
         expected = ma.evaluate(runs, qrels, "AP", progress=False)
     exec(remedy)
     pd.testing.assert_frame_equal(ma.evaluate(runs, qrels, "AP", progress=False), expected)
+
+
+def test_a_scale_of_many_fractions_is_proposed_without_its_grades():
+    # As of estimated probabilities: hundreds of lines of grades used to be printed.
+    labels = np.random.default_rng(0).random(60)
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": np.arange(60).astype(str), "label": [0, 1] * 30, "understandability": labels}
+    )
+    found = ma.describe(qrels)
+    assert found.proposed["understandability"].grades is None
+    again = ma.describe(qrels, found.proposed)
+    assert len(again.findings) == 0
+    assert again.per_aspect.set_index("aspect").loc["understandability", "positive"] == pytest.approx(0.5, abs=0.1)

@@ -191,7 +191,7 @@ def test_topics_that_a_run_lacks_are_told() -> None:
 
 
 def test_a_measure_without_topics_of_a_group() -> None:
-    """As with `topics='positive'`, where measures have topics of their own."""
+    """As with `average_over='positive'`, where measures have topics of their own."""
     frame = pd.concat([long(SCORES), long({name: values[:2] for name, values in SCORES.items()}, "P@5")])
     table = ma.aggregate(frame, by=GROUPS).set_index(["group", "name"])["P@5"]
     assert table["long"].isna().all()
@@ -436,7 +436,7 @@ def test_topics_without_a_value_on_the_command_line(cli, trec_files) -> None:
     qrels = (trec_files / "relevance.txt").read_text(encoding="utf-8").splitlines()
     lines = [line[:-1] + "0" if line.startswith("q5") else line for line in qrels]
     (trec_files / "relevance.txt").write_text("\n".join(lines), encoding="utf-8")
-    options = ("-m", "AP", "--topics", "positive", "--by", "by.txt", "--format", "csv", "runs")
+    options = ("-m", "AP", "--average-over", "positive", "--by", "by.txt", "--format", "csv", "runs")
     code, out, _ = cli("evaluate", *options, qrels=["relevance.txt"])
     assert code == 0
     assert read_csv(out)["group"].unique().tolist() == ["easy", "hard one", "all"]
@@ -468,6 +468,7 @@ def test_bad_files_on_the_command_line(command, content, message, cli, trec_file
     ("options", "message"),
     [
         (["-q"], "--by applies to means: omit it, or -q"),
+        (["--format", "trec_eval"], "--by applies to means: omit it, or --format trec_eval"),
         (["--judged"], "--judged is over all topics: omit it, or --by"),
         (["-o", "by.csv", "--by", "by.csv"], "--output: by.csv is read by this command; write another file"),
     ],

@@ -467,7 +467,7 @@ def uneven() -> pd.DataFrame:
 
 
 def test_columns_over_different_topics() -> None:
-    """As with topics='positive': each column is what it is alone, and the numbers of topics are below the table."""
+    """As with average_over='positive': each column is what it is alone, and a note gives the numbers of topics."""
     frame, options = uneven(), {"baseline": "b", "correction": None, "ci": 0.9}
     latex = ma.to_latex(frame, **options)
     for column, measure in enumerate(("AP", "RR")):

@@ -56,7 +56,7 @@ def test_of_many_runs_a_few_are_named() -> None:
 
 def test_only_topics_that_count_are_missed() -> None:
     qrels = QRELS.assign(label=QRELS["label"].where(QRELS["qid"] < "q02", 0))
-    assert messages(part(2), qrels, "map", topics="positive") == []
+    assert messages(part(2), qrels, "map", average_over="positive") == []
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

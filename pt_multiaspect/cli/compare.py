@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
-from .options import ASPECTS, MEASURES, QRELS, SIGNIFICANCE, TABLE, TOPICS, option
+from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, TABLE, option
 from .significance import Significance, tested
 from .tables import Sheet, number
 from .verb import Inputs, verb
@@ -25,13 +25,13 @@ _TEST, _, _ALPHA = SIGNIFICANCE
     r"""
     Examples:
       pt-multiaspect compare --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'nDCG@10 TOMA@10' bm25.run new.run
+        -m nDCG@10 TOMA@10 bm25.run new.run
       pt-multiaspect compare --qrels qrels.txt -m AP -q --top 10 bm25.run new.run
     """,
     QRELS,
     *MEASURES,
     ASPECTS,
-    TOPICS,
+    AVERAGE_OVER,
     option("-q", "--perquery", is_flag=True, help="Show each query instead, the largest differences first."),
     option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show N queries per measure only."),
     _TEST,

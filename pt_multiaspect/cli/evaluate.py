@@ -8,19 +8,21 @@ import pandas as pd
 from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
 from ..evaluation.labels import recorded
+from ..evaluation.value_files import FORMATS as VALUE_FORMATS
+from ..evaluation.value_files import written_values
 from ..integration.aggregators import lower_aggregate_is_better
 from .inputs import pick_run
 from .means import JUDGED, Means, judged_fractions
 from .options import (
     ASPECTS,
+    AVERAGE_OVER,
     BY,
     JOBS,
     MEASURES,
     QRELS,
     RUNS,
     SIGNIFICANCE,
-    TABLE,
-    TOPICS,
+    TABLE_OR_LINES,
     OutputDirectory,
     option,
 )
@@ -37,9 +39,11 @@ CONFIDENCE = 0.95
     "Evaluate TREC run files.",
     r"""
     Examples:
+      pt-multiaspect evaluate qrels.txt runs/*.run -m nDCG@10 AP
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'nDCG@10 TOMA@10' --aspects scales.json runs/*.run
+        -m nDCG@10 TOMA@10 --aspects scales.json runs/*.run
       pt-multiaspect evaluate --qrels qrels.txt -m map -q -o values.csv bm25.run
+      pt-multiaspect evaluate --qrels qrels.txt -m map -q --format tot runs/*.run
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
         -m 'CAM=CAM(base=AP)@10' --baseline bm25.run bm25.run new=runs/x7.run
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
@@ -51,7 +55,7 @@ CONFIDENCE = 0.95
     QRELS,
     *MEASURES,
     ASPECTS,
-    TOPICS,
+    AVERAGE_OVER,
     BY,
     option(
         "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
@@ -80,7 +84,7 @@ CONFIDENCE = 0.95
         "continues where an earlier one stopped. Runs that have changed are evaluated again; all runs, if "
         "measures, scales or qrels have.",
     ),
-    *TABLE,
+    *TABLE_OR_LINES,
     RUNS,
 )
 def evaluate(
@@ -96,14 +100,15 @@ def evaluate(
     """Evaluate TREC run files.
 
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
-    names it in the table.
+    names it in the table. Without --qrels, the first RUN is a qrels file of relevance.
     """
-    by = inputs.by
+    as_lines, by = inputs.format in VALUE_FORMATS, inputs.by
     for name, is_given in {
         "--baseline": baseline is not None, "--ci": ci, "--judged": judged, "--by": by is not None
     }.items():  # fmt: skip
-        if perquery and is_given:
-            raise MultiAspectError(f"{name} applies to means: omit it, or -q")
+        if is_given and (perquery or as_lines):
+            what = "-q" if perquery else f"--format {inputs.format}"
+            raise MultiAspectError(f"{name} applies to means: omit it, or {what}")
     if judged and by is not None:
         raise MultiAspectError("--judged is over all topics: omit it, or --by")
     if baseline is None and inputs.tests_given:
@@ -121,7 +126,7 @@ def evaluate(
         if resume is None:
             raise
         raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
-    if by is not None:  # with --topics positive, some judged topics have no value
+    if by is not None:  # with --average-over positive, some judged topics have no value
         valued = set(values["qid"])
         by = {qid: group for qid, group in by.items() if qid in valued}
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
@@ -131,7 +136,9 @@ def evaluate(
         means = pd.concat(
             [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
         )
-    if perquery:
+    if as_lines:
+        sheet: Sheet | str = written_values(values if perquery else values.iloc[:0], means, inputs.format)
+    elif perquery:
         sheet = _per_query(values, means, labels)
     else:
         runs = {name: inputs.runs[name] for name in means["name"].unique()}

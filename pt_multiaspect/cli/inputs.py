@@ -24,7 +24,7 @@ from ..io.runs import named_runs
 from ..io.trec_files import read_qrels, read_run
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
-from .options import DIRECTORIES, STDIN, Requested
+from .options import DIRECTORIES, STDIN, Requested, is_measure
 
 __all__ = [
     "judged_aspects",
@@ -143,19 +143,9 @@ def _files(path: str) -> list[str]:
     if path == STDIN:
         return [path]
     files = run_files(path)
-    if not os.path.exists(files[0]) and _is_measure(path):
-        raise MultiAspectError(
-            f"no such file: {path}, which is a measure; write -m before each measure, or several in quotes, "
-            f"-m 'nDCG@10 {path}'"
-        )
+    if is_measure(files[0]):
+        raise MultiAspectError(f"no such file: {path}, which is a measure; write it after -m, as in -m AP {path}")
     return files
-
-
-def _is_measure(text: str) -> bool:
-    try:
-        return bool(parse_list([text]))
-    except MultiAspectError:
-        return False
 
 
 def pick_run(text: str, names: Sequence[str], option: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from ..aspects import Aspects
 from ..evaluation import evaluate
 from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
-from .options import MEASURES, Command, OutputFile, Requested
+from .options import MEASURES, QRELS, Command, OutputFile, Requested
 from .significance import Significance
 from .tables import chosen_format, write
 from .wording import tell
@@ -28,8 +28,11 @@ __all__ = ["Incomplete", "Inputs", "verb"]
 
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
-    "qrels measures suite groups aspects topics topic_groups test correction alpha jobs format output runs".split()  # noqa: SIM905
-)
+    (
+        "qrels", "measures", "suite", "groups", "aspects", "average_over", "topic_groups", "test", "correction",
+        "alpha", "jobs", "format", "output", "runs",
+    )
+)  # fmt: skip
 
 
 class Inputs:
@@ -86,11 +89,16 @@ class Inputs:
 
     def evaluate(self, **settings: Any) -> pd.DataFrame:
         """Return the values of the runs, as a long frame."""
-        measures, topics = self.measures, self.values["topics"]
-        jobs = self.values.get("jobs", 1)
-        return evaluate(
-            self.runs, self.qrels, measures, topics=topics, n_jobs=jobs, progress=sys.stderr.isatty(), **settings
-        )
+        settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
+        return evaluate(self.runs, self.qrels, self.measures, progress=sys.stderr.isatty(), **settings)
+
+
+def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
+    """Return the first argument as the qrels, and the others as runs, where several arguments are possible."""
+    several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
+    if several is None or len(arguments) < 1 + several.required:
+        raise click.MissingParameter(ctx=click.get_current_context(), param=QRELS)
+    return {"qrels": arguments[:1], "runs": arguments[1:]}
 
 
 @dataclass(frozen=True)
@@ -136,6 +144,8 @@ def verb(
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
+            if options.get("qrels") == ():
+                options |= _first_as_qrels(options.get("runs", ()), params)
             output = options.get("output")
             format = chosen_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)

@@ -57,8 +57,9 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"declare the grades$": "declare the grades in --aspects FILE",
         r"^n_resamples: expected at least (\d+) \(1 / alpha\) for alpha=([\d.e-]+), got (\d+)": r"--alpha: a level "
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test ttest",
-        r"\b(topics|strategy)='(\w+)'": r"--\1 \2",
-        r"^(documents|trials|seed|base): ": r"--\1: ",
+        r"\baverage_over='(\w+)'": r"--average-over \1",
+        r"\bstrategy='(\w+)'": r"--strategy \1",
+        r"^(documents|trials|seed|base|format \w+): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",

@@ -21,7 +21,7 @@ from ..io.runs import NamedRuns, titled
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
 from .store import Store
-from .topics import check_topics
+from .topics import check_average_over
 
 __all__ = ["evaluate"]
 
@@ -31,7 +31,7 @@ def evaluate(
     qrels: object,
     measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
     *,
-    topics: str | None = None,
+    average_over: str | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
     errors: str = "raise",
@@ -56,10 +56,11 @@ def evaluate(
         long qrels with the subtopics in a column ``iteration`` or ``subtopic`` (with the aspects as subtopics, use
         `Subtopics`). A mapping is ``{label: measure}``; its labels
         appear in the column `measure`. A `suite` is such a mapping.
-    topics : {'judged', 'positive'}, optional
-        The topics of each measure: all judged topics, or only those in which some judged document is positive for
-        the measure (has a positive gain on an aspect that it evaluates), so that a run can score above 0. The TREC
-        Health Misinformation tracks average over the latter. By default those of the suite, or all judged topics.
+    average_over : {'judged', 'positive'}, optional
+        The topics that count for each measure: all judged topics, or only those in which some judged document is
+        positive for the measure (has a positive gain on an aspect that it evaluates), so that a run can score above
+        0. The TREC Health Misinformation tracks average over the latter. By default those of the suite, or all
+        judged topics.
     n_jobs : int, optional
         Number of processes that evaluate runs in parallel, as in joblib: -1 for all cores; None for that of
         ``joblib.parallel_config``, or else 1. Values, warnings and their order are the same for every number
@@ -93,8 +94,8 @@ def evaluate(
     ------
     MultiAspectError
         If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped. Files
-        that are missing are reported before the first run is evaluated. With ``topics='positive'``, if no topic
-        counts for a measure, or no document is positive or not for it.
+        that are missing are reported before the first run is evaluated. With ``average_over='positive'``, if no
+        topic counts for a measure, or no document is positive or not for it.
 
     Warns
     -----
@@ -123,14 +124,14 @@ def evaluate(
     check_n_jobs(n_jobs)
     choice("errors", "raise", "skip")(errors)
     skip = errors == "skip"
-    topics = check_topics(topics, measures)
+    average_over = check_average_over(average_over, measures)
     labelled = parse_all(measures)
     named = NamedRuns.of(runs)
     if not skip:
         named.check_files()
     if out is None and not collect:
         raise MultiAspectError("collect=False discards the values: expected a directory to write them to, out=...")
-    plan = Plan(Judgments.of(qrels), labelled, topics)
+    plan = Plan(Judgments.of(qrels), labelled, average_over)
     own = filter(supports, labelled.values())
     warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
     store = None if out is None else Store.open(out, plan)

@@ -230,7 +230,7 @@ def systems_table(
     value are all bold, and the next lower value is underlined. If all systems are tied, none is marked. Values
     that differ by a rounding error (at most 1e-12 of the maximum) are tied.
 
-    Columns may be over different topics, as after ``evaluate(topics='positive')``: a sentence below the table
+    Columns may be over different topics, as after ``evaluate(average_over='positive')``: a sentence below the table
     then gives their numbers.
 
     Examples
