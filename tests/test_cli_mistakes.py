@@ -339,6 +339,7 @@ REWORDED = [
         "error: expected distinct aspects, got 'relevance'",
     ),
     ("evaluate -m AP --resume foreign runs", "--resume: expected an empty directory"),
+    ("evaluate -m AP --by two.txt runs", "--by: expected a group for each topic"),
 ]
 
 

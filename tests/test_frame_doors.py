@@ -34,6 +34,7 @@ MANY = pd.DataFrame(
     [(name, f"q{q}", "AP", (q * step % 7) / 7) for name, step in (("a", 2), ("b", 3)) for q in range(9)],
     columns=["name", "qid", "measure", "value"],
 )
+BY_KIND = LONG.assign(kind=LONG["qid"].map({"q1": "x", "q2": "y", "q3": "x"}))
 TEXTS = pd.DataFrame({"docno": [f"d{d}" for d in range(6)], "text": ["A hospital. " * (d + 1) for d in range(6)]})
 RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y)
 
@@ -112,6 +113,14 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "correlation": lambda as_: analysis.correlation(as_(LONG)),
     "discriminative_power": lambda as_: analysis.discriminative_power(as_(LONG), "t").table,
     "compare_with_baseline": lambda as_: analysis.compare_with_baseline(as_(LONG), "a"),
+    "groups of topics": lambda as_: (
+        ma.aggregate(as_(BY_KIND), {"CAM": MEASURE, "P@3": "P@3"}, by="kind"),
+        analysis.compare_with_baseline(as_(BY_KIND), "a", by="kind"),
+    ),
+    "intuitiveness": lambda as_: analysis.intuitiveness(
+        as_(pd.concat([LONG, LONG.assign(measure="copy " + LONG["measure"])])), "P@3",
+        {"CAM": MEASURE, "P@3": "P@3", "copy CAM": "higher", "copy P@3": "lower"},
+    ),
     "pareto": lambda as_: analysis.system_front(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10),
     "zero_aspect_documents": lambda as_: analysis.zero_aspect_documents(
         as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, cutoff=3

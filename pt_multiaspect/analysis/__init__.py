@@ -5,6 +5,7 @@ from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
+from .intuitiveness import intuitiveness
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
 from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
@@ -24,6 +25,7 @@ __all__ = [
     "discriminative_power",
     "document_quality",
     "ideal_values",
+    "intuitiveness",
     "judge_agreement",
     "judge_sensitivity",
     "prediction_powered",

@@ -176,8 +176,8 @@ def _by_group(
     corrected = []
     for of_groups in parts.values():
         # Comparisons of two baselines are listed twice.
-        pairs = of_groups[0][["baseline", "name"]].map(str).to_numpy()
-        code, _ = pd.factorize(pd.MultiIndex.from_arrays(np.sort(pairs, axis=1).T))
+        pairs = of_groups[0][["baseline", "name"]].astype(str).to_numpy(dtype=object)
+        code, _ = pd.factorize(pd.MultiIndex.from_arrays(list(np.sort(pairs, axis=1).T)))
         levels = np.stack([part["asl"].to_numpy(dtype=np.float64) for part in of_groups])
         _, once = np.unique(code, return_index=True)
         p = correct_groups(levels[:, once], options["test"], correction, options["alpha"])[:, code]

@@ -70,7 +70,7 @@ def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
 
 def _means(values: pd.DataFrame, first: str, second: str, significance: Significance) -> Sheet:
     """Return one row per measure."""
-    tests = tested(values, first, Significance(significance.test, "none", significance.alpha))
+    tests = tested(values, first, Significance(significance.test, "none", significance.alpha), None)
     means = aggregate(values).set_index("name")
     before, after = (means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second))
     frame = pd.DataFrame(

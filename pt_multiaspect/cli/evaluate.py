@@ -20,6 +20,7 @@ from .means import JUDGED, Means, judged_fractions
 from .options import (
     ASPECTS,
     AVERAGE_OVER,
+    BY,
     HUMAN,
     JOBS,
     MEASURES,
@@ -53,6 +54,7 @@ CONFIDENCE = 0.95
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
       pt-multiaspect evaluate --qrels qrels.txt -m AP --resume values runs/
       pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
+      pt-multiaspect evaluate --qrels qrels.txt -m AP --by categories.txt runs/
 
     Marks: + significantly better, - significantly worse than the baseline.
     """,
@@ -61,6 +63,7 @@ CONFIDENCE = 0.95
     *MEASURES,
     ASPECTS,
     AVERAGE_OVER,
+    BY,
     option(
         "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
     ),
@@ -106,8 +109,10 @@ def evaluate(
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
     names it in the table. Without --qrels, the first RUN is a qrels file of relevance.
     """
-    as_lines = inputs.format in VALUE_FORMATS
-    for name, is_given in {"--baseline": baseline is not None, "--ci": ci, "--judged": judged}.items():
+    as_lines, by = inputs.format in VALUE_FORMATS, inputs.by
+    for name, is_given in {
+        "--baseline": baseline is not None, "--ci": ci, "--judged": judged, "--by": by is not None
+    }.items():  # fmt: skip
         if is_given and (perquery or as_lines):
             what = "-q" if perquery else f"--format {inputs.format}"
             raise MultiAspectError(f"{name} applies to means: omit it, or {what}")
@@ -115,12 +120,15 @@ def evaluate(
         "-q": perquery,
         "--ci": ci,
         "--judged": judged,
+        "--by": by is not None,
         "--sort": sort is not None,
         "--test": bool(inputs.tests_given),
     }
     for name, is_beside in beside.items():
         if is_beside and inputs.values["human"]:
             raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
+    if judged and by is not None:
+        raise MultiAspectError("--judged is over all topics: omit it, or --by")
     if baseline is None and inputs.tests_given:
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     labels = list(inputs.measures)
@@ -140,16 +148,22 @@ def evaluate(
         by_human = inputs.evaluate(inputs.human, errors=on_error)
         estimated = _estimated(by_human, values, baseline)
         return Incomplete(estimated) if values.attrs.get("skipped") else estimated
-    means = aggregate(values, ci=CONFIDENCE if ci else None)
+    if by is not None:  # with --average-over positive, some judged topics have no value
+        valued = set(values["qid"])
+        by = {qid: group for qid, group in by.items() if qid in valued}
+    means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if sort is not None:
         ascending = sort == "name" or lower_aggregate_is_better(recorded(values)[sort])
-        means = means.sort_values(sort, ascending=ascending, kind="stable", ignore_index=True)
+        parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
+        means = pd.concat(
+            [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
+        )
     if as_lines:
         sheet: Sheet | str = written_values(values if perquery else values.iloc[:0], means, inputs.format)
     elif perquery:
         sheet = _per_query(values, means, labels)
     else:
-        runs = {name: inputs.runs[name] for name in means["name"]}
+        runs = {name: inputs.runs[name] for name in means["name"].unique()}
         suite = inputs.requested.suite
         see = f"for how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'"
         sheet = Means(
@@ -159,6 +173,7 @@ def evaluate(
             n_judged=inputs.qrels["qid"].nunique(),
             confidence=CONFIDENCE if ci else None,
             baseline=baseline,
+            by=by,
             significance=inputs.significance,
             judged=judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
             advice=[] if suite is None else [see],

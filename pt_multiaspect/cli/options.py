@@ -29,6 +29,7 @@ __all__ = [
     "ARGUMENTS",
     "ASPECTS",
     "AVERAGE_OVER",
+    "BY",
     "DIRECTORIES",
     "HUMAN",
     "JOBS",
@@ -136,7 +137,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "human", "runs", "aspects", "groups"):
+    for name in ("qrels", "human", "runs", "aspects", "groups", "topic_groups"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -320,6 +321,13 @@ AVERAGE_OVER = option(
     type=click.Choice(TOPICS),
     help="The topics of each mean: all judged ones, or those with a positive document for the measure. Default: as "
     "the suite has it, else judged.",
+)
+BY = option(
+    "--by",
+    "topic_groups",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Groups of topics, a line each: a query id, a blank or tab, and the name of its group.",
 )
 #: The test, the correction for several runs, and the level.
 SIGNIFICANCE = (

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..collection.judgments import Judgments
 from ..errors import silenced
 from ..evaluation import evaluate
 from ..evaluation.provenance import as_yaml, provenance
+from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
 from .options import ARGUMENTS, MEASURES, QRELS, STDIN, Command, OutputFile, Requested
 from .significance import Significance
@@ -32,8 +34,11 @@ __all__ = ["Incomplete", "Inputs", "verb"]
 
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
-    "qrels human measures suite groups aspects average_over test correction alpha jobs format output runs".split()  # noqa: SIM905
-)
+    (
+        "qrels", "human", "measures", "suite", "groups", "aspects", "average_over", "topic_groups", "test",
+        "correction", "alpha", "jobs", "format", "output", "runs",
+    )
+)  # fmt: skip
 
 
 class Inputs:
@@ -79,6 +84,12 @@ class Inputs:
     def runs(self) -> dict[str, object]:
         """The runs by name."""
         return read_runs(self.values["runs"], [*self.values["qrels"], *self.values.get("human", ())])
+
+    @cached_property
+    def by(self) -> dict[str, str] | None:
+        """The group of each judged topic."""
+        file = self.values["topic_groups"]
+        return None if file is None else read_topic_groups(Path(file), self.qrels)
 
     @property
     def significance(self) -> Significance:

@@ -65,6 +65,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
+        r"^by: ": "--by: ",
     }.items()
 )
 

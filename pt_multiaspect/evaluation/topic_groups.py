@@ -70,7 +70,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     return groups
 
 
-def _named(qid: object, group: object) -> tuple[str, str]:
+def _named(qid: object, group: Any) -> tuple[str, str]:
     """Return the names of a topic and of its group, which is empty if it is missing."""
     if not is_scalar(group):
         raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")

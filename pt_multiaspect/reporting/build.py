@@ -23,6 +23,7 @@ from ..errors import choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.labels import recorded
 from ..evaluation.provenance import as_yaml, provenance
+from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.topics import check_all_topics
 from ..io.runs import NamedRuns, read_if_file, repeatable
 from ..tables import systems_table
@@ -58,6 +59,7 @@ def report(
     seed: int = 0,
     ci: float = 0.95,
     depth: int = 10,
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
     title: str = "Multi-aspect evaluation",
     n_jobs: int = 1,
     progress: bool = True,
@@ -102,6 +104,9 @@ def report(
     depth : int, default 10
         Number of ranks that are shown of each ranking. With many runs, topics and measures, the page has fewer
         ranks, at least 5, then only the topics on which the runs differ most; it says so.
+    by : str, path, mapping or Series, optional
+        The group of each judged topic by query id, or a file of these, as for `aggregate`. A reader can choose the
+        group whose topics are shown; the page opens with all topics.
     title : str, default 'Multi-aspect evaluation'
         The title of the page.
     n_jobs : int, default 1
@@ -120,8 +125,8 @@ def report(
     ------
     MultiAspectError
         As `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a parameter is out of
-        range, the measures are a suite over the topics with a positive document, or a label is that of an interval
-        of another measure.
+        range, the measures are a suite over the topics with a positive document, a label is that of an interval
+        of another measure, or groups are not those of the judged topics.
     ImportError
         If the page is written and vl-convert-python is not installed.
     FileNotFoundError
@@ -171,6 +176,7 @@ def report(
         refuse_unknown([baseline], named, "one of the runs", "baseline")
     qrels = in_memory(qrels)
     judgments = Judgments.of(qrels)
+    groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
     # Columns without names, as of tuples, get those of the aspects.
     chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]
     names = chosen if len(chosen) == len(judgments.label_names) else list(judgments.label_names)
@@ -191,7 +197,7 @@ def report(
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(qrels if is_frame(qrels) else judgments, spec, runs=named)
     by_human = None if by_people is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
-    figures = Figures(title, description, perquery, labels, baseline, options, as_yaml(record), by_human)
+    figures = Figures(title, description, perquery, labels, baseline, options, as_yaml(record), groups, by_human)
     names_of_runs, _, _, values = wide(perquery)
     in_order = {name: named[name] for name in names_of_runs}
     rankings = ranked(in_order, judgments, spec, figures.measures, values, depth)
@@ -244,14 +250,16 @@ class Report(View):
     perquery : DataFrame
         The values, as `evaluate` returns them.
     systems : DataFrame
-        The aggregates with intervals, as `aggregate` returns them.
+        The aggregates with intervals, as `aggregate` returns them, with `by` those of groups before those of all
+        topics.
     aspects : dict of str to str
         The label of the measure of each aspect alone.
     baseline : str or None
         The first baseline.
     comparisons : DataFrame or None
         The tests against each system as the baseline, as `analysis.compare_with_baseline` returns them for one
-        baseline. None if there are fewer than two systems or topics, also for the next two.
+        baseline, but with `by` without groups of one topic. None if there are fewer than two systems or topics,
+        also for the next two.
     correlations : DataFrame or None
         Kendall's τ-b between the system rankings of the measures, as `analysis.correlation` returns it.
     power : DiscriminativePower or None
