@@ -1,6 +1,6 @@
 """Run the study: ``nice python -m benchmarks.study``, about ten minutes on one core.
 
-The collections are those described in notebook 03; without them, only synthetic worlds are studied.
+docs/reproductions/training_targets.ipynb describes the collections; without them, only synthetic worlds are studied.
 """
 
 from __future__ import annotations

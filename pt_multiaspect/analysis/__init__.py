@@ -7,6 +7,7 @@ from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
 from .intuitiveness import intuitiveness
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
 from .system_front import system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
@@ -15,6 +16,7 @@ __all__ = [
     "AttainableFront",
     "DiscriminativePower",
     "JudgeSensitivity",
+    "PredictionPowered",
     "attainable",
     "attainable_front",
     "axioms",
@@ -26,6 +28,7 @@ __all__ = [
     "intuitiveness",
     "judge_agreement",
     "judge_sensitivity",
+    "prediction_powered",
     "rank_correlation",
     "system_front",
     "tau_ap",

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 import pandas as pd
 
+from ..analysis import prediction_powered
 from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
 from ..evaluation.labels import recorded
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import written_values
 from ..integration.aggregators import lower_aggregate_is_better
+from ..views import Sentence, Table
 from .inputs import pick_run
 from .means import JUDGED, Means, judged_fractions
 from .options import (
     ASPECTS,
     AVERAGE_OVER,
     BY,
+    HUMAN,
     JOBS,
     MEASURES,
     QRELS,
@@ -49,10 +54,12 @@ CONFIDENCE = 0.95
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
       pt-multiaspect evaluate --qrels qrels.txt -m AP --resume values runs/
       pt-multiaspect evaluate --qrels qrels.txt -m AP --by categories.txt runs/
+      pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
 
     Marks: + significantly better, - significantly worse than the baseline.
     """,
     QRELS,
+    HUMAN,
     *MEASURES,
     ASPECTS,
     AVERAGE_OVER,
@@ -111,11 +118,23 @@ def evaluate(
             raise MultiAspectError(f"{name} applies to means: omit it, or {what}")
     if judged and by is not None:
         raise MultiAspectError("--judged is over all topics: omit it, or --by")
+    beside = {
+        "-q": perquery,
+        f"--format {inputs.format}": as_lines,
+        "--ci": ci,
+        "--judged": judged,
+        "--by": by is not None,
+        "--sort": sort is not None,
+        "--test": bool(inputs.tests_given),
+    }
+    for name, is_beside in beside.items():
+        if is_beside and inputs.values["human"]:
+            raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
     if baseline is None and inputs.tests_given:
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     labels = list(inputs.measures)
     if baseline is not None:
-        baseline = pick_run(baseline, list(inputs.runs), "--baseline")
+        baseline = inputs.baseline = pick_run(baseline, list(inputs.runs), "--baseline")
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
     if sort is not None:
@@ -126,6 +145,10 @@ def evaluate(
         if resume is None:
             raise
         raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
+    if inputs.values["human"]:
+        by_human = inputs.evaluate(inputs.human, errors=on_error)
+        estimated = _estimated(by_human, values, baseline)
+        return Incomplete(estimated) if values.attrs.get("skipped") else estimated
     if by is not None:  # with --average-over positive, some judged topics have no value
         valued = set(values["qid"])
         by = {qid: group for qid, group in by.items() if qid in valued}
@@ -157,6 +180,15 @@ def evaluate(
             advice=[] if suite is None else [see],
         ).sheet()
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
+
+
+def _estimated(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
+    """Return the prediction-powered estimates, or with a baseline the differences from it."""
+    powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE)
+    table = [block for block in powered._blocks() if isinstance(block, Table)][-1]
+    frame = powered.table if powered.differences is None else powered.differences
+    notes = powered.notes if baseline is None else [f"Differences from {baseline}.", *powered.notes]
+    return Sheet(frame, replace(table, notes=list(map(Sentence, notes))))
 
 
 def _per_query(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> Sheet:

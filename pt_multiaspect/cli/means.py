@@ -108,8 +108,7 @@ class Means:
         counted = self._counted(self.labels)
         notes = [*([] if counted is None else [f"means over {counted}"]), *self.advice]
         if self.baseline is not None:
-            correction = self.significance.correction
-            corrected = "" if correction == "none" else f", correction: {correction}"
+            corrected = f", correction: {self.significance.correction}" if self.significance.is_corrected else ""
             notes.append(f"+ better, - worse than {self.baseline} ({self.significance}{corrected})")
         if self.by is not None:
             topics = pd.Series(self.by).value_counts(sort=False)
@@ -187,7 +186,7 @@ class Means:
                 "reject": verdict != "",
                 "sign": verdict.map({"better": "+", "worse": "-", "": ""}),
             }
-            if self.significance.correction == "none":
+            if not self.significance.is_corrected:
                 del columns["p-value corrected"]
             result[str(label)] = pd.DataFrame(columns)
         return result

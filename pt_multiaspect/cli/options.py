@@ -26,10 +26,12 @@ from .tables import FORMATS, SUFFIXES
 from .wording import in_options, of_mixed_directory
 
 __all__ = [
+    "ARGUMENTS",
     "ASPECTS",
     "AVERAGE_OVER",
     "BY",
     "DIRECTORIES",
+    "HUMAN",
     "JOBS",
     "MEASURES",
     "OPTIONAL_MEASURES",
@@ -52,20 +54,22 @@ __all__ = [
     "output",
 ]
 
-_QRELS = "--qrels"
+#: The options with one file per aspect.
+_QRELS, _HUMAN = "--qrels", "--human"
 
 #: Stands for standard input.
 STDIN = "-"
 
 
 class Command(click.Command):
-    """A command whose options --qrels and -m take several values, as in ``--qrels relevance=a.txt cost=b.txt``.
+    """A command whose --qrels, --human and -m take several values, as in ``--qrels relevance=a.txt cost=b.txt``.
 
     It refuses to write what it reads, and its errors name options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, in which one --qrels or -m may have several values."""
+        """Parse arguments, in which one --qrels, --human or -m may have several values."""
+        ctx.meta[ARGUMENTS] = list(args)
         try:
             return super().parse_args(ctx, _repeated(args))
         except click.UsageError as error:
@@ -83,6 +87,9 @@ class Command(click.Command):
             message = of_mixed_directory(in_options(str(error)), ctx.meta.get(DIRECTORIES, {}))
             raise MultiAspectError(message) from error
 
+
+#: Where the context of a command has its arguments.
+ARGUMENTS = "pt_multiaspect.arguments"
 
 #: Where the context of a command has the directories of runs, by file.
 DIRECTORIES = "pt_multiaspect.directories"
@@ -130,7 +137,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "runs", "aspects", "groups", "topic_groups"):
+    for name in ("qrels", "human", "runs", "aspects", "groups", "topic_groups"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -166,7 +173,7 @@ def _files(path: str) -> set[Path]:
 
 
 def _repeated(args: list[str]) -> list[str]:
-    """Repeat --qrels before each ASPECT=FILE, and -m before each measure, that follows its first value."""
+    """Repeat --qrels and --human before each further ASPECT=FILE, and -m before each further measure."""
     result: list[str] = []
     following: tuple[str, Callable[[str], bool]] | None = None
     awaits_value = False
@@ -198,6 +205,7 @@ def is_measure(text: str) -> bool:
 #: Options that take several values, and whether an argument after the first one is another.
 _SEVERAL: dict[str, Callable[[str], bool]] = {
     _QRELS: lambda arg: "=" in arg,
+    _HUMAN: lambda arg: "=" in arg,
     "-m": is_measure,
     "--measure": is_measure,
 }
@@ -293,6 +301,13 @@ QRELS = option(
     "ASPECT,ASPECT=FILE is one file with several label columns, - is standard input. Without this option, the "
     "first argument is the file.",
 )
+HUMAN = option(
+    _HUMAN,
+    multiple=True,
+    metavar="ASPECT=FILE...",
+    help="Human judgments of some of the topics, at least 4 drawn at random, if --qrels are a model's: show "
+    "prediction-powered estimates with 95 % intervals, with --baseline of the differences.",
+)
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 ASPECTS = option(
     "--aspects",
@@ -316,7 +331,7 @@ BY = option(
 )
 #: The test, the correction for several runs, and the level.
 SIGNIFICANCE = (
-    option("--test", type=click.Choice(list(TESTS)), help="The test, two-sided and paired. Default: ttest."),
+    option("--test", type=click.Choice(TESTS), help="The test, two-sided and paired. Default: t."),
     option(
         "--correction", type=click.Choice(CORRECTIONS), help="For testing several runs, per measure. Default: holm."
     ),
@@ -346,7 +361,7 @@ def _table(of_values: bool) -> tuple[click.Option, ...]:
         output(
             SUFFIXES,
             "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing "
-            "file is replaced.",
+            "file is replaced. FILE.ir_metadata.yml beside it says what ran: versions, digests, scales, measures.",
         ),
     )
 

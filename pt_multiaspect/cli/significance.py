@@ -11,21 +11,16 @@ import numpy as np
 import pandas as pd
 
 from ..analysis import compare_with_baseline
+from ..analysis._significance import TESTS
 from ..evaluation.labels import recorded
 from ..evaluation.topic_groups import ALL, rows_by_group
 from ..integration.aggregators import lower_is_better
+from ..tables.content import test_name
 
 __all__ = ["ALPHA", "CORRECTIONS", "TESTS", "Significance", "tested"]
 
 #: The default significance level.
 ALPHA = 0.05
-
-#: The tests, what they are called in Python, and in notes.
-TESTS = {
-    "ttest": ("t", "paired t-test"),
-    "permutation": ("permutation", "paired permutation test"),
-    "bootstrap": ("bootstrap", "paired bootstrap test"),
-}
 
 CORRECTIONS = ("holm", "bonferroni", "fdr_bh", "none")
 
@@ -37,7 +32,7 @@ _TOLERANCE = 1e-12
 class Significance:
     """The values of --test, --correction and --alpha."""
 
-    test: str = "ttest"
+    test: str = "t"
     correction: str = "holm"
     alpha: float = ALPHA
 
@@ -45,10 +40,15 @@ class Significance:
     def options(self) -> dict[str, Any]:
         """The arguments of functions that test against a baseline."""
         correction = None if self.correction == "none" else self.correction
-        return {"test": TESTS[self.test][0], "correction": correction, "alpha": self.alpha}
+        return {"test": self.test, "correction": correction, "alpha": self.alpha}
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the levels are corrected; 'tukey' corrects for the number of pairs itself."""
+        return self.correction != "none" and self.test != "tukey"
 
     def __str__(self) -> str:
-        return f"two-sided {TESTS[self.test][1]}, p < {self.alpha:g}"
+        return f"two-sided {test_name(self.test, None)}, p < {self.alpha:g}"
 
 
 def tested(

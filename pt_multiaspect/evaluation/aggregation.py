@@ -25,7 +25,7 @@ from .labels import recorded
 from .long_frames import COLUMNS, check_distinct, read_long_frame
 from .topic_groups import ALL, read_topic_groups, rows_by_group
 
-__all__ = ["aggregate", "check_one_value", "interval_columns"]
+__all__ = ["aggregate", "check_one_value", "interval_columns", "without_missing"]
 
 _ONE_VALUE = ["name", "measure", "qid"]
 
@@ -167,7 +167,7 @@ def aggregate(
     interval = _INTERVALS[choice("ci_method", *_INTERVALS)(ci_method)]
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
-    perquery = _without_missing(perquery)
+    perquery = without_missing(perquery, "aggregate")
     known = recorded(perquery, measures)
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
@@ -225,8 +225,8 @@ def aggregate(
     return pd.concat([*parts, whole.assign(group=ALL)], ignore_index=True)[["group", *whole]]
 
 
-def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
-    """Warn of values that are NaN, and leave them out."""
+def without_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
+    """Warn of values that are NaN, and leave them out; the warning begins with the name of the caller."""
     missing = perquery[perquery["value"].isna()]
     if not len(missing):
         return perquery
@@ -241,7 +241,7 @@ def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
     n_topics = missing["qid"].nunique()
     more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
     warn_once(
-        f"aggregate: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
+        f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
         f"{choices(shown)}{more}. PyTerrier gives NaN to topics without judgments; remove such rows by "
         "perquery.dropna(subset=['value'])"
     )

@@ -42,27 +42,28 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
     return float(low), float(high)
 
 
-def half_width(values: Floats, confidence: float) -> float:
-    """Return half the width of Student's t interval of the mean.
+def half_width(values: Floats, confidence: float) -> Floats:
+    """Return half the width of Student's t interval of means.
 
     Parameters
     ----------
-    values : ndarray of float, shape (n,)
-        At least two values.
+    values : ndarray of float, shape (..., n)
+        At least two values for each mean.
     confidence : float in (0, 1)
         The confidence level.
 
     Returns
     -------
-    float
+    ndarray of float, shape (...)
         The t quantile of n − 1 degrees of freedom times the standard error of the mean; 0 if all values are equal.
     """
     from scipy.special import stdtrit
 
-    if values.max() == values.min():  # their deviations from the mean could be rounding errors
-        return 0.0
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    return float(stdtrit(len(values) - 1, (1 + confidence) / 2) * error)
+    n = values.shape[-1]
+    # Where all values are equal, their deviations from the mean could be rounding errors.
+    is_spread = values.max(axis=-1) != values.min(axis=-1)
+    error = is_spread * values.std(axis=-1, ddof=1) / math.sqrt(n)
+    return np.asarray(stdtrit(n - 1, (1 + confidence) / 2) * error, dtype=np.float64)
 
 
 def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]) -> tuple[float, float]:
@@ -82,6 +83,6 @@ def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]
     low, high : float
         The ends of the interval.
     """
-    mean, half = float(values.mean()), half_width(values, confidence)
+    mean, half = float(values.mean()), float(half_width(values, confidence))
     low, high = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
     return max(mean - half, low), min(mean + half, high)

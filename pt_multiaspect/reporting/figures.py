@@ -11,15 +11,21 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..analysis import DiscriminativePower, correlation, discriminative_power
-from ..analysis._frames import matrix
+from ..analysis import (
+    DiscriminativePower,
+    PredictionPowered,
+    correlation,
+    discriminative_power,
+    prediction_powered,
+)
+from ..analysis._frames import matrix, of_measures
 from ..analysis._significance import correct_groups
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.labels import recorded
 from ..evaluation.topic_groups import ALL, rows_by_group
-from ..integration.aggregators import lower_aggregate_is_better
+from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from ..tables.heads import Head, heads_of
 
@@ -66,6 +72,10 @@ class Figures:
     options: Options
     #: The group of each topic; empty if there are no groups.
     groups: Mapping[str, str]
+    #: Versions, digests of the input, scales and measures, as YAML.
+    provenance: str
+    #: The values by human judgments, None if all judgments are of one kind.
+    human: pd.DataFrame | None = None
     #: The measures by label.
     measures: dict[str, Any] = field(init=False)
     heads: list[Head] = field(init=False)
@@ -77,6 +87,8 @@ class Figures:
     tests: Tests | None = field(init=False, default=None)
     #: The systems that no other dominates on the aspects.
     not_dominated: list[str] = field(init=False)
+    #: The estimates from human judgments and the labels of the report, None without human judgments.
+    powered: PredictionPowered | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         perquery = self.perquery
@@ -90,10 +102,20 @@ class Figures:
         else:
             few = "systems" if n_systems < 2 else "topics"
             self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
+        if self.human is not None:
+            self.powered = self._powered(self.human)
         several = list(self.aspects.values())
         systems = of_group(self.systems)
         rows = _non_dominated(perquery, systems, several) if len(several) > 1 else []
         self.not_dominated = systems["name"].iloc[rows].tolist()
+
+    def _powered(self, human: pd.DataFrame) -> PredictionPowered:
+        """Return the estimates of the measures that are averaged over topics."""
+        means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
+        of_means = [of_measures(values, means) for values in (human, self.perquery)]
+        powered = prediction_powered(*of_means, baseline=self.baseline, ci=self.options.ci)
+        self.notes += [powered.notes[0], "Tests and their marks compare values by the model's judgments."]
+        return powered
 
     @property
     def counts(self) -> list[str]:

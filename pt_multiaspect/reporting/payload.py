@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..analysis import PredictionPowered
 from ..evaluation.topic_groups import ALL
 from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from ..tables.content import best_marks
@@ -78,11 +79,19 @@ def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, A
             for column, head in zip(means, figures.heads, strict=True)
         ],
         "ends": [ends(table, label, options.ci) for label in known],
+        "powered": None if figures.powered is None or group != ALL else _powered(figures.powered, list(known)),
         "tests": None
         if compared is None or compared.empty
         else _tests(compared, names, list(known), known, options.alpha),
         "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, list(known)).items()},
     }
+
+
+def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
+    """Return the estimates and the ends of their intervals by measure, None for a measure without."""
+    by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
+    columns = ["estimate", "low", "high"]
+    return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
 
 
 def _tests(

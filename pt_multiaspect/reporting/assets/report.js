@@ -83,7 +83,10 @@
         cell.title = p;
         const ends = data.ends[measure];
         const interval = ends === null ? "" : `[${show(ends[0][system])}, ${show(ends[1][system])}]`;
-        cell.querySelector("small").textContent = { ends: interval, p, "": "" }[below];
+        const powered = data.powered === null || data.powered[measure] === null ? "" :
+          data.powered[measure].map((column) => show(column[system]));
+        const estimate = powered && `${powered[0]} [${powered[1]}, ${powered[2]}]`;
+        cell.querySelector("small").textContent = { powered: estimate, ends: interval, p, "": "" }[below];
       });
     }
   };
