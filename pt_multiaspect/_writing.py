@@ -35,7 +35,7 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
     OSError
         If the file cannot be written; it has the name of the file.
     """
-    # Names of files that are no UTF-8 are written as they are.
+    # Names of files that are not UTF-8 are written as they are.
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     file = Path(os.path.expanduser(path))
     try:

@@ -864,6 +864,18 @@ def test_comparisons_correlations_and_fronts(combined: pd.DataFrame) -> None:
     assert front.loc[best, "on_front"]
 
 
+def test_groups_of_topics_and_labels_of_a_model(combined: pd.DataFrame) -> None:
+    groups = {qid: "even" if int(qid[1:]) % 2 == 0 else "odd" for qid in combined["qid"].unique()}
+    by_group = ma.aggregate(combined, by=groups).set_index(["group", "name"])
+    even = combined[combined["qid"].map(groups) == "even"]
+    expected = even[even["measure"] == "MM"].groupby("name")["value"].mean()
+    assert by_group.loc["even", "MM"].to_dict() == pytest.approx(expected.to_dict())
+    human = combined[combined["qid"].isin([f"q{q}" for q in range(6)])]
+    human.attrs = combined.attrs
+    powered = ma.analysis.prediction_powered(human, combined, baseline="a")
+    assert all(label in str(powered) for label in LABELS)
+
+
 def test_tables_plots_and_citations(combined: pd.DataFrame, tmp_path: Path) -> None:
     mpl.use("Agg")
     latex = ma.to_latex(combined)

@@ -485,10 +485,10 @@ def test_labels_below_the_scale() -> None:
 
 def test_labels_out_of_scale() -> None:
     description = ma.describe(sound(), {"relevance": 2, "understandability": 3, "trust": [0, 1, 3]})
-    (found,) = about(description, "labels are no declared grade (2, 4)").to_dict("records")
+    (found,) = about(description, "labels are not declared grades (2, 4)").to_dict("records")
     assert (found["severity"], found["aspects"]) == ("error", "trust")
     fixed = eval(found["remedy"], {"ma": ma})
-    assert about(ma.describe(sound(), fixed), "no declared grade").empty
+    assert about(ma.describe(sound(), fixed), "not declared grades").empty
 
 
 def test_labels_that_are_no_probabilities() -> None:
@@ -884,7 +884,7 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     """The remedy was to declare codes, which would have hidden thousands of labels."""
     description = ma.describe(sound(), {"relevance": 1, "trust": Aspect([0, 1, 2], threshold=2)})
     assert description.proposed == Aspects({"relevance": 2, "trust": Aspect(4, threshold=2)})
-    first, _ = about(description, "no declared grade")["finding"]
+    first, _ = about(description, "not declared grades")["finding"]
     assert "Check first that these are the labels of relevance and that its top grade is 1" in first
     with pytest.raises(
         MultiAspectError, match="Check first that these are the labels of trust, not of another file"
@@ -893,7 +893,7 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
     assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])
     gains = {"relevance": 2, "trust": Aspect([0, 1, 2], gains=[0, 1, 5])}
-    (found,) = about(ma.describe(sound(), gains), "no declared grade")["remedy"]
+    (found,) = about(ma.describe(sound(), gains), "not declared grades")["remedy"]
     assert found == "ma.describe(qrels).labels"
 
 

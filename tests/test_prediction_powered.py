@@ -215,6 +215,12 @@ def test_a_useless_model_leaves_the_human_topics_alone() -> None:
         assert found["high"] - found["low"] > found["human_high"] - found["human_low"]
 
 
+def test_the_same_values_as_human_and_model_are_said_to_have_no_effect() -> None:
+    note = "Where N is 0, the model judged no further topics, and its labels have no effect."
+    assert note in prediction_powered(HUMAN, HUMAN).notes
+    assert note not in prediction_powered(HUMAN, MODEL).notes
+
+
 @pytest.mark.parametrize("value", [0.0, 0.1, 0.3])
 def test_equal_human_values_have_no_width(value) -> None:
     labels = [0.1, 0.3, 0.35, 0.2, 0.6, 0.1, 0.2]

@@ -1,6 +1,6 @@
 """Run the study: ``nice python -m benchmarks.study``, about ten minutes on one core.
 
-docs/reproductions/training_targets.ipynb describes the collections; without them, only synthetic worlds are studied.
+The page docs/reproductions/training_targets.ipynb describes the collections. Without them, it is of synthetic worlds.
 """
 
 from __future__ import annotations

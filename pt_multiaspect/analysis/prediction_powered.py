@@ -78,6 +78,8 @@ class PredictionPowered(View):
             "With λ as it is, more human topics may not halve it: λ²·var/N, the part of the N topics, remains."
         )
         notes = [assumed, to_halve]
+        if (self.table["n_further"] == 0).any():
+            notes.append("Where N is 0, the model judged no further topics, and its labels have no effect.")
         is_constant = self.table["low"] == self.table["high"]
         if is_constant.any():
             rows = self.table[is_constant]

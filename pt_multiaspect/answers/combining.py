@@ -130,4 +130,4 @@ def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFram
             f"{counted(len(faulty), 'answer')}; divide percentages by 100, convert grades with from_criteria, "
             "and leave out topics that are not judged for all runs"
         )
-    return np.clip(values, 0.0, 1.0)
+    return np.asarray(np.clip(values, 0.0, 1.0), dtype=np.float64)

@@ -193,7 +193,7 @@ class Means:
 
 
 def _check_new(columns: Iterable[str], taken: Container[str], option: str) -> None:
-    """Check that columns beside the means are no labels of measures."""
+    """Check that columns beside the means are not labels of measures."""
     for column in columns:
         if column in taken:
             raise MultiAspectError(f"{option}: {column!r} is the label of a measure; omit {option}, or relabel it")

@@ -106,16 +106,19 @@ class Inputs:
         settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
         judged, measures = self.qrels if qrels is None else qrels, self.measures
         result = evaluate(self.runs, judged, measures, progress=sys.stderr.isatty(), **settings)
-        self.skipped = result.attrs.get("skipped", [])
+        self.skipped += result.attrs.get("skipped", [])
         return result
 
     def provenance(self, command: str) -> dict[str, Any]:
         """Return what ran, without the runs that were skipped."""
         judgments = Judgments.of(self.qrels)
         qrels: dict[str, object] = {}
-        for item in self.values["qrels"]:
-            aspects, _, path = ("relevance", "", item) if os.path.exists(item) else item.rpartition("=")
-            qrels[aspects or "relevance"] = judgments if path == STDIN else path
+        for name in ("qrels", "human"):
+            for item in self.values.get(name) or ():
+                aspects, _, path = ("", "", item) if os.path.exists(item) else item.rpartition("=")
+                key = aspects or "relevance"
+                given = Judgments.of(getattr(self, name)) if path == STDIN else path
+                qrels[key if name == "qrels" else f"human {key}"] = given
         runs = self.runs if self.values.get("runs") else {}
         test = {"name": str(self.significance), "correction method": self.significance.correction}
         with silenced():

@@ -223,7 +223,7 @@ def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _values(column: Any) -> np.ndarray[Any, Any]:
-    # A column of nothing but missing values has no type, so it is no column of numbers.
+    # A column of nothing but missing values has no type, so it is not a column of numbers.
     if str(column.dtype) == "Null":
         return np.full(len(column), None, dtype=object)
     if "Struct" in str(column.dtype):  # an array would lose the names of the fields

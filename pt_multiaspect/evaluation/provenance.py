@@ -1,4 +1,4 @@
-"""What ran: versions, inputs, scales and measures of an evaluation, as ir_metadata where that has fields.
+"""Provenance of values: versions, inputs, scales and measures, as ir_metadata where that has fields.
 
 Breuer, Keller, Schaer: ir_metadata: An Extensible Metadata Schema for IR Experiments. SIGIR 2022.
 """

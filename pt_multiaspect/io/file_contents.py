@@ -226,5 +226,5 @@ def _read_bytes(source: Any) -> tuple[str, bytes]:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise MultiAspectError(f"{name}: cannot be read: {reason}") from error
-    # A lone surrogate is let through here: it is no UTF-8 either, and is reported as such.
+    # A lone surrogate is let through here: it is not UTF-8 either, and is reported as such.
     return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)

@@ -329,7 +329,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         order = self["order"]
         if order is not None and order.lower_is_better:
             raise MultiAspectError(
-                f"lower is better for the order {spell_order(order)}, so its weights are no labels to train on; "
+                f"lower is better for the order {spell_order(order)}, so its weights are not labels to train on; "
                 "use another order"
             )
         self.warn_if_inferred(self.views(judgments))
