@@ -120,6 +120,7 @@ def evaluate(
         raise MultiAspectError("--judged is over all topics: omit it, or --by")
     beside = {
         "-q": perquery,
+        f"--format {inputs.format}": as_lines,
         "--ci": ci,
         "--judged": judged,
         "--by": by is not None,
