@@ -1,6 +1,6 @@
 """Run the study: ``nice python -m benchmarks.study``, about ten minutes on one core.
 
-The page docs/reproductions/training_targets.ipynb describes the collections. Without them, it is of synthetic worlds.
+The page docs/reproductions/training_targets.ipynb describes the collections; without them all worlds are synthetic.
 """
 
 from __future__ import annotations

@@ -192,6 +192,7 @@ class LinearStopping(_Cascade, _Term):
 class _RankBiased(_Term):
     """A term with the discount (1 - p) p^(k-1) at rank k."""
 
+    discount: Callable[[Ints], Floats]
     SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
         "p": ir_measures.ParamInfo(dtype=float, desc="persistence"),
         "cutoff": _CUTOFF,
@@ -199,7 +200,7 @@ class _RankBiased(_Term):
 
     def __init__(self, p: float, cutoff: int | None) -> None:
         super().__init__(p=p, cutoff=cutoff)
-        self.discount = Geometric(p)
+        self.discount: Callable[[Ints], Floats] = Geometric(p)
 
 
 class RankBiasedStopping(_RankBiased, _Cascade):

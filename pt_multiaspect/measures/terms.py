@@ -112,12 +112,14 @@ class TermMean(TermMeasure):
             At least 0; None if the measure is not a function of single-aspect measures.
         """
         self.validate_params()  # norms need the cutoff of P and other required parameters of bases
-        self.warn_if_inferred(self.views(judgments))
         terms = self.terms(judgments)
+        if not terms:
+            return None
+        self.warn_if_inferred(self.views(judgments))
         for term in terms:
             term.check_gains(f"a training label from {self}")
         shares = [term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0] for term in terms]
-        return np.asarray(np.sum(shares, axis=0), dtype=np.float64) if terms else None
+        return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         """Return whether a term is not linear, discounts differ, or several terms have no weighted sum."""
