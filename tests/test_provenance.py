@@ -211,3 +211,17 @@ def test_yaml_reads_what_is_written(content):
     from pt_multiaspect.evaluation.provenance import as_yaml
 
     assert yaml.safe_load(as_yaml(content)) == content
+
+
+def test_human_judgments_are_recorded_beside_those_of_a_model(cli, trec_files):
+    lines = (trec_files / "relevance.txt").read_text().splitlines()
+    (trec_files / "few.txt").write_text(
+        "\n".join(line for line in lines if line.split()[0] in ("q0", "q1", "q2", "q3", "q4"))
+    )
+    arguments = ("-m", "AP", "--human", "few.txt", "-o", "x.csv", "runs")
+    code, _, err = cli("evaluate", *arguments, qrels=("relevance.txt",))
+    assert code == 0, err
+    files = {"relevance": "relevance.txt", "human relevance": "few.txt"}
+    assert record(trec_files / "x.csv")["pt_multiaspect"]["qrels"] == {
+        aspect: {"file": name, "sha256": digest(trec_files / name)} for aspect, name in files.items()
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import subprocess
 import sys
@@ -320,3 +321,27 @@ def test_the_name_of_a_run_is_given_where_it_lacks(tmp_path):
         ma.read_values(path)
     with pytest.raises(ma.MultiAspectError, match="no such file"):
         ma.read_values(tmp_path / "none", format="tot")
+
+
+pieces = st.sampled_from(
+    ["map", "q1", "all", "runid", "0.5", "nan", "a", "{}", '{"qid": 1,', '"value": "x"}', "[", "\t", "\r"]
+)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(
+    content=st.binary(max_size=40)
+    | st.lists(st.lists(pieces, max_size=5).map(" ".join), max_size=4).map(lambda lines: "\n".join(lines).encode())
+    | st.dictionaries(
+        st.sampled_from(["run_id", "topic_id", "measure", "value"]),
+        st.none() | st.text(max_size=3) | st.floats() | st.lists(st.integers(), max_size=2),
+    ).map(lambda row: json.dumps(row).encode())
+)
+def test_any_content_is_read_or_refused(format, content):
+    try:
+        found = ma.read_values(io.BytesIO(content), format=format)
+    except ma.MultiAspectError:
+        return
+    assert list(found.columns) == ["name", "qid", "measure", "value"]
+    assert found["value"].dtype == np.float64
+    assert not (found["qid"] == "all").any()

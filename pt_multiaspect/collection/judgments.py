@@ -157,6 +157,21 @@ class Judgments(Memo):
         # Values do not depend on the names of the rows.
         return self._frame.reset_index(drop=True), self._positional, self.label_names, self._origin
 
+    def is_of(self, frame: pd.DataFrame) -> bool:
+        """Return whether these are the judgments of a frame, as it is now.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Qrels.
+
+        Returns
+        -------
+        bool
+            False also for a frame with the same judgments in another form.
+        """
+        return self._frame.equals(frame)
+
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
         position = np.empty(len(self), dtype=np.intp)
