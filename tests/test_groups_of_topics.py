@@ -370,6 +370,19 @@ def test_the_page_of_a_report(reported) -> None:
     assert [float(row[1]) for row in cells] == pytest.approx(data["means"][0], abs=5e-5)  # also without JavaScript
 
 
+def test_estimates_with_human_judgments_are_over_all_topics() -> None:
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(systems=("bm25", "dense"), n_topics=14)
+    by = {qid: "x" if n < 9 else "y" for n, qid in enumerate(qrels["qid"].unique())}
+    human = qrels[qrels["qid"].isin(list(by)[:8])]
+    model = qrels.assign(label=(qrels["label"] + (qrels.index % 3 == 0)).clip(upper=2))
+    text = ma.report(runs, model, "AP", aspects=SCALES, human=human, by=by, progress=False).to_html()
+    data = Page(text).data
+    assert data["powered"][-1] is not None
+    assert [part["powered"] for part in data["groups"]] == [None, None]
+    assert "Estimates with human judgments are over all topics only." in text
+
+
 @pytest.mark.parametrize("by", [{"q0<i>": "a"}, "name", {"no": "such topic"}])
 def test_groups_are_checked_before_the_evaluation(by, monkeypatch) -> None:
     monkeypatch.setattr("pt_multiaspect.reporting.build.evaluate", None)
@@ -470,6 +483,7 @@ def test_bad_files_on_the_command_line(command, content, message, cli, trec_file
         (["-q"], "--by applies to means: omit it, or -q"),
         (["--format", "trec_eval"], "--by applies to means: omit it, or --format trec_eval"),
         (["--judged"], "--judged is over all topics: omit it, or --by"),
+        (["--human", "relevance.txt"], "--human shows estimates with intervals: omit --by, or --human"),
         (["-o", "by.csv", "--by", "by.csv"], "--output: by.csv is read by this command; write another file"),
     ],
 )
