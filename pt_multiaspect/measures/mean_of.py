@@ -263,7 +263,7 @@ class _MeanOf(MeasureMean):
         ]
         if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
             raise MultiAspectError(
-                f"@{self['cutoff']} is a cutoff, but no member accepts one: {choices(measure for measure, _ in used)}"
+                f"@{self['cutoff']} is a cutoff, but no member accepts one: {choices(one for one, _ in used)}"
             )
         largest = max(weight for _, weight in members)
         if not np.isfinite(sum(weight for _, weight in members)):
