@@ -256,17 +256,15 @@ class _MeanOf(MeasureMean):
         given: _Weighted | None = self["measures"]
         if given is None:
             return
+        used = [(measure, weight) for measure, weight in given.measures if weight]
         members = [
-            (declare(on_relevance(measure), self["aspects"]), weight)
-            for measure, weight in given.measures
-            if weight
+            (self._cut(declare(on_relevance(measure), self["aspects"]), measure), weight)
+            for measure, weight in used
         ]
-        if self["cutoff"] is not None:
-            members = [(self._cut(member), weight) for member, weight in members]
-            if not any(member.accepts_cutoff for member, _ in members):
-                raise MultiAspectError(
-                    f"@{self['cutoff']} is a cutoff, but no member accepts one: {choices(m for m, _ in members)}"
-                )
+        if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
+            raise MultiAspectError(
+                f"@{self['cutoff']} is a cutoff, but no member accepts one: {choices(one for one, _ in used)}"
+            )
         largest = max(weight for _, weight in members)
         if not np.isfinite(sum(weight for _, weight in members)):
             members = [(member, weight / largest) for member, weight in members]
@@ -277,14 +275,14 @@ class _MeanOf(MeasureMean):
                 f"lower is better for {choices(lower)}, and higher for other members; average measures that agree"
             )
 
-    def _cut(self, member: Measure) -> Measure:
+    def _cut(self, member: Measure, given: ir_measures.Measure) -> Measure:
         """Return a member with the cutoff of the mean, if it accepts one and has none."""
         cutoff = self["cutoff"]
-        if not member.accepts_cutoff or member.cutoff == cutoff:
+        if cutoff is None or not member.accepts_cutoff or member.cutoff == cutoff:
             return member
         if member.cutoff is not None:
             raise MultiAspectError(
-                f"{self.NAME}@{cutoff} has the cutoff {cutoff}, but its member is {member}; set one cutoff, on the "
+                f"{self.NAME}@{cutoff} has the cutoff {cutoff}, but its member is {given}; set one cutoff, on the "
                 "mean or on the member"
             )
         return member(cutoff=cutoff)
