@@ -43,13 +43,17 @@ from .measures import (
     AspectMean,
     CoverageRatio,
     CRPRecovery,
+    DnDCG,
+    DSharpnDCG,
     Frustration,
     HarmfulCompat,
     HelpfulCompat,
     HelpfulMinusHarmful,
+    IRec,
     Joint,
     JointMeasure,
     LinearMeasure,
+    MeanOf,
     Measure,
     NoveltyRatio,
     On,
@@ -72,7 +76,7 @@ from .measures import parameters as params
 from .orders import DistanceOrder, Order, register_distance
 
 if TYPE_CHECKING:
-    from . import analysis, plots, testing
+    from . import analysis, answers, plots, testing
     from .collection.judges import from_long
     from .description import Description, describe
     from .explanation import Explanation, explain, largest_differences
@@ -118,18 +122,22 @@ __all__ = [
     "Aspects",
     "CRPRecovery",
     "CoverageRatio",
+    "DSharpnDCG",
     "Description",
     "DistanceOrder",
+    "DnDCG",
     "Explanation",
     "Frustration",
     "Groups",
     "HarmfulCompat",
     "HelpfulCompat",
     "HelpfulMinusHarmful",
+    "IRec",
     "Joint",
     "JointMeasure",
     "Judgments",
     "LinearMeasure",
+    "MeanOf",
     "Measure",
     "MultiAspectError",
     "MultiAspectWarning",
@@ -150,6 +158,7 @@ __all__ = [
     "aggregate",
     "aggregate_labels",
     "analysis",
+    "answers",
     "as_subtopics",
     "cite",
     "crp_curve",
@@ -204,6 +213,7 @@ __getattr__ = lazy_attributes(
         "Suite": "suites",
         "SystemsTable": "tables",
         "analysis": "analysis",
+        "answers": "answers",
         "cite": "tables",
         "describe": "description",
         "explain": "explanation",

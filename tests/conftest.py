@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,6 +12,9 @@ from strategies import examples
 
 from pt_multiaspect import Aspect, Aspects, Groups, Order, errors
 from pt_multiaspect.cli import main
+
+# The workers of pytest-xdist share the cores: more threads of OpenMP would spend half their time waiting.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile(
     "pt_multiaspect",
@@ -18,6 +24,18 @@ settings.load_profile("pt_multiaspect")
 
 #: How many tests that are marked `slow` were deselected.
 _left_out = {"slow": 0}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as `slow` the cases of a parametrised test that its mark `every` leaves out."""
+    seen = Counter()
+    for item in items:
+        if mark := item.get_closest_marker("every"):
+            family = item.nodeid.partition("[")[0]
+            if seen[family] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            seen[family] += 1
 
 
 def pytest_deselected(items):

@@ -259,6 +259,7 @@ def experiment(**options: Any) -> Any:
     return pt.Experiment(runs, topics, qrels, [cam, "map"], filter_by_qrels=True, **options)
 
 
+@pytest.mark.slow
 def test_both_results_of_an_experiment() -> None:
     both, alone = experiment(perquery="both"), experiment(perquery=True)
     pd.testing.assert_frame_equal(ma.aggregate(both), ma.aggregate(alone))

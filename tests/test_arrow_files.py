@@ -103,6 +103,7 @@ def expected() -> pd.DataFrame:
     return ma.evaluate({"run": RUN}, QRELS, MEASURES, progress=False)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("form", RUNS)
 def test_runs(form: str, expected: pd.DataFrame, tmp_path: Path) -> None:
     run = RUNS[form]()
@@ -231,6 +232,7 @@ def spoilt(chance: random.Random, content: bytes) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("form", ["lines", "gz", "bz2", "zst", "parquet", "feather of pyarrow", "arrow"])
 def test_spoilt_files_give_a_value_or_one_line(form: str) -> None:
     """Damaged compressed files must not be read; the other forms have no checksums."""

@@ -136,6 +136,7 @@ TARGETS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", TARGETS, ids=str)
 def test_targets(case: str) -> None:
     target, expected = TARGETS[case]
@@ -344,6 +345,7 @@ def catboost_ranker(**params: Any) -> Any:
 RANKERS = [lightgbm_ranker, xgboost_ranker, catboost_ranker]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("make", RANKERS)
 def test_the_model_is_the_one_the_ranker_learns_from_grouped_rows(make: Any, data: Data) -> None:
     wrapped = AspectRanker(make(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
@@ -363,6 +365,7 @@ def test_the_model_is_the_one_the_ranker_learns_from_grouped_rows(make: Any, dat
     assert wrapped.score(data.X, data.Y, qid=data.qid) > 0.85
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("make", RANKERS)
 def test_sorting_by_query_is_invisible(make: Any, data: Data) -> None:
     together = AspectRanker(make(), target=EUCLIDEAN)
@@ -453,6 +456,7 @@ def test_other_gains_than_those_of_the_target_are_refused(make: Any, params: Any
         AspectRanker(make(**params), target=MANHATTAN).fit(data.X, data.Y, qid=data.qid)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "target",
     [MANHATTAN(weighting="normalized"), CAM(aspects=ASPECTS), MANHATTAN(weighting="exponential")],
@@ -500,6 +504,7 @@ def test_the_last_step_of_a_pipeline_gets_what_it_wants(estimator: Any, on: bool
         assert clone(pipeline).get_params()["standardscaler"] is not scale
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("on", [True, False], ids=["routing", "no routing"])
 def test_real_pipelines(on: bool, data: Data) -> None:
     with sklearn.config_context(enable_metadata_routing=on):
@@ -801,6 +806,7 @@ CANNOT_HOLD = dict.fromkeys(
 )
 
 
+@pytest.mark.every(2)
 @parametrize_with_checks(
     [AspectRanker(Ridge(), target="relevance")], expected_failed_checks=lambda estimator: CANNOT_HOLD
 )
@@ -825,6 +831,7 @@ def conflicting(seed: int, n_queries: int = 90, n_rows: int = 20) -> tuple[Any, 
     return features, labels, np.repeat(np.arange(n_queries), n_rows)
 
 
+@pytest.mark.slow
 def test_training_on_toma_gives_a_higher_toma_where_the_aspects_conflict() -> None:
     features, labels, qid = conflicting(seed=0)
     train, measure = qid < 60, EUCLIDEAN(base=nDCG) @ 10

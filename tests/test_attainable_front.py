@@ -87,6 +87,7 @@ def golden_run(case: dict[str, Any]) -> dict[str, Any]:
     return {"mine": {case["topic"]: {docno: -rank for rank, docno in enumerate(case["run"])}}}
 
 
+@pytest.mark.slow
 def test_golden_points(golden) -> None:
     for case in golden:
         front = golden_front(case, "all")
@@ -102,6 +103,7 @@ def test_golden_points(golden) -> None:
         np.testing.assert_allclose(found(golden_front(case, "supported")), expected[corners], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_golden_distances(golden) -> None:
     for case in golden:
         (row,) = golden_front(case, "all").systems(golden_run(case)).to_dict("records")
@@ -118,6 +120,7 @@ def slipping_reference(path: np.ndarray, alpha: float) -> np.ndarray:
     return path[1 + np.flatnonzero(away <= away.min() + 1e-12)[0]]
 
 
+@pytest.mark.slow
 def test_golden_references_but_for_the_slip(golden) -> None:
     compared = 0
     for case in golden:
@@ -166,6 +169,7 @@ def test_all_points_are_those_of_brute_force(drawn, base) -> None:
         assert len(found(front, qid)) == len(undominated(values))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["all", "supported"])
 def test_topics_that_share_documents(kind: str) -> None:
     """The documents of later topics are not in the order of their names if an earlier topic has some of them."""
@@ -211,6 +215,7 @@ def test_three_measures(drawn) -> None:
     assert {tuple(each) for each in np.round(corners, 9).tolist()} <= undominated(values)
 
 
+@pytest.mark.slow
 def test_different_discounts_are_refined_by_assignment() -> None:
     rng = np.random.default_rng(1)
     for _ in range(5):
@@ -225,6 +230,7 @@ def test_different_discounts_are_refined_by_assignment() -> None:
         assert front.points["gap"].max() == 0
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "measures",
     [
@@ -247,6 +253,7 @@ def test_other_measures(measures) -> None:
         assert {tuple(each) for each in np.round(found(front, qid), 9).tolist()} == expected
 
 
+@pytest.mark.slow
 def test_weighted_sums_are_supported_exactly() -> None:
     qrels = wide([(2, 0), (0, 2), (1, 1), (1, 0), (0, 1)], [(2, 1), (0, 0), (1, 2)])
     spec = SPEC
@@ -278,6 +285,7 @@ def test_fractional_gains() -> None:
     np.testing.assert_allclose(tenths, found(attainable_front(qrels, nDCG, aspects="a,b")), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_order_of_rows() -> None:
     rng = np.random.default_rng(4)
     qrels = ma.Judgments(
@@ -310,6 +318,7 @@ def test_the_mean_is_the_best_of_all_means(drawn) -> None:
     np.testing.assert_allclose(found(corners), every.mean[every.mean["supported"]][["a", "b"]], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_mean_of_three_measures() -> None:
     rng = np.random.default_rng(5)
     qrels = wide(*([tuple(row) for row in rng.integers(0, 3, (4, 3)).tolist()] for _ in range(3)))
@@ -322,6 +331,7 @@ def test_the_mean_of_three_measures() -> None:
     assert set(map(tuple, np.round(found(every), 9).tolist())) == undominated(means)
 
 
+@pytest.mark.slow
 def test_gaps_are_stated_and_true(monkeypatch) -> None:
     rng = np.random.default_rng(6)
     qrels = wide(*([tuple(row) for row in rng.integers(0, 4, (12, 3)).tolist()] for _ in range(2)))
@@ -345,6 +355,7 @@ def test_gaps_are_stated_and_true(monkeypatch) -> None:
 # -- topics and judgments -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_topics_without_relevant_documents_count_as_the_means_count_them() -> None:
     qrels = wide([(1, 0), (0, 1)], [(0, 0), (0, 0)], [(0, 1), (0, 2)])
     for kind in ("supported", "all"):
@@ -405,6 +416,7 @@ def test_fairness_against_relevance() -> None:
         attainable_front(qrels, measures)
 
 
+@pytest.mark.slow
 def test_targets_per_topic_belong_to_their_topic() -> None:
     """Rankings of a topic are evaluated as many topics of other names."""
     targets = {"q1": {"gender": {"f": 0.9, "m": 0.1}}, "q2": {"gender": {"f": 0.1, "m": 0.9}}}
@@ -460,6 +472,7 @@ def test_room_and_distance_by_brute_force(drawn, random) -> None:
     assert mixed["nearest"] <= row["nearest"] + 1e-9 or len(found(front)) < len(best)
 
 
+@pytest.mark.slow
 def test_points_between_corners_are_on_the_front_of_mixtures() -> None:
     """A distance to the nearest corner would be above 0 for a ranking that no mixture beats."""
     front, every = (attainable_front(CONFLICT, nDCG, aspects=SPEC, kind=kind) for kind in ("supported", "all"))
@@ -581,6 +594,7 @@ def test_lower_is_better() -> None:
 # -- bad input ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_values_of_other_qrels_are_refused() -> None:
     front = attainable_front(CONFLICT, nDCG, aspects=SPEC)
     perquery = pd.DataFrame(
@@ -719,6 +733,7 @@ def plt():
     pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_plot(plt) -> None:
     runs = {
         f"r{n}": {"q1": ranked(CONFLICT["q1"], order)} for n, order in enumerate([(0, 1, 2, 3, 4), (4, 1, 0, 2, 3)])

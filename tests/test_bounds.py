@@ -123,6 +123,7 @@ def ways(progress: Progress, counts: tuple[int, ...], totals: tuple[int, ...]) -
                 yield [float(steps[index]), *later]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("base", "depth"),
     [
@@ -301,6 +302,7 @@ class _OneMinus(_Later):
 INCREASES, NEGATIVE = "a non-negative discount that does not increase with the rank", "expected non-negative gains"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("strategy", ["auto", "exact", "search", "sum"])
 @pytest.mark.parametrize("kind", [On, TOMA, CAM, MM, GAM], ids=lambda kind: kind.NAME)
 @pytest.mark.parametrize(
@@ -368,6 +370,7 @@ def test_unjudged_documents_that_gain(cutoff: int | None) -> None:
     assert (row["gap"] > 1e-4) == (cutoff != 1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("measure", [TOMA(base="AP"), TOMA, ma.uRBP, ma.uERR], ids=str)
 def test_each_topic_has_its_own_bound(measure: ma.Measure) -> None:
     """One by one or all together, whatever the strategy."""
@@ -403,6 +406,7 @@ def test_never_below_the_strategies_of_the_paper(judged: Judged, data: st.DataOb
         assert row["bound"] >= best["value"] - 1e-9
 
 
+@pytest.mark.slow
 def test_normalized_cam_reaches_1_and_what_is_empty_reaches_0() -> None:
     qrels = {
         "q1": {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 2}},
@@ -425,6 +429,7 @@ ASPECTS_3 = Aspects(
 )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("measure", "best"),
     [(CAM(base="AP"), 0.7917), (CAM(base="nDCG"), 0.9073), (MM(base="AP"), 0.7368), (WHAM(base="nDCG"), 0.9033)],
@@ -461,6 +466,7 @@ def test_sorting_is_not_always_best_for_ap() -> None:
     assert round(row["value"], 3) == round(best_by_force(measure, judged), 3) == 0.773
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("top", [53, 54, 60, 100])
 @pytest.mark.parametrize("family", [CAM, MM])
 def test_err_on_long_scales(family: ma.Measure, top: int) -> None:
@@ -651,6 +657,7 @@ def test_equal_documents_and_ranks_below_the_cutoffs_do_not_matter(
     assert reduced["bound"].tolist() == pytest.approx(whole["bound"].tolist(), rel=1e-13)
 
 
+@pytest.mark.slow
 def test_many_judged_documents() -> None:
     """A matrix of all documents and ranks would take 20 GB."""
     qrels = graded(50_000)

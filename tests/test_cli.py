@@ -373,7 +373,8 @@ def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monk
         (["-", "-"], "given twice"),
         (["=runs/alpha.run"], "NAME=RUN"),
         (["runs/nothing.run"], "runs/nothing.run"),
-        (["TOMA@10", "runs"], "no such file: TOMA@10, which is a measure; write -m before each measure"),
+        (["runs", "TOMA@10"], "no such file: TOMA@10, which is a measure; write it after -m, as in -m AP TOMA@10"),
+        (["TAMO@10", "runs"], "TAMO"),
         (["relevance.txt"], "this looks like qrels, not a run: write --qrels ASPECT=FILE for each aspect"),
     ],
 )
@@ -384,6 +385,53 @@ def test_bad_runs(cli, trec_files, runs, part):
     code, out, err = cli("evaluate", "-m", "AP", *runs)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
+    assert part in err
+
+
+def test_several_measures_follow_one_option(cli, trec_files):
+    expected = cli("evaluate", "-m", "nDCG@10 best=AP CAM(base=AP)@5", "--aspects", "scales.json", "runs")[:2]
+    assert expected[0] == 0
+    for option in (["-m"], ["--measure"]):
+        given = [*option, "nDCG@10", "best=AP", "CAM(base=AP)@5"]
+        assert cli("evaluate", *given, "--aspects", "scales.json", "runs")[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", *given, "runs")[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", "runs", *given)[:2] == expected
+    assert cli("evaluate", "--measure=nDCG@10", "AP", "runs/beta.run", "new=runs/alpha.run")[1].splitlines()[0] == (
+        "name\tnDCG@10\tAP"
+    )
+    # What exists is a run, whatever its name.
+    (trec_files / "AP").write_bytes((trec_files / "runs" / "beta.run").read_bytes())
+    code, out, _ = cli("evaluate", "-m", "nDCG@10", "AP", "runs/alpha.run")
+    assert (code, [line.split("\t")[0] for line in out.splitlines()]) == (0, ["name", "AP", "alpha.run"])
+
+
+@pytest.mark.parametrize("command", ["evaluate", "correlate", "compare", "describe"])
+def test_the_first_argument_may_be_the_qrels(cli, command):
+    runs = ["runs/alpha.run", "runs/beta.run"]
+    measures = [] if command == "describe" else ["-m", "AP", "RR"]
+    code, expected, _ = cli(command, *measures, *runs, qrels=("relevance.txt",))
+    assert code == 0
+    for arguments in (["relevance.txt", *runs, *measures], [*measures, "relevance.txt", *runs]):
+        code, out, _ = cli(command, *arguments, qrels=())
+        assert (code, out) == (0, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["evaluate", "-m", "AP", "runs/alpha.run"], "missing --qrels: give ASPECT=FILE for each aspect"),
+        (["evaluate", "-m", "AP"], "missing"),
+        (["evaluate", "-m", "AP", "runs/alpha.run", "runs/beta.run"], "this looks like a run, not qrels"),
+        (["evaluate", "-m", "AP", "none.txt", "runs/beta.run"], "no such file: none.txt"),
+        (["evaluate", "-m", "AP", "-o", "relevance.txt", "relevance.txt", "runs"], "relevance.txt is read by this"),
+        (["explain", "-m", "AP", "--query", "q0", "runs/alpha.run"], "missing --qrels"),
+        (["bounds", "-m", "AP"], "missing --qrels"),
+        (["describe"], "missing --qrels"),
+    ],
+)
+def test_qrels_are_not_taken_from_runs(cli, arguments, part):
+    code, out, err = cli(*arguments, qrels=())
+    assert (code, out, err.count("\n")) == (2, "", 1)
     assert part in err
 
 
@@ -423,6 +471,24 @@ def test_sort_follows_the_direction_of_the_measure(cli):
     assert "--sort: expected name or one of the measures (name, AP), got nDCG" in err
 
 
+@pytest.mark.parametrize(
+    "test", ["t", "tukey", *(pytest.param(name, marks=pytest.mark.slow) for name in ("permutation", "bootstrap"))]
+)
+def test_the_tests_are_those_of_python(cli, trec_files, test):
+    options = ["-m", "CAM@3", "--baseline", "beta", "--test", test, "runs"]
+    code, out, _ = cli("evaluate", *options, "--format", "json")
+    assert code == 0
+    expected = compare_with_baseline(_values(trec_files, ["CAM@3"]), "beta.run", test).set_index("name")
+    rows = {row["name"]: row for row in json.loads(out)}
+    for name, row in expected.iterrows():
+        assert rows[name]["CAM@3 p-value"] == row["asl"]
+        assert rows[name].get("CAM@3 p-value corrected", row["asl"]) == row["p"]
+    note = cli("evaluate", *options, "--format", "table")[1].splitlines()[-1]
+    assert (", correction: holm" in note) is (test != "tukey")
+    assert ("Tukey HSD" in note) is (test == "tukey")
+
+
+@pytest.mark.every(2)
 @pytest.mark.parametrize("correction", ["holm", "none"])
 def test_baseline_marks_what_the_test_says(cli, trec_files, correction):
     options = ["--baseline", "runs/beta.run", "--correction", correction, "--alpha", "0.3", "runs"]
@@ -507,6 +573,11 @@ def test_skipping_a_faulty_run_is_not_success(cli, trec_files):
     ("options", "part"),
     [
         (["--test", "permutation"], "--test requires --baseline"),
+        (["--baseline", "beta", "--test", "ttest"], "--test: expected one of bootstrap, permutation, t, tukey"),
+        (
+            ["--baseline", "beta", "--test", "tukey", "--correction", "fdr_bh"],
+            "--test tukey corrects for the number of pairs itself: omit --correction fdr_bh",
+        ),
         (["--alpha", "0.01"], "--alpha requires --baseline"),
         (["-q", "--ci"], "--ci applies to means"),
         (["-q", "--baseline", "alpha.run"], "--baseline applies to means"),
@@ -559,6 +630,7 @@ def test_a_baseline_that_is_not_one_run(cli, trec_files, given, message):
         assert err.endswith(f"{message}\n")
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "md", "tex"])
 def test_output_is_a_file_in_the_format_of_its_suffix(cli, trec_files, suffix):
     code, out, _ = cli("evaluate", "-m", "AP my_AP=AP", "-o", f"table.{suffix}", "runs")
@@ -576,6 +648,7 @@ def test_output_is_a_file_in_the_format_of_its_suffix(cli, trec_files, suffix):
         assert r"my\_AP" in printed
 
 
+@pytest.mark.slow
 def test_latex_is_that_of_to_latex(cli, trec_files):
     options = ["--baseline", "beta.run", "--ci", "--sort", "CAM@3", "--alpha", "0.3", "--format", "tex"]
     code, out, _ = cli("evaluate", "-m", "CAM@3 RR", *options, "runs")
@@ -592,6 +665,7 @@ def test_latex_is_that_of_to_latex(cli, trec_files):
     assert r"my\_AP" in queries
 
 
+@pytest.mark.slow
 def test_latex_is_one_kind_of_table(cli, trec_files):
     """Columns of --judged, topics that differ between measures, and other commands change what it has, not how."""
     plain = cli("evaluate", "-m", "CAM@3 RR", "--format", "tex", "runs")[1]
@@ -633,6 +707,7 @@ def _rows(latex):
     return [line for line in latex.splitlines() if line.endswith(r"\\")]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "line",
     [
@@ -682,6 +757,7 @@ class _Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("width", [80, 40, 200])
 def test_a_table_fits_the_terminal_with_every_digit(trec_files, monkeypatch, width):
     monkeypatch.chdir(trec_files)

@@ -16,6 +16,7 @@ from click.shell_completion import BashComplete
 from printed_tables import read_table
 from shared_data import shared_path
 
+import pt_multiaspect as ma
 from pt_multiaspect import (
     CAM,
     Aspects,
@@ -82,6 +83,7 @@ def test_describe_writes_a_file(cli, trec_files, suffix):
     assert text.startswith({"html": "<!DOCTYPE html>", "txt": "48 judged documents"}[suffix])
 
 
+@pytest.mark.slow
 def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files):
     code, _, err = cli("describe", "--write-aspects", "inferred.json")
     assert code == 0
@@ -94,6 +96,7 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     assert inferred == out
 
 
+@pytest.mark.slow
 def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     """It wrote the scales as they were inferred, and each remedy undid the others."""
     text = (trec_files / "relevance.txt").read_text()
@@ -120,6 +123,7 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     assert "--aspects '{" in html.unescape((trec_files / "report.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
     given = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
     (trec_files / "plain.txt").write_text(given)
@@ -151,6 +155,7 @@ def test_describe_says_what_is_wrong(cli, options, part):
     assert part in err
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("measure", "reason"),
     [
@@ -175,6 +180,7 @@ def test_describe_fails_for_a_measure_that_cannot_be_computed(cli, measure, reas
 # -- compare ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("command", ["compare", "evaluate"])
 def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkeypatch, capsys, command):
     """The fractions .1, .2 and .3 of three aspects have another sum in another order."""
@@ -233,6 +239,19 @@ def test_compare_shows_both_runs(cli):
             (gains == 0).sum(),
         ]
     assert "worse" in set(found["verdict"])
+
+
+def test_compare_names_both_runs_of_the_difference(cli):
+    """It was the second minus the first, and in Python the first minus the second, under one head."""
+    runs = ["runs/beta.run", "new=runs/delta.run"]
+    for options in ([], ["-q"]):
+        head, *_ = cli("compare", *SCALED, *options, "--format", "md", *runs)[1].splitlines()
+        assert "| beta.run | new | new - beta.run |" in head
+    found = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
+    values = perquery(["beta.run", "delta.run"])
+    for measure in found.index:
+        reverse = ma.largest_differences(values, "delta.run", "beta.run", measure, n=1)
+        assert found.loc[measure, "difference"] == reverse["difference"].item()
 
 
 def test_compare_puts_the_largest_differences_first(cli):
@@ -294,6 +313,16 @@ def test_correlate(cli):
     assert "at least two systems" in err
 
 
+@pytest.mark.parametrize("by", ["mean", "query"])
+def test_correlations_of_two_runs_are_doubted(cli, by):
+    code, out, err = cli("correlate", "-m", "AP RR P@3", "--by", by, "runs/beta.run", "runs/delta.run")
+    assert code == 0
+    found = np.abs(read(out).set_index("measure").to_numpy())
+    assert (found == 1).all() or by == "query"
+    assert ("order of two runs is the same or reversed, so that correlations are 1 or -1" in err) is (by == "mean")
+    assert cli("correlate", "-m", "AP RR P@3", "runs")[2] == ""
+
+
 def test_bounds(cli):
     options = ["-m", "CAM@3 best=CAM(base=AP)", "--aspects", "scales.json"]
     code, out, err = cli("bounds", *options, "-q")
@@ -315,6 +344,7 @@ def test_bounds(cli):
     assert "lower-is-better" in err
 
 
+@pytest.mark.slow
 def test_axioms(cli):
     options = ["-m", "TOMA CAM=CAM(base=AP)", "--property", "1 attainable", "--property", "swap", "--trials", "300"]
     code, out, err = cli("axioms", *options, qrels=())
@@ -335,6 +365,7 @@ def test_axioms(cli):
         assert part in err
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("measure", "reason"),
     [
@@ -380,6 +411,7 @@ def test_every_measure_has_help(cli):
         assert len(out.splitlines()) > 5
 
 
+@pytest.mark.slow
 def test_a_dataset_becomes_files_that_the_commands_read(cli, trec_files):
     code, out, _ = cli("datasets", qrels=())
     assert code == 0
@@ -448,6 +480,7 @@ def test_a_collection_that_cannot_be_downloaded_is_an_error_of_one_sentence(cli,
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_demo(cli):
     code, out, _ = cli("demo", qrels=())
     assert code == 0
@@ -533,6 +566,7 @@ def explanation(measure: str, qid: str):
     return explain(found, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("measure", ["TOMA@5", "MM(base='AP')", "AP", "NLRE"])
 def test_explain_prints_what_python_prints(cli, measure):
     options = ["-m", measure, "--aspects", "scales.json", "--query", "q2", "runs/beta.run"]
@@ -550,6 +584,7 @@ def test_explain_prints_what_python_prints(cli, measure):
     assert total == pytest.approx(values.set_index("qid")["value"]["q2"], abs=1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("suffix", ["txt", "html", "csv"])
 def test_explain_writes_a_file(cli, trec_files, suffix):
     options = ["-m", "TOMA@5", "--aspects", "scales.json", "--query", "q2", "-o", f"q2.{suffix}"]
@@ -585,6 +620,7 @@ def test_explain_says_what_is_wrong(cli, options, part):
 CONTROL = "\x1b[2J\x07\x9b2J\u202e"
 
 
+@pytest.mark.every(3)
 @pytest.mark.skipif(sys.platform == "win32", reason="names of files cannot have control characters")
 @pytest.mark.parametrize(
     "arguments",

@@ -109,7 +109,7 @@ MISTAKES = [
     ("evaluate -m AP --baseline beta.run --correction holms runs", "got 'holms'. Did you mean holm?"),
     (
         "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
-        "use a higher level, or --test ttest",
+        "use a higher level, or --test t",
     ),
     ("evaluate -m AP --average-over positve runs", "Did you mean positive?"),
     ("evaluate -m AWRF --groups groups.csv --average-over positive runs", "use --average-over judged"),
@@ -173,6 +173,7 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("line", "part"), MISTAKES)
 def test_a_mistake_is_one_line_with_its_remedy(cli, mistaken, line, part):
     before = contents(mistaken)
@@ -189,6 +190,7 @@ def test_a_mistake_is_one_line_with_its_remedy(cli, mistaken, line, part):
     assert contents(mistaken) == before
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("option", "output", "runs"),
     [
@@ -337,9 +339,11 @@ REWORDED = [
         "error: expected distinct aspects, got 'relevance'",
     ),
     ("evaluate -m AP --resume foreign runs", "--resume: expected an empty directory"),
+    ("evaluate -m AP --by two.txt runs", "--by: expected a group for each topic"),
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("at", range(len(REWORDED)))
 def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, at):
     """A message that changes must change in the table of the patterns, too."""
@@ -441,6 +445,7 @@ def odd_name(trec_files):
     return name
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "options",
     [("-o", "t.csv"), ("-o", "t.json"), ("-o", "t.md"), ("-o", "t.tex"), ("-q", "-o", "t.csv"), ("--judged",)],
@@ -481,12 +486,14 @@ def test_a_run_from_a_named_pipe_is_read_once(cli, pipe, options):
     assert cli(*EVALUATE, *options, "pipe", "runs/beta.run") == expected
 
 
+@pytest.mark.slow
 def test_a_report_on_a_named_pipe(cli, pipe, trec_files):
     pipe("runs/alpha.run")
     code, _, err = cli("report", *EVALUATE[1:], "-o", "r.html", "pipe")
     assert (code, (trec_files / "r.html").exists()) == (0, True), err
 
 
+@pytest.mark.slow
 def test_qrels_from_a_named_pipe(cli, pipe):
     expected = cli(*EVALUATE, "--judged", "runs")
     pipe("relevance.txt")

@@ -102,6 +102,7 @@ def test_measures_beside_a_suite_and_of_it(files: Path, capsys: pytest.CaptureFi
     assert "P@10 useful and incorrect" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_other_commands_take_suites(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "trec-misinfo-2022"
     compared = table(capsys, "compare", *QRELS, "--suite", name, *RUNS)

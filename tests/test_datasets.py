@@ -41,6 +41,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("name", "pairs", "queries", "columns"),
     [
@@ -62,6 +63,7 @@ def test_labels_and_scales(shared: Path, name: str, pairs: int, queries: int, co
     assert judged.aspects == datasets.info(name).aspects
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("name", "files"),
     [
@@ -80,6 +82,7 @@ def test_labels_are_those_that_read_qrels_reads(shared: Path, name: str, files: 
     pd.testing.assert_frame_equal(datasets.load(name).qrels, expected, check_dtype=False)
 
 
+@pytest.mark.slow
 def test_scales_of_clef_2015_give_the_published_values(shared: Path) -> None:
     figures = json.loads(shared_path("golden", "clef2015_runs.json").read_text(encoding="utf-8"))["runs"]
     judged = datasets.load("clef-ehealth-2015")

@@ -121,6 +121,7 @@ def test_equal_scores_are_ordered_by_docno_descending_also_at_the_cutoff() -> No
     assert reranked["docno"].tolist() == ["c", "b"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("analyzer", ["word", "char"])
 def test_results_do_not_depend_on_the_order_of_documents_or_queries(
     health: Collection, analyzer: Literal["word", "char"]
@@ -182,6 +183,7 @@ def test_equality_follows_content_and_hashes_survive_tuning(health: Collection) 
     assert pickle.loads(pickle.dumps(one)) == one
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("plan", ["linear", "tree"])
 @pytest.mark.parametrize("batch_size", [None, 3])
 def test_experiment_gives_the_same_under_every_plan(health: Collection, plan: str, batch_size: int | None) -> None:
@@ -255,9 +257,13 @@ def test_demo_fits_the_page(demo_output: str) -> None:
 
 
 def test_demo_picks_more_readability_under_toma_than_under_ndcg(demo_output: str) -> None:
-    picked = dict(re.findall(r'GridSearch\(metric="(\w+).*?"\) picks weight ([\d.]+)', demo_output))
+    picked = dict(re.findall(r'GridSearch\(metric="(\w+).*?"\)\s+picks\s+weight ([\d.]+)', demo_output))
     assert set(picked) == {"nDCG", "TOMA"}
     assert float(picked["nDCG"]) < float(picked["TOMA"])
+
+
+def test_demo_fits_in_a_terminal(demo_output: str) -> None:
+    assert max(map(len, demo_output.splitlines())) <= 80
 
 
 def test_demo_ends_with_the_passage_that_makes_the_difference(demo_output: str) -> None:

@@ -216,6 +216,7 @@ def test_everything_that_evaluation_accepts(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ma.describe(qrels, runs=runs).judged_at, expected.judged_at)
 
 
+@pytest.mark.slow
 def test_aspects_in_every_form(tmp_path: Path) -> None:
     qrels = sound(n_topics=3)
     aspects = Aspects({"trust": Aspect(4, threshold=3), "relevance": 2}, name="described")
@@ -290,6 +291,7 @@ def test_nothing_is_found_on_a_sound_collection() -> None:
     assert texts(ma.describe(qrels, runs={"mine": run_of(qrels)})) == []
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("spoiling", SPOILINGS, ids=lambda spoiling: spoiling.name)
 def test_a_spoilt_collection(spoiling: Spoiling) -> None:
     qrels = sound()
@@ -338,6 +340,7 @@ def test_a_reversed_scale_that_is_declared_so_is_none() -> None:
     assert texts(ma.describe(qrels, declared)) == []
 
 
+@pytest.mark.slow
 def test_a_recoded_copy() -> None:
     qrels = sound().assign(
         trust=lambda rows: 2 * rows["understandability"] + 1, other=lambda rows: rows["label"] > 0
@@ -352,6 +355,10 @@ def test_a_recoded_copy() -> None:
     assert about(nearly, "rank documents nearly alike")["aspects"].tolist() in ([], ["understandability, trust"])
 
 
+def test_equal_labels_of_constant_aspects_are_no_copy() -> None:
+    assert about(ma.describe(small(label=[1] * 20, trust=[1] * 20)), "one may be a").empty
+
+
 def test_equal_labels_of_few_documents_are_no_copy() -> None:
     assert about(ma.describe(small(label=[0, 1, 2, 1], trust=[0, 1, 2, 1])), "same").empty
 
@@ -362,6 +369,7 @@ def test_positives_only_are_a_note() -> None:
     assert "not relevant are not in the qrels" in found["finding"]
 
 
+@pytest.mark.slow
 def test_a_code_by_its_distance() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 3 > 0, 20))
     assert about(ma.describe(qrels), "20, may be a code")["severity"].tolist() == ["warning"]
@@ -440,6 +448,7 @@ LABEL_RULES = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("case", LABEL_RULES)
 def test_evaluation_warns_of_what_is_found(case: str) -> None:
     """One said nothing of 88 % positive documents, the other nothing of .5 %, and each blamed something else."""
@@ -476,10 +485,10 @@ def test_labels_below_the_scale() -> None:
 
 def test_labels_out_of_scale() -> None:
     description = ma.describe(sound(), {"relevance": 2, "understandability": 3, "trust": [0, 1, 3]})
-    (found,) = about(description, "labels are no declared grade (2, 4)").to_dict("records")
+    (found,) = about(description, "labels are not declared grades (2, 4)").to_dict("records")
     assert (found["severity"], found["aspects"]) == ("error", "trust")
     fixed = eval(found["remedy"], {"ma": ma})
-    assert about(ma.describe(sound(), fixed), "no declared grade").empty
+    assert about(ma.describe(sound(), fixed), "not declared grades").empty
 
 
 def test_labels_that_are_no_probabilities() -> None:
@@ -505,6 +514,7 @@ def test_an_aspect_that_is_never_judged() -> None:
     assert list(description.proposed) == ["relevance", "understandability"]
 
 
+@pytest.mark.slow
 def test_columns_that_may_be_no_labels() -> None:
     qrels = sound().assign(timestamp=lambda rows: np.arange(len(rows)) + 0.5)
     assert about(ma.describe(qrels), "unlikely to hold labels")["aspects"].tolist() == ["timestamp"]
@@ -553,6 +563,7 @@ def test_sparse_judgments_at_the_top() -> None:
     assert (found["severity"], found["aspects"]) == ("warning", "trust")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("judged", "run", "call"),
     [
@@ -604,6 +615,7 @@ def test_what_looks_alike_can_be_mended(first: str, second: str) -> None:
         assert first == second
 
 
+@pytest.mark.slow
 def test_axes_of_unequal_length() -> None:
     qrels = sound()
 
@@ -634,6 +646,7 @@ def test_measures_that_cannot_be_computed() -> None:
 SCALES = {"relevance": 2, "trust": Aspect(4, threshold=2)}
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("measure", "depends"),
     [
@@ -665,6 +678,7 @@ def test_what_values_depend_on(measure: str, depends: list[str]) -> None:
     assert row["inferred"]  # the measure was not told of the scales
 
 
+@pytest.mark.slow
 def test_measures_that_are_told_of_the_scales_do_not_infer_them() -> None:
     qrels = sound()
     told = ma.describe(qrels, measures=ma.TOMA(aspects={"relevance": 2, "trust": 4}))
@@ -687,6 +701,7 @@ RUN = {
 AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "judged@20": 1.0}
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize(
     ("rule", "table", "changes", "severities"),
     [
@@ -739,6 +754,7 @@ def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any
     assert [found.severity for found in apply(replace(figures, retrieved=brought, **tables))] == severities
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("counts", "found"),
     [
@@ -768,6 +784,7 @@ def test_labels_far_above_a_declared_scale_are_codes(top: int, codes: list[int])
     ("missing", "extra", "says"),
     [
         (5, 0, []),
+        (5, 5, []),
         (6, 0, ["only 94.0 % of the documents above"]),
         (0, 5, []),
         (0, 6, ["only 94.3 % of those judged on"]),
@@ -778,6 +795,12 @@ def test_documents_judged_on_one_aspect_only(missing: int, extra: int, says: lis
     qrels = small(label=[1.0 + at % 2 for at in range(100)] + [NAN] * extra, trust=trust)
     found = about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")["finding"].tolist()
     assert [text[: len(start)] for text, start in zip(found, says, strict=True)] == says
+
+
+def test_aspects_judged_where_documents_are_relevant() -> None:
+    trust = [at % 3 for at in range(50)] + [NAN] * 50
+    found = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
+    assert about(found, "missing labels count").empty
 
 
 @pytest.mark.parametrize(("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")])
@@ -800,6 +823,7 @@ def test_remedies_are_code(tmp_path: Path) -> None:
                 assert isinstance(eval(remedy, {"ma": ma}), Aspects)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["scale reversed", "copied column", "constant column", "a code that is no grade"])
 def test_remedies_are_remedies(name: str) -> None:
     spoiling = next(spoiling for spoiling in SPOILINGS if spoiling.name == name)
@@ -828,6 +852,7 @@ def declaring(description: ma.Description) -> list[tuple[str, str]]:
     return list(zip(found["aspects"], found["finding"].str[:25], strict=True))
 
 
+@pytest.mark.slow
 def test_remedies_together_are_one_declaration() -> None:
     """Each undid the others."""
     description = ma.describe(MIXED)
@@ -854,11 +879,12 @@ def test_scales_stay_where_nothing_is_found() -> None:
     assert ma.describe(sound()).proposed == ma.describe(sound()).aspects
 
 
+@pytest.mark.slow
 def test_labels_above_the_scale_are_not_hidden() -> None:
     """The remedy was to declare codes, which would have hidden thousands of labels."""
     description = ma.describe(sound(), {"relevance": 1, "trust": Aspect([0, 1, 2], threshold=2)})
     assert description.proposed == Aspects({"relevance": 2, "trust": Aspect(4, threshold=2)})
-    first, _ = about(description, "no declared grade")["finding"]
+    first, _ = about(description, "not declared grades")["finding"]
     assert "Check first that these are the labels of relevance and that its top grade is 1" in first
     with pytest.raises(
         MultiAspectError, match="Check first that these are the labels of trust, not of another file"
@@ -867,7 +893,7 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
     assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])
     gains = {"relevance": 2, "trust": Aspect([0, 1, 2], gains=[0, 1, 5])}
-    (found,) = about(ma.describe(sound(), gains), "no declared grade")["remedy"]
+    (found,) = about(ma.describe(sound(), gains), "not declared grades")["remedy"]
     assert found == "ma.describe(qrels).labels"
 
 
@@ -889,6 +915,20 @@ def test_labels_that_are_no_grades(turned: bool) -> None:
     assert (row["judged"], row["out_of_scale"], row["below_scale"], row["missing"]) == (4, 2, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("counts", "threshold"),
+    [
+        ([5, 5, 5, 35, 30, 10, 10], 4),  # 85 % from 3 on
+        ([5, 5, 6, 34, 30, 10, 10], 3),
+        ([100, 50, 48, 2, 0, 0, 0], 3),  # 1 % from 3 on
+        ([100, 50, 49, 1, 0, 0, 0], 2),
+    ],
+)
+def test_the_threshold_proposed_is_reached_by_some_documents(counts: list[int], threshold: int) -> None:
+    qrels = small(label=np.repeat(range(7), counts).tolist())
+    assert ma.describe(qrels, {"relevance": 6}).proposed["relevance"].threshold == threshold
+
+
 def test_the_threshold_proposed_is_one() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] * 20 + np.arange(len(rows)) % 19 + 1)
     qrels.loc[0, "trust"] = 0
@@ -908,6 +948,7 @@ def nasty() -> ma.Description:
     return ma.describe(qrels, runs=runs, measures=["TOMA", "CAM(base='AP')", "nDCG@10"])
 
 
+@pytest.mark.slow
 def test_text_fits_a_terminal() -> None:
     for description in (nasty(), ma.describe(load_health().qrels, measures="uRBP")):
         for line in str(description).splitlines():
@@ -1023,6 +1064,7 @@ def found(description: ma.Description) -> list[tuple[str, str, str]]:
     return [(row["severity"], row["aspects"], " ".join(row["finding"].split()[:6])) for row in rows]
 
 
+@pytest.mark.slow
 def test_findings_on_clef_2015() -> None:
     folder = ("data", "clef2015")
     qrels = ma.read_qrels(
@@ -1081,6 +1123,7 @@ def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     assert found[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
 
 
+@pytest.mark.slow
 def test_the_remedy_for_identifiers_that_look_alike_changes_both_sides():
     """Or runs that were right would be wrong."""
     qrels = load_health().qrels
@@ -1104,3 +1147,16 @@ def test_the_remedy_for_repeated_documents_keeps_the_values():
         expected = ma.evaluate(runs, qrels, "AP", progress=False)
     exec(remedy)
     pd.testing.assert_frame_equal(ma.evaluate(runs, qrels, "AP", progress=False), expected)
+
+
+def test_a_scale_of_many_fractions_is_proposed_without_its_grades():
+    # As of estimated probabilities: hundreds of lines of grades used to be printed.
+    labels = np.random.default_rng(0).random(60)
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": np.arange(60).astype(str), "label": [0, 1] * 30, "understandability": labels}
+    )
+    found = ma.describe(qrels)
+    assert found.proposed["understandability"].grades is None
+    again = ma.describe(qrels, found.proposed)
+    assert len(again.findings) == 0
+    assert again.per_aspect.set_index("aspect").loc["understandability", "positive"] == pytest.approx(0.5, abs=0.1)

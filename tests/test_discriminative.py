@@ -177,6 +177,7 @@ def test_resamples_are_shared_by_measures(values, test):
     assert levels[0] == levels[1]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("correction", ["bonferroni", "holm", "fdr_bh"])
 def test_corrections(values, correction):
     pytest.importorskip("statsmodels")
@@ -242,6 +243,7 @@ def test_bad_input(make, parts):
     assert all(part in str(caught.value) for part in parts), str(caught.value)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("test", [*RESAMPLED, "t"])
 def test_the_order_of_rows_makes_no_difference(values, test):
     given = frame(values)

@@ -84,6 +84,7 @@ def test_values_are_those_of_ir_measures() -> None:
     assert found["ERR_IA@10", "q1"] < 1
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "qrels",
     [

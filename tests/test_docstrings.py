@@ -21,6 +21,7 @@ MODULES = (
     "pt_multiaspect",
     "pt_multiaspect.analysis",
     "pt_multiaspect.analysis.axioms",
+    "pt_multiaspect.answers",
     "pt_multiaspect.datasets",
     "pt_multiaspect.demo",
     "pt_multiaspect.model_selection",
@@ -198,6 +199,7 @@ OTHER_NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_dir_lists_public_names_only():
     # In a process of its own: an import of a submodule, as of the demo, adds it to `dir`.
     code = "import pt_multiaspect; print(*dir(pt_multiaspect))"

@@ -47,6 +47,7 @@ def _nothing_was_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- ir-measures ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_aggregates_are_means_of_the_values() -> None:
     each = per_query(DECLARED)
     assert len(each) == len(DECLARED) * len(QIDS)
@@ -173,6 +174,7 @@ SHAPES: dict[str, Callable[[], object]] = {
 }  # fmt: skip
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_qrels_of_any_shape(shape: str) -> None:
     expected = per_query(DECLARED)
@@ -265,6 +267,7 @@ def _ir_datasets_classes() -> dict[str, type]:
     return {cls.__name__: cls for cls in classes} | {"Stance": ToucheComparativeStance}
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore:.*codes of categories:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("origin", ["real", "own"])
 @pytest.mark.parametrize("shape", ["list", "generator", "frame"])
@@ -332,6 +335,7 @@ GENERAL = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "base",
     [*GENERAL, ir_measures.define_byquery(share_found), ir_measures.define_byquery(share_found) @ 3],

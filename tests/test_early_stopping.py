@@ -70,6 +70,7 @@ LIBRARIES = [lightgbm, xgboost, catboost]
 pytestmark = pytest.mark.filterwarnings("ignore:Failed to import numba")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("kind", "measure"),
     [("Ranker", ma.ESL(wanted=1)), ("Regressor", CAM), ("Ranker", "nDCG@3")],
@@ -96,6 +97,7 @@ def test_boosters_stop_by_the_measure(make: Any, kind: str, measure: Any) -> Non
     assert ranker.feature_importances_.shape == (4,)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
     ranker = ma.AspectRanker(make(), target="scaled sum", measure=CAM)

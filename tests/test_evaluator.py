@@ -72,6 +72,7 @@ def check(ev: Any, found: Any, expected: pd.DataFrame) -> None:
 # -- pandas and Polars -----------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 def test_groups_of_pandas(ev, runs, expected):
     parts = [ev(part) for _, part in runs.groupby(keys_of(ev))]
     check(ev, pd.concat(parts, ignore_index=True), expected)
@@ -79,6 +80,7 @@ def test_groups_of_pandas(ev, runs, expected):
     assert ev(runs)["name"].drop_duplicates().tolist() == runs["name"].drop_duplicates().tolist()
 
 
+@pytest.mark.every(2)
 def test_groups_of_polars(ev, runs, expected):
     frame = pl.DataFrame({name: runs[name].to_list() for name in runs})
     found = frame.group_by(*keys_of(ev)).map_groups(ev)

@@ -148,6 +148,7 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
 SOME = {"min_aspects": 2, "max_aspects": 2, "grades": (0, 1, 2, 3), "max_queries": 2, "max_judged": 5}
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("measure", ALL, ids=str)
 def test_contributions_of_every_measure(measure: ma.Measure) -> None:
@@ -333,6 +334,7 @@ def test_a_swap_of_ngre_costs_what_the_value_gains_without_it() -> None:
     assert explanation.swaps["cost"].tolist() == pytest.approx([1 - explanation.value])
 
 
+@pytest.mark.slow
 def test_the_best_ranking() -> None:
     for measure in (TOMA(aspects=TWO), CAM(aspects=TWO), ma.nCRP, ma.NWCS(aspects=TWO), On(base="AP", aspects=TWO)):
         explanation = measure.explain(RUN, QRELS, "q1")
@@ -400,6 +402,7 @@ def test_names_of_aspects_that_are_columns() -> None:
 # -- input ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_forms_of_runs_and_qrels(tmp_path) -> None:
     measure = TOMA(aspects=TWO)
     expected = measure.explain(RUN, QRELS, "q1").value
@@ -477,6 +480,7 @@ def test_warnings_are_those_of_an_evaluation() -> None:
 # -- any measure, and which topics -----------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "measure", ["nDCG@3", "AP", "P@2", "map", "ndcg_cut_3", "RBP(rel=1)", "Bpref", "TOMA@2", "CAM"]
 )
@@ -578,6 +582,8 @@ def test_a_document_of_both_runs_is_one_row() -> None:
     assert pd.isna(documents.loc["d4", "rank_a"])
     assert documents.loc["d4", "relevance"] == 2
     assert a.compare(b).names == ("bm25", "dense")
+    assert str(a.compare(b)).count("bm25 - dense") == 2  # the value of the topic, and the head of the column
+    assert f"bm25 - dense {a.value - b.value:.4f}" in repr(a.compare(b))
     assert (a.compare(b).difference, b.compare(a).difference) == (a.value - b.value, b.value - a.value)
 
 
@@ -676,6 +682,7 @@ def test_what_long_rankings_hide_is_told() -> None:
     assert "Not shown" not in cut
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("measure", "depth"), [(TOMA, 100), (CAM(base="infAP"), 66)])
 def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(measure, depth) -> None:
     docnos = [f"d{number:03d}" for number in range(71)]
@@ -707,6 +714,7 @@ def test_one_further_document_is_in_the_singular() -> None:
     assert "... 1 more document:" in str(found)
 
 
+@pytest.mark.slow
 def test_long_names_fit_the_terminal() -> None:
     names = ["relevance", *(f"a rather long name of an aspect {number}" for number in range(8))]
     judged = {f"clueweb12-0000tw-{n:02d}-{n:05d}-long": dict.fromkeys(names, 1) for n in range(5)}
@@ -719,6 +727,15 @@ def test_long_names_fit_the_terminal() -> None:
         assert "Not shown for lack of room" in text
         assert "contrib" in text
         assert max(map(len, str(explanation.compare(explanation)).split("\n"))) <= 80
+
+
+def test_html_names_the_runs_that_are_compared_in_full() -> None:
+    names = [f"a-run-with-a-rather-long-name-{end}" for end in ("one", "two")]
+    one, other = (TOMA(aspects=TWO).explain({name: RUN}, QRELS, "q1") for name in names)
+    compared = one.compare(other)
+    for name in names:
+        assert f">rank in {name}</th>" in compared._repr_html_()
+    assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # where there is no room
 
 
 def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
@@ -759,6 +776,7 @@ def test_explanations_can_be_pickled() -> None:
 # -- plots -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "measure", [TOMA(aspects=TWO), CAM(aspects=TWO) @ 2, MM(aspects=TWO), ma.NLRE(aspects=TWO), ma.CRP]
 )

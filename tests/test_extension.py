@@ -175,6 +175,7 @@ def test_binary_bases_count_joint_gains(base: str, value: float) -> None:
 # -- at every door ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_objects_and_strings_are_the_same(measure: ma.Measure) -> None:
     text = str(measure)
@@ -198,6 +199,7 @@ class _Weighted(pt.Transformer):
         return pt.model.add_ranks(found.assign(score=found["score"] * self.sign))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_grid_search_by_name(measure: ma.Measure) -> None:
     pipeline = _Weighted(1.0)

@@ -56,6 +56,7 @@ def values(measures: list[ma.Measure], qrels: Any, run: Any, as_string: bool) ->
 # -- the tracks' figures ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_awrf_golden(as_string: bool) -> None:
     """The organisers' programs of both years; 2021's is followed where nothing is aligned or retrieved."""
@@ -74,6 +75,7 @@ def test_awrf_golden(as_string: bool) -> None:
                     assert value == pytest.approx(wanted[name], abs=2e-6), (case["name"], year, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_gf_golden(as_string: bool) -> None:
     content = json.loads(shared_path("golden", "gfr.json").read_text())
@@ -365,6 +367,7 @@ OF_WORLDS = Groups(
 TURNED = Groups({"g": GENDER}, target={"q": {"g": {"f": 1, "m": 0}}, "r": {"g": {"m": 1, "f": 0}}})
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "measure",
     [

@@ -164,6 +164,7 @@ def test_scores_are_read_to_the_last_bit(scores: list[tuple[float, int]]) -> Non
     assert frame["rank"].tolist() == [rank for _, rank in scores]
 
 
+@pytest.mark.every(2)
 def test_decimals_between_two_floats_are_rounded_as_python_does() -> None:
     """One digit after hundreds decides; tools with a fast conversion are a bit off."""
     rng = np.random.default_rng(0)
@@ -234,6 +235,7 @@ def test_malformed_files(content: bytes) -> None:
     check_run(content)
 
 
+@pytest.mark.every(2)
 def test_large_ids_and_lines_of_one_query() -> None:
     lines = [f"{'q' * (n % 3)}1 Q0 {'d' * (n % 200)}{n} {n} {1000 - n} t" for n in range(999)]
     check_run("\n".join(lines).encode())

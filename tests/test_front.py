@@ -29,6 +29,7 @@ def table(*rows: Any) -> pd.DataFrame:
 # -- the front ------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_metrics", [2, 3])
 def test_the_front_is_what_nothing_dominates(n_metrics: int) -> None:
     rng = np.random.default_rng(n_metrics)
@@ -268,6 +269,7 @@ def test_queries_are_found_in_the_labels() -> None:
         assert [test.tolist() for _, test in RepeatedQueryKFold(n_repeats=1).split(X, labels)] == expected
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("routed", [True, False])
 @pytest.mark.parametrize("search", [GridSearchCV, RandomizedSearchCV])
 def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
@@ -323,6 +325,7 @@ def test_intervals_are_those_of_the_corrected_test() -> None:
     )
 
 
+@pytest.mark.slow
 def test_learners_trained_on_samples_of_queries_differ_within_the_interval() -> None:
     """Of two learners that are equally good, the interval misses 0 in about 5 % of studies, not in half of them."""
     rng = np.random.default_rng(2)
@@ -352,6 +355,7 @@ def test_equal_scores() -> None:
     assert shifted.tolist() == pytest.approx([0.1, 0.1, 0.1, 0])
 
 
+@pytest.mark.slow
 def test_scores_of_cross_validation_are_paired() -> None:
     cv, labels = RepeatedQueryKFold(n_splits=4, n_repeats=2), Y.set_index(pd.Index(QID, name="qid"))
     results = {

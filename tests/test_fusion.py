@@ -219,6 +219,7 @@ CANNOT_HOLD = {
 }
 
 
+@pytest.mark.every(3)
 @parametrize_with_checks([OfOneQuery(Ridge())], expected_failed_checks=lambda estimator: CANNOT_HOLD)
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -149,6 +149,7 @@ READERS: dict[str, tuple[bytes, Callable[[Any], pd.DataFrame]]] = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", READERS)
 def test_files(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed, read = READERS[kind]
@@ -205,6 +206,7 @@ STRINGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_measure_strings() -> None:
     pieces = [piece.decode("utf-8", "surrogateescape") for piece in PIECES]
     pieces += [
@@ -252,6 +254,7 @@ def test_trec_eval_names_have_the_ranges_of_ir_measures_names(text: str) -> None
         parse(text)
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize(
     "text",
     [
@@ -351,6 +354,7 @@ def test_files_that_expand_beyond_measure(form: str, monkeypatch: pytest.MonkeyP
     assert peak < 8 << 20
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "content",
     [
@@ -374,6 +378,7 @@ def test_memory_is_bounded_by_the_size_of_the_file(content: bytes) -> None:
         assert len(result) < 1000
 
 
+@pytest.mark.slow
 def test_groups() -> None:
     odd: list[Any] = [
         None, float("nan"), float("inf"), -1, 0, 1, 10**400, True, "", " ", "a", "\0", "é", "x" * 5000, [], {},

@@ -145,6 +145,7 @@ def test_table_3(base: str, as_string: bool, axes: str) -> None:
         assert found["GAM"] == pytest.approx(math.sqrt(found["rel"] * found["cor"]), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_table_3_prints_other_mm_values_than_eq_6() -> None:
     """24 of the printed cells are wrong, and known to be: nothing reproduces them by accident."""
     table = golden("toma_table3.json")
@@ -223,6 +224,7 @@ def clef_2015() -> pd.DataFrame:
     return wide.rename(columns={str(measure): name for name, measure in CLEF_MEASURES.items()})
 
 
+@pytest.mark.slow
 def test_clef_2015_runs(clef_2015: pd.DataFrame) -> None:
     figures = golden("clef2015_runs.json")["runs"]
     expected = {name: entry["correct"] for name, entry in figures.items() if entry["run_available"]}
@@ -233,6 +235,7 @@ def test_clef_2015_runs(clef_2015: pd.DataFrame) -> None:
         assert means.loc[name].to_dict() == pytest.approx(values, abs=1e-6), name
 
 
+@pytest.mark.slow
 def test_clef_2015_topics(clef_2015: pd.DataFrame) -> None:
     figures = golden("clef2015_topics.json")["runs"]
     assert len(figures) == 6
@@ -244,6 +247,7 @@ def test_clef_2015_topics(clef_2015: pd.DataFrame) -> None:
             assert found == pytest.approx(entry["correct"], abs=1e-6), (name, topic)
 
 
+@pytest.mark.slow
 def test_clef_2015_rbp_is_rbp_of_relevance(clef_2015: pd.DataFrame) -> None:
     """`On` over ir-measures' RBP is the plain uRBP of one aspect."""
     name = clef_2015.index.get_level_values("name")[0]
@@ -435,6 +439,7 @@ def test_the_tracks_nlre_of_three_aspects_is_refused() -> None:
         ma.evaluate(runs, qrels, ["nlre_three"], progress=False)
 
 
+@pytest.mark.slow
 def test_the_tracks_measures_as_objects() -> None:
     qrels, runs, official = track_frames()
     aspects = {"relevance": 3, "credibility": 3}

@@ -48,6 +48,7 @@ def test_help_of_a_measure_with_parameters_and_of_the_class() -> None:
     assert "combine" in pydoc.render_doc(type(ma.CAM), renderer=pydoc.plaintext)
 
 
+@pytest.mark.slow
 def test_completion_in_an_editor() -> None:
     jedi = pytest.importorskip("jedi")
     names = {"ma": ma, "TOMA": ma.TOMA}

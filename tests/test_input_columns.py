@@ -58,6 +58,7 @@ def by_evaluate(runs: Any, qrels: Any = QRELS, **options: Any) -> dict[tuple[str
     return {tuple(row[:3]): row[3] for row in found.to_numpy().tolist()}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_values_are_those_of_an_experiment(n_jobs: int) -> None:
     """They ended in KeyError: 'qanswer'."""
@@ -67,6 +68,7 @@ def test_values_are_those_of_an_experiment(n_jobs: int) -> None:
     assert expected["two", "q3", "EM"] == 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_stored_values_depend_on_the_columns(n_jobs: int, tmp_path: Any) -> None:
     expected = by_evaluate(RUNS)

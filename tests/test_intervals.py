@@ -36,6 +36,7 @@ def test_equals_scipy() -> None:
     pd.testing.assert_frame_equal(table[["name", "AP"]].head(1), plain)
 
 
+@pytest.mark.slow
 def test_coverage_is_that_of_the_level() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.beta(2, 3, (2000, 10))  # 2000 experiments of ten topics

@@ -593,6 +593,7 @@ def test_clef_ehealth_2015() -> None:
     assert rows(qrels.head(1)) == [("qtest.1", "aldf.1864_12_000027", 1, 3)]
 
 
+@pytest.mark.slow
 def test_clef_ehealth_2018() -> None:
     names = {"relevance": "qrel.txt.gz", "understandability": "qread.txt.gz", "trust": "qtrust.txt.gz"}
     qrels = read_qrels({aspect: shared_path("data", "clef2018", name) for aspect, name in names.items()})

@@ -123,6 +123,7 @@ def reference(rows: list[Row], combine: str) -> dict[tuple[str, str, str], float
     return {key: how[combine](values) for key, values in given.items()}
 
 
+@pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.errors.MultiAspectWarning")
 @pytest.mark.parametrize("combine", ["median", "mean", "majority"])
 @pytest.mark.parametrize("grades", [[0, 1, 2, 3], [0, 1], [1, 2, 3, 4, 5], [0.1, 0.2, 0.3, 0.7]], ids=str)
@@ -408,6 +409,7 @@ def world(seed: int = 0, n_judges: int = 3, noise: float = 1.0) -> tuple[dict[st
 MEASURES = {"TOMA": "TOMA(base='nDCG@5')", "CAM": "CAM(base='P@3')", "nDCG": "nDCG@5", "ESL": "ESL(wanted=2)"}
 
 
+@pytest.mark.slow
 def test_correlations_are_those_of_evaluated_labels() -> None:
     """Each label set by the public functions: wide qrels of one judge, evaluated and correlated."""
     runs, rows = world()
@@ -454,6 +456,7 @@ def test_judges_who_agree_change_nothing(resample) -> None:
     assert found.judges[["own", "correlation"]].to_numpy().tolist() == [[1, 1], [1, 1]]
 
 
+@pytest.mark.slow
 def test_drawn_labels_are_labels_of_the_document() -> None:
     """Many samples: each document has each of its medians about as often as enumeration tells."""
     rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", (0, 1, 3), strict=True)]

@@ -256,6 +256,7 @@ def test_a_ranking_by_the_linear_form_has_the_best_cam(world: World, base: str, 
     assert measure.evaluate(rankings) == pytest.approx(anything.to_numpy(dtype=float), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_sum_of_raw_gains_is_not_the_linear_form() -> None:
     # What CAM's label was: on random worlds it reached .97 of the attainable CAM.
     values = {"old": [], "new": []}

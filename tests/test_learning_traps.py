@@ -53,6 +53,7 @@ LINEAR = (
 )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("measure", LINEAR, ids=str)
 def test_linear_measures_have_their_expected_value_over_the_orders_of_tied_rows(measure: Any) -> None:
     labels = pd.DataFrame({"relevance": [2, 0, 1, 2, 0, 1], "credibility": [0, 3, 2, 2, 1, 0]})

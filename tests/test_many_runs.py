@@ -47,6 +47,7 @@ def write(run: pd.DataFrame, path: Any) -> None:
 # -- streaming -------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels, n_jobs):
     runs = {f"run {seed} of ten": run_of(qrels, seed) for seed in range(10)}
@@ -176,6 +177,7 @@ def test_a_missing_file_is_an_error_before_the_first_run_is_evaluated(qrels, tmp
     assert found.attrs["skipped"] == ["gone"]
 
 
+@pytest.mark.slow
 def test_the_progress_bar_counts_runs_of_unknown_number(qrels, capsys):
     evaluate(((f"r{seed}", run_of(qrels, seed)) for seed in range(3)), qrels, "AP")
     assert "3run" in capsys.readouterr().err

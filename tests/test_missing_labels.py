@@ -72,6 +72,7 @@ def test_read_qrels_gives_missing_labels() -> None:
     assert ALONE["label"].dtype == np.int64
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("accelerated", [False, True])
 @pytest.mark.parametrize("trust", [TRUST, OTHER_TOPIC])
 @pytest.mark.parametrize("name", BY_NAME)

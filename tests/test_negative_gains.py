@@ -221,6 +221,7 @@ def test_bounds_fronts_and_labels_refuse_them(measure: ma.Measure) -> None:
     assert len(ma.aggregate_labels(QRELS, TOMA(aspects=BOTH)).values) == 3
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("base", ["nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "CG", "DCG(dcg='exp-log2')@2"])
 def test_explanations_sum_to_the_value(base: str) -> None:
     for measure in (on(base), CAM(base=base, aspects=BOTH)):

@@ -47,6 +47,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("column", ["qid", "docno"])
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("form", FORMS)

@@ -114,6 +114,7 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore:.*the label scales, which were inferred:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("evaluate", DOORS)
 @pytest.mark.parametrize("kind", CONTAINERS)
@@ -125,6 +126,7 @@ def test_columns_of_containers_are_ignored(evaluate: Any, kind: str) -> None:
     assert findings(qrels, "gold_answer") == []
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore:.*the label scales, which were inferred:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("kind", ["lists", "lists of numbers", "dicts", "some", "empty"])
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

@@ -47,6 +47,7 @@ def run(step: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["qid", "docno", "score"])
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore:the threshold of relevance is not declared")
 @pytest.mark.parametrize("as_string", [False, True], ids=["objects", "strings"])
 def test_one_experiment_gives_the_values_of_each_measure_alone(as_string: bool) -> None:

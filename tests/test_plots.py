@@ -175,6 +175,7 @@ def test_import_needs_no_matplotlib():
     assert done.stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_settings_of_matplotlib_stay():
     before = dict(matplotlib.rcParams)
     for draw in DRAW.values():
@@ -202,6 +203,7 @@ def test_systems():
         assert abs(moves[name]) >= abs(moves.iloc[2])
 
 
+@pytest.mark.slow
 def test_systems_to_name():
     assert not plots.systems(PERQUERY, "AP", "RR", label=0).texts
     ax = plots.systems(PERQUERY, ma.integration.parsing.parse("AP")[0], "P", label=["run 3", "run 5"])
@@ -213,17 +215,20 @@ def test_systems_to_name():
     assert [text.get_text() for text in ax.texts] == ["run 1 ="]
 
 
+@pytest.mark.slow
 def test_systems_without_a_correlation():
     values = np.random.default_rng(1).random((5, 4, 2))
     values[:, :, 1] = 0.5
     assert "τ-b is undefined" in plots.systems(frame(values), "AP", "RR").get_title()
 
 
+@pytest.mark.slow
 def test_only_the_two_measures_must_be_complete():
     lacking = PERQUERY[(PERQUERY["measure"] != "P") | (PERQUERY["name"] != "run 1")]
     assert plots.systems(lacking, "AP", "RR").get_title() == DRAW["systems"]().get_title()
 
 
+@pytest.mark.slow
 def test_names_do_not_hide_each_other():
     rng = np.random.default_rng(3)
     values = rng.random((40, 5, 2))
@@ -237,6 +242,7 @@ def test_names_do_not_hide_each_other():
 # -- level sets -----------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("axes", ["equal", "gains"])
 @pytest.mark.parametrize("distance", ["euclidean", "manhattan", "chebyshev", 3])
 def test_level_sets(distance, axes):
@@ -414,6 +420,7 @@ def test_correlation_heatmap():
     assert ax.figure.axes[1].get_ylim() == ax.images[0].get_clim()
 
 
+@pytest.mark.slow
 def test_values_are_readable():
     values = np.linspace(-1, 1, 81).reshape(9, 9)
     ax = plots.correlation_heatmap(pd.DataFrame(values, index=list("abcdefghi"), columns=list("abcdefghi")))
@@ -493,6 +500,7 @@ def test_profile():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unjudged"]
 
 
+@pytest.mark.slow
 def test_profile_of_some_aspects_and_ranks():
     turned = {"trust": ma.Aspect([0, 0.5, 1], greater_is_better=False), "relevance": 4}
     ax = plots.ranking_grades(RUN, ma.Judgments(QRELS), "q1", turned, cutoff=3)
@@ -643,6 +651,7 @@ def test_colours_span_the_values(values, span):
     assert (float(labels[0]), float(labels[-1])) == span
 
 
+@pytest.mark.slow
 def test_systems_by_measures_of_which_lower_is_better():
     esl = PERQUERY[PERQUERY["measure"].isin(["AP", "RR"])]
     esl = esl.assign(measure=esl["measure"].replace("RR", "ESL"))
@@ -655,6 +664,7 @@ def test_systems_by_measures_of_which_lower_is_better():
     assert ax.get_ylabel() == "ESL\nmean over topics, lower is better"
 
 
+@pytest.mark.slow
 def test_systems_by_labels_that_tell_no_direction():
     """Labels of one's own are taken as higher is better, with a warning, unless something tells otherwise."""
     effort = PERQUERY.assign(measure=PERQUERY["measure"].replace("RR", "effort"))

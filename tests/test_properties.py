@@ -159,6 +159,7 @@ def sampled(some: Sequence[Measure], part: int) -> list[Measure]:
 
 @given(scaled_collections(max_aspects=4), st.integers(0, 3))
 @examples(35)
+@pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts the intent")
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> None:
     collection, aspects, _ = drawn
@@ -339,6 +340,7 @@ CONSTANTS = [
 ]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("n_aspects", [2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_rank_errors_attain_both_ends(n: int, n_aspects: int) -> None:
@@ -952,6 +954,7 @@ def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect]
 
 @given(mirrored(), st.integers(0, 3))
 @examples(25)
+@pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts the intent")
 def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part: int) -> None:
     collection, mirror, upwards, turned = drawn
     # An explicit rel is compared with the labels as they are.

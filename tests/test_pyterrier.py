@@ -149,6 +149,7 @@ def test_the_kinds_differ() -> None:
 # --- pt.Experiment ----------------------------------------------------------------------------
 
 
+@pytest.mark.every(6)
 @AS_GIVEN
 @pytest.mark.parametrize(
     "options",
@@ -447,6 +448,7 @@ def assert_scan(table: pd.DataFrame, metrics: list[Any]) -> None:
         assert table[metric].tolist() == pytest.approx(expected[metric].tolist(), abs=1e-12), metric
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("batch_size", [None, 2])
 def test_grid_scan(batch_size: int | None) -> None:
     pipeline, _, params = grid()
@@ -461,6 +463,7 @@ def test_grid_scan(batch_size: int | None) -> None:
     assert values[OURS] == pytest.approx(expected.loc[0.0, OURS], abs=1e-12)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("batch_size", [None, 2])
 @pytest.mark.parametrize(
     "metric",
@@ -489,6 +492,7 @@ def test_grid_search_settles_elsewhere_when_readability_counts() -> None:
     assert chosen["nDCG@10"] < chosen[OURS]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n_folds", [2, 3])
 @pytest.mark.parametrize("metric", ["nDCG@10", OURS])
 def test_k_fold_grid_search(metric: str, n_folds: int) -> None:
@@ -505,6 +509,7 @@ def test_k_fold_grid_search(metric: str, n_folds: int) -> None:
     assert 0 < pt.Evaluate(results, QRELS, [TOMA_10])[str(TOMA_10)] <= 1
 
 
+@pytest.mark.slow
 def test_k_fold_grid_search_with_the_judgments_of_each_fold() -> None:
     pipeline, _, params = grid()
     folds = [TOPICS[:3], TOPICS[3:]]
@@ -523,6 +528,7 @@ PER_QUERY = (
 HIGHEST = "ESL(rel=1): lower is better, but highlight= marks the highest value, which is the worst"
 
 
+@pytest.mark.every(4)
 @AS_GIVEN
 @pytest.mark.parametrize(
     ("options", "expected"),
@@ -548,6 +554,7 @@ def test_experiments_warn_where_they_use_a_direction(options: Any, expected: lis
         assert {one.filename for one in caught if issubclass(one.category, ma.MultiAspectWarning)} <= {__file__}
 
 
+@pytest.mark.slow
 def test_names_of_trec_eval_have_a_direction_too() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", ma.MultiAspectWarning)
@@ -555,6 +562,7 @@ def test_names_of_trec_eval_have_a_direction_too() -> None:
         experiment([nDCG, "TOMA(aspects='test-pyterrier')@10", GMAP], baseline=0)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("metric", [ESL, str(ESL), CAM(base="ESL(rel=1)", aspects="relevance")], ids=str)
 def test_grid_searches_warn_of_lower_is_better(metric: Any) -> None:
     pipeline, _, params = grid()
@@ -568,6 +576,14 @@ def test_grid_searches_warn_of_lower_is_better(metric: Any) -> None:
     pt.GridScan(pipeline, params, TOPICS, QRELS, [metric])  # silent, as it compares nothing
     pt.Evaluate(SCORES, QRELS, [metric])
     list(ir_measures.iter_calc(parse(metric), IR_QRELS, IR_RUN))
+
+
+@pytest.mark.parametrize("metric", [HMAP, str(HMAP)], ids=["object", "name"])
+def test_grid_searches_go_by_the_direction_of_the_aggregate(metric: Any) -> None:
+    """The warning said the opposite: values per query of HMAP are inverses, of which lower is better."""
+    pipeline, readable, params = grid()
+    pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric)
+    assert readable.weight == expected_scan([HMAP])[str(HMAP)].idxmax()
 
 
 # --- what is left if PyTerrier averages elsewhere ---------------------------------------------
@@ -863,6 +879,7 @@ def test_uninstall_takes_the_names_back() -> None:
     assert ir_measures.parse_trec_measure("TOMA@10") == [TOMA @ 10]
 
 
+@pytest.mark.slow
 def test_pyterrier_alone_is_enough() -> None:
     found = in_python(
         """

@@ -282,6 +282,7 @@ def test_inferred_scales_are_named():
         zero_aspect_documents(FRAME, RUNS, halves, aspects=list(ma.Judgments(halves).label_names))
 
 
+@pytest.mark.slow
 def test_the_best_run_of_real_ones():
     """CLEF eHealth 2015: runs chosen by relevance and understandability have less that lacks both."""
     data = shared_path("data", "clef2015")

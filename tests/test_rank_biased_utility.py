@@ -109,6 +109,7 @@ def test_against_the_reference(
 # -- what it states --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "params", [{"p": 0}, {"p": 0.5, "effort": 0}, {"effort": 0, "weights": {"relevance": 1, "credibility": 3}}]
 )
@@ -116,6 +117,7 @@ def test_statements(params: dict[str, Any]) -> None:
     check_measure(RBU(**params))
 
 
+@pytest.mark.slow
 def test_statements_of_its_terms() -> None:
     check_measure(RankBiasedStopping(0.8, None))
     assert Effort(0.8, 2) == Effort(0.8, None).at(2) != RankBiasedStopping(0.8, 2)
@@ -132,6 +134,7 @@ def test_upper_bound() -> None:
         upper_bound(QRELS, RBU(p=0.5, aspects=BOTH))
 
 
+@pytest.mark.slow
 def test_axioms() -> None:
     """A document that repeats what is known adds less, so that ranking by labels alone is not best (D3)."""
     verdicts = axioms.check(RBU(p=0.5), {"relevance": 2, "credibility": 2}).table.iloc[0]

@@ -287,6 +287,7 @@ def test_smog_and_flesch_kincaid_are_those_of_textstat(textstat: Any) -> None:
     assert len(set(grades["flesch_kincaid"])) == len(texts)
 
 
+@pytest.mark.slow
 def test_smog_and_flesch_kincaid_by_hand(textstat: Any) -> None:
     # 11 words of 1 3 1 2 2 and 1 1 1 3 1 3, so 19, syllables in 2 sentences, 3 of them of three or more.
     docs = pd.DataFrame({"docno": ["d"], "text": ["This medicine helps many people. It is a powerful old remedy."]})

@@ -18,6 +18,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 MEASURES = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_demonstration_prints_what_the_readme_shows():
     stream = io.StringIO()
     run_demo(stream)

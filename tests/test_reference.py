@@ -414,6 +414,7 @@ def test_toma_on_one_aspect_equals_the_base_only_where_weights_are_proportional(
     assert toma(run, fives, scaled) == pytest.approx(on(run, fives, scaled, "a"), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_many_classes_do_not_overflow_with_exponential_weights() -> None:
     aspects = {"a": ref_aspect(list(range(3000)))}
     judgments = {"d": {"a": 2999}, "e": {"a": 2998}}
@@ -469,6 +470,7 @@ def test_normalized_cam() -> None:
     assert cam(run_of("d"), {"d": {"a": 0, "b": 0}}, aspects, "nDCG", normalized=True) == 0
 
 
+@pytest.mark.slow
 def test_normalized_cam_of_linear_bases_is_reached_by_sorting() -> None:
     """MEASURES §3: nDCG@k, RBP@k, P@k, R@k: rank by sum of p_a g_a(d) / norm_a."""
     rng = random.Random(3)
@@ -567,6 +569,7 @@ def test_rank_errors_by_hand() -> None:
     assert nlre(run, judgments, aspects, cutoff=2) == pytest.approx(1 - (0.5 * 1) / (1 + 1))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("n", "constants", "same_order"),
     [
@@ -700,6 +703,7 @@ PYTREC_EVAL = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_base_measures_against_pytrec_eval(seed: int) -> None:
     judgments, runs = random_collection(seed, 200, labels=[-2, -1, 0, 0, 1, 2, 3])
@@ -730,6 +734,7 @@ def test_err_and_exponential_ndcg_against_gdeval() -> None:
         assert ours == pytest.approx(theirs, abs=5.1e-6), (query, measure)
 
 
+@pytest.mark.slow
 def test_consistency_law_on_one_aspect() -> None:
     """CAM, MM, GAM and TOMA on one aspect with grades 0..n are the base itself (MEASURES §1)."""
     judgments, runs = random_collection(8, 40, labels=[-1, 0, 1, 2, 3])
@@ -746,6 +751,7 @@ def test_consistency_law_on_one_aspect() -> None:
                 assert toma(run, docs, aspects, base, params, distance=distance) == expected
 
 
+@pytest.mark.slow
 def test_toma_is_the_base_on_the_aggregated_label() -> None:
     """TOMA equals ir-measures on qrels that hold the class index as label (Maistro §3.3)."""
     rng = random.Random(9)

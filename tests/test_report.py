@@ -114,6 +114,7 @@ def test_p_values_and_verdicts_are_those_of_each_baseline(page, perquery, baseli
     assert baseline != "dense" or "-" in verdicts
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("test", "correction"), [("t", None), ("bootstrap", "holm"), ("permutation", "bonferroni"), ("tukey", "holm")]
 )
@@ -161,6 +162,7 @@ def test_fronts_are_the_systems_that_no_other_dominates(page, found, perquery):
 # -- rankings ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("label", [label for label in MEASURES if label != "GMAP"])
 def test_contributions_and_labels_are_those_of_explanations(page, label):
     data, (runs, qrels) = page.data, world()
@@ -260,6 +262,7 @@ def test_the_extent_is_bounded():
     assert Extent.of(rng.random((2, 2, 2)), 3).depth == 3
 
 
+@pytest.mark.slow
 def test_topics_that_are_left_out_are_said(monkeypatch):
     pytest.importorskip("vl_convert")
     monkeypatch.setattr(rankings, "MOST_CONTRIBUTIONS", 5 * 3 * 5 * 4)
@@ -293,6 +296,7 @@ def test_definitions_say_base_and_aspect(page):
     assert "nDCG@10 on <b>cred: On(" in page.text
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("aspects", "expected"),
     [
@@ -330,6 +334,7 @@ def test_nothing_is_fetched_and_only_two_scripts_may_run(page):
     assert allowed == " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
+@pytest.mark.slow
 def test_a_name_that_is_no_unicode_can_be_written(tmp_path):
     pytest.importorskip("vl_convert")
     runs, qrels = world(("\udcff.run", "other"), n_topics=2)
@@ -340,6 +345,7 @@ def test_a_name_that_is_no_unicode_can_be_written(tmp_path):
 # -- other worlds --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
     pytest.importorskip("vl_convert")
     runs, qrels = world(("one", "other"), n_topics=2)
@@ -361,6 +367,7 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
     assert "no interval for TOMA@10 of one: expected at least two topics" in page.text
 
 
+@pytest.mark.slow
 def test_the_same_measure_of_relevance_is_listed_once():
     runs, qrels = world(("one", "other"), n_topics=2)
     found = ma.report(runs, qrels, ["nDCG@10", "TOMA@5"], aspects=SCALES, progress=False)
@@ -375,6 +382,7 @@ def test_the_same_measure_of_relevance_is_listed_once():
     assert found.labels == ["nDCG@10 relevance", "nDCG@10 <b>cred", "nDCG@10"]
 
 
+@pytest.mark.slow
 def test_aspects_may_be_names_and_runs_iterators():
     runs, qrels = world(("one", "other"), n_topics=2)
     columns = ["query_id", "doc_id", "score"]
@@ -446,6 +454,7 @@ def test_runs_and_qrels_swapped():
         ma.report(qrels, runs, progress=False)
 
 
+@pytest.mark.slow
 def test_a_missing_extra_is_named_before_the_evaluation(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     pages.vega.cache_clear()
@@ -511,6 +520,7 @@ def test_plain_measures_warn_if_lower_labels_are_better() -> None:
         ma.report(runs, qrels, ["AP"], aspects=scales, progress=False)
 
 
+@pytest.mark.slow
 def test_text_does_not_speak_of_bold_values() -> None:
     """What marks of cells mean is said where they are shown: not in text."""
     runs, qrels = world(("one", "other"))

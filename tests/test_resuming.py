@@ -150,6 +150,7 @@ def test_the_progress_bar_counts_reused_runs(qrels, runs, tmp_path, capsys):
 # -- what is computed again ------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("as_file", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed, as_file, n_jobs):
@@ -173,6 +174,7 @@ def test_a_changed_run_is_evaluated_again(qrels, tmp_path, computed, as_file, n_
     assert (computed.count("x"), computed.count("y")) == (6, 4)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "change",
     [
@@ -488,6 +490,7 @@ def test_2000_damaged_files_are_computed_again(qrels, tmp_path, computed):
     assert sorted(ma.read_values(tmp_path)["value"]) == sorted(expected["value"])
 
 
+@pytest.mark.slow
 def test_every_byte_of_a_file_counts(qrels, runs, tmp_path):
     evaluate({"mine": runs["bm25.run"]}, qrels, "map", progress=False, out=tmp_path)
     (path,) = files(tmp_path)
@@ -503,6 +506,15 @@ def test_every_byte_of_a_file_counts(qrels, runs, tmp_path):
     path.write_bytes(content)
     assert len(ma.read_values(tmp_path)) == 4
     assert sorted(np.load(path)) == ["about", "value"]  # still a file of NumPy
+
+
+def test_values_of_another_run_are_damage(qrels, runs, tmp_path):
+    expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    one, other = files(tmp_path)[:2]
+    other.write_bytes(one.read_bytes())
+    with pytest.warns(MultiAspectWarning, match="is damaged"):
+        found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

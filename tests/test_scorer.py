@@ -256,6 +256,7 @@ def by_hand(table: Table, estimator: Any, measure: Any) -> list[float]:
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("pandas", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["pandas", "numpy"])
 @pytest.mark.parametrize("search", [GridSearchCV, pytest.param(RandomizedSearchCV, marks=pytest.mark.slow)])
@@ -275,6 +276,7 @@ def test_searches_report_for_every_fold_what_ir_measures_gives(search: Any, pand
     assert found.score(X, Y, qid=table.qid) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_cross_validate_takes_qid_as_params(table: Table) -> None:
     given_ = {"qid": table.qid, "groups": table.qid}
@@ -307,6 +309,7 @@ def test_two_processes_give_the_values_of_one(table: Table) -> None:
         assert parallel.cv_results_[key] == pytest.approx(search.cv_results_[key], abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_in_a_pipeline_qid_is_routed_past_the_other_steps(table: Table) -> None:
     pipeline = make_pipeline(StandardScaler(), RANKER)
@@ -342,6 +345,7 @@ def _as_only_index_of_y(table: Table) -> tuple[Any, Any]:
     return table.features, table.Y.set_index(pd.Index(table.qid, name="qid"))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("place", [_as_level_of_y, _as_level_of_x, _as_column_of_x, _as_only_index_of_y])
 def test_without_routing_the_query_travels_with_the_data(place: Callable[..., Any], table: Table) -> None:
     X, Y = place(table)
@@ -405,6 +409,7 @@ def test_predictions_may_be_one_column(table: Table) -> None:
     assert values[0] == values[1]
 
 
+@pytest.mark.every(3)
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("duplicate", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, clone])
 def test_scorers_and_searches_can_be_copied(duplicate: Callable[..., Any], table: Table) -> None:
@@ -436,6 +441,7 @@ def test_successive_halving_over_samples_divides_queries(table: Table) -> None:
     assert whole.n_iterations_ >= 2
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("make", [lambda: RANKER, lambda: ma.AspectFusion(Ridge(), aspects=ASPECTS)])
 def test_queries_of_fit_that_are_scored_again_are_noticed(make: Callable[[], Any], table: Table) -> None:
     # The rows of a query were ranked apart, by a model that had learnt from the others: values looked better.
@@ -824,6 +830,7 @@ def test_a_scorer_of_several_measures_predicts_once(table: Table) -> None:
         ma.ranking_scorer({})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("routed", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_searches_take_a_scorer_of_several_measures(routed: bool, table: Table) -> None:
     labels = table.Y.set_index(pd.Index(table.qid, name="qid"))

@@ -35,6 +35,7 @@ NORMALISED = nMDCU(themes="relevance", usability="plain", aspects={"relevance": 
 # -- the public program's figures ------------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("overlap", ["1.01", "2.0", "3.0", "5.0"])
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_golden_at_every_rank(overlap: str, as_string: bool) -> None:
@@ -124,6 +125,7 @@ def test_against_the_reference(
 # -- the ideal -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_greedy_ideal_scores_exactly_1_and_the_optimum_can_exceed_it() -> None:
     """Greedy puts d2 first (4 > 3), then d1 adds 3 / log2(2); d1 first leaves 2 · 2 / log2(3) for d2."""
     best = {"q": {"d2": 2.0, "d1": 1.0}}
@@ -178,6 +180,7 @@ def test_a_given_ideal_list() -> None:
 # -- what they state -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_statements() -> None:
     check_measure(nMDCU(themes="relevance,credibility", usability="plain", overlap=1.2))
 

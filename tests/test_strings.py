@@ -119,7 +119,7 @@ def test_reads_lists_and_negative_numbers() -> None:
         ("TOMA(weights={'a': 1, 'a': 2})", "weights={'a': 1, 'a': 2}: the key 'a' is given twice"),
         ("AP(level=2)", "AP: expected parameters"),
         ("AP(rel='x')", "AP: expected rel to be int, got 'x'"),
-        ("ndcg@10", "unknown measure 'ndcg'; the nearest names are NDCG, nDCG, unDCG"),
+        ("ndcg@10", "unknown measure 'ndcg'; the nearest names are NDCG, nDCG, DnDCG"),
         ("TOMO@10", "unknown measure 'TOMO'; the nearest names are TOMA"),
         ("gm_map", "ir-measures does not support trec_eval's measure 'gm_map'"),
         ("x" * 5000, "unknown measure 'xxx"),
@@ -197,6 +197,7 @@ def by_ir_measures(run: str) -> list[float]:
     return [parse(measure)[0].calc_aggregate(relevance, RUNS[run]) for measure in LABELLED.values()]
 
 
+@pytest.mark.slow
 def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
     found = evaluated(LABELLED)
     kept = {
@@ -280,6 +281,7 @@ def test_scorers_know_that_higher_hmap_is_better() -> None:
 # --- one road ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.errors.MultiAspectWarning")
 def test_as_measure_equals_ir_measures() -> None:
     rng = np.random.default_rng(3)

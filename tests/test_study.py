@@ -51,6 +51,7 @@ def test_the_results_tell_how_they_were_made(study: Any) -> None:
                 assert all(0 <= value <= 1 for values in scores.values() for value in values)
 
 
+@pytest.mark.slow
 def test_the_committed_values_are_those_of_the_script(study: Any) -> None:
     # The first collection of one setting; boosting differs a little between versions and machines.
     world = study.data.synthetic(-0.7, (2, 10), seed=study.data.FIRST_SEED)
@@ -130,6 +131,7 @@ def test_an_earlier_experiment_is_within_the_intervals(
     assert row["low"] <= earlier <= row["high"]
 
 
+@pytest.mark.slow
 def test_relevance_is_the_worst_target_where_features_tell_of_both_aspects(study: Any) -> None:
     for world, scores in study.results["worlds"].items():
         for measure in ("CAM@10", "MM@10") if scores["n_folds"] is None else ():
@@ -164,6 +166,7 @@ def test_the_page_says_what_came_out(study: Any) -> None:
             assert said == pytest.approx(found[["difference", "low", "high"]].tolist(), abs=0.00051)
 
 
+@pytest.mark.slow
 def test_where_nothing_came_out(study: Any) -> None:
     synthetic = [name for name, world in study.results["worlds"].items() if world["n_folds"] is None]
     for world in synthetic:

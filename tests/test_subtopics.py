@@ -58,6 +58,7 @@ def based(name: str, cutoff: int, alpha: float = 0.5, beta: float = 0.5, **param
 # -- ndeval's figures ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_string", [False, True], ids=["object", "string"])
 def test_golden(as_string: bool) -> None:
     """Runs are ranked with ndeval's ties, docno ascending; its ERR_IA@1 and alpha_DCG@1 are not divided."""
@@ -221,6 +222,7 @@ def test_against_the_reference(
 # -- what it states --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("base", ["NRBP(alpha=0.9,beta=0.8)", "StRecall"])
 def test_statements(base: str) -> None:
     check_measure(Subtopics(base=base))
@@ -334,6 +336,7 @@ def test_long_qrels_as_namedtuples_and_numbers() -> None:
     )
 
 
+@pytest.mark.slow
 def test_there_and_back() -> None:
     wide = ma.from_subtopics(ma.as_subtopics(QRELS, TWO))
     assert wide.columns.tolist() == ["qid", "docno", "credibility", "relevance"]
@@ -374,6 +377,14 @@ def test_long_qrels_that_are_refused(rows: list[tuple[Any, ...]], part: str) -> 
         ma.from_subtopics(pd.DataFrame(rows, columns=list(FIELDS)))
     with pytest.raises(MultiAspectError, match="expected one column iteration or iter or subtopic or subtopic_id"):
         ma.from_subtopics(pd.DataFrame(rows, columns=list(FIELDS)).drop(columns="iteration"))
+
+
+def test_gains_that_are_nearly_equal_are_no_ties() -> None:
+    """The ideal takes d1, of a new subtopic, although d2, of the subtopic of d3, gains only 1e-9 less."""
+    judged = {"d1": {"s1": 0, "s2": 1}, "d2": {"s1": 1, "s2": 0}, "d3": {"s1": 1, "s2": 0}}
+    measure = based("alpha_nDCG", 2, alpha=1e-9)(aspects=Aspects({"s1": 1, "s2": 1}))
+    assert measure.calc_aggregate({"q": judged}, ranked("d3", "d1")) == 1
+    assert measure.calc_aggregate({"q": judged}, ranked("d3", "d2")) < 1 - 1e-10
 
 
 def test_gains_that_are_equal_but_for_rounding_are_ties() -> None:

@@ -130,6 +130,7 @@ def labelled(year: int, qrels: pd.DataFrame, answers: dict[str, str]) -> pd.Data
     return qrels.assign(correctness=correctness(qrels, answers, year))
 
 
+@pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize(
     "name", ["trec-misinfo-2020", "trec-misinfo-2020-recall", "trec-misinfo-2021", "trec-misinfo-2022"]
@@ -305,6 +306,7 @@ def test_touche_is_not_the_organisers_script() -> None:
     assert "not the organisers' values" in suite.description
 
 
+@pytest.mark.slow
 def test_fair_ranking_gives_the_official_figures() -> None:
     cases = json.loads(shared_path("golden", "awrf.json").read_text())["cases"]
     checked = 0
@@ -333,6 +335,7 @@ def test_fair_ranking_gives_the_official_figures() -> None:
     assert checked >= 5
 
 
+@pytest.mark.slow
 def test_clef_ehealth_2015_gives_the_correct_figures_on_real_runs() -> None:
     """The figures without the slip of ubire, on one published run; trec_eval's measures by ir-measures."""
     columns = {

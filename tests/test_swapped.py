@@ -63,6 +63,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(

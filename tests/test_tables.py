@@ -417,11 +417,15 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
     lines = str(table).splitlines()
     assert [line.split()[0] for line in lines[:7]] == ["AP", "<A>", "lowᵃ", "high", "B", "base", "nearᵇ"]
     assert "bold" not in str(table)  # which text does not have
+    assert lines.count("* best value of the column") == 1
+    starred = [re.search(r"([\d.]+)\S*\*", line) for line in lines]
+    assert sorted(found[1] for found in starred if found) == sorted(re.findall(r'class="best">([\d.]+)', page))
     for name, row in table.to_styler().data.droplevel(0).iterrows():
         (line,) = (line for line in lines if line.split()[0] == name)
         assert all(cell.split()[0] in line for cell in row)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [
@@ -466,6 +470,7 @@ def uneven() -> pd.DataFrame:
     return long({"AP": {"a": [0.1, 0.3, 0.2], "b": [0.4, 0.6, 0.2]}, "RR": {"a": [0.5, 1.0], "b": [0.25, 0.25]}})
 
 
+@pytest.mark.slow
 def test_columns_over_different_topics() -> None:
     """As with average_over='positive': each column is what it is alone, and a note gives the numbers of topics."""
     frame, options = uneven(), {"baseline": "b", "correction": None, "ci": 0.9}

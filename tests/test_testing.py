@@ -32,6 +32,7 @@ GROUPS = ma.Groups(
 REQUIRED = {
     "RelativeRecall": {"expected": 2}, "RecallEffort": {"expected": 2}, "MDCU": THEMES, "nMDCU": THEMES,
     "AWRF": {"groups": GROUPS}, "GF": {"groups": GROUPS}, "GFR": {"groups": GROUPS},
+    "MeanOf": {"measures": {"IRec": 1, "TOMA": 2, "CAM(base='AP')": 0.5}},
 }  # fmt: skip
 BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),
          SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), Judged, Judged @ 2, infAP)  # fmt: skip
@@ -48,11 +49,13 @@ def _worlds_are_joined_once():
 # -- what is right passes ----------------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("measure", ma.measures.ALL, ids=str)
 def test_every_measure_of_the_package(measure: ma.Measure) -> None:
     check_measure(measure(**REQUIRED.get(measure.NAME, {})))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "measure",
     [
@@ -67,6 +70,11 @@ def test_every_measure_of_the_package(measure: ma.Measure) -> None:
         ma.DCG(dcg="exp-log2"),
         ma.DCG(dcg="jarvelin"),
         ma.On(aspect="credibility", base="AP@2"),
+        ma.IRec(weights={"relevance": 1, "credibility": 0}),
+        ma.DnDCG(weights={"relevance": 0.1, "credibility": 0.3}),
+        ma.DSharpnDCG(gamma=0.9, weights={"relevance": 1, "credibility": 3}),
+        ma.Subtopics(base="ERR_IA", graded=True, weights={"relevance": 1, "credibility": 3}),
+        ma.MeanOf({"MM": 2, "nDCG@2": 1}),
     ],
     ids=str,
 )
@@ -74,6 +82,7 @@ def test_parameters(measure: Any) -> None:
     check_measure(measure)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("measure", BASES, ids=str)
 def test_every_base(measure: ir_measures.Measure) -> None:
     check_measure(measure)
@@ -309,6 +318,7 @@ class Raises(Wrapped):
         raise ZeroDivisionError("division by zero")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("lie", "statement"),
     [
@@ -351,6 +361,7 @@ def test_lies_are_caught(lie: type[ma.Measure], statement: str) -> None:
     assert str(caught.value).startswith(lie.NAME)
 
 
+@pytest.mark.slow
 def test_the_smallest_world_is_shown() -> None:
     with pytest.raises(FailedCheckError, match=r"judged {'d1'") as caught:
         check_measure(MoreContributed)
@@ -375,6 +386,7 @@ def test_a_lambda_per_call_is_slow_and_gets_a_warning() -> None:
         check_measure(Lambda)
 
 
+@pytest.mark.slow
 def test_what_is_defined_in_a_function_is_not_pickled() -> None:
     class Local(_DCG):
         """Cannot be imported by its name."""
@@ -382,6 +394,7 @@ def test_what_is_defined_in_a_function_is_not_pickled() -> None:
     check_measure(Local)
 
 
+@pytest.mark.slow
 def test_checking_a_measure_takes_seconds() -> None:
     start = time.process_time()
     check_measure(ma.MM, seed=5)  # the slowest, as its bounds are searched for; on worlds of its own

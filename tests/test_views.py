@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -189,6 +190,7 @@ def test_long_tables_say_how_many_rows_are_left_out() -> None:
         assert "51" not in drawn
 
 
+@pytest.mark.slow
 def test_the_package_is_imported_without_jinja2() -> None:
     code = "import sys, {}; print('jinja2' in sys.modules)"
     found = [

@@ -59,16 +59,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_leaves_the_earlier_file(
     name: str, cli: Callable[..., Any], trec_files: Path, request: pytest.FixtureRequest
 ) -> None:
     command = (*COMMANDS[name], name)
     (trec_files / name).write_text("earlier")
-    before = sorted(os.listdir(trec_files))
     code, _, error = cli(*command)
     assert code == 0, error
     assert (trec_files / name).read_bytes() != b"earlier"
+    before = sorted(os.listdir(trec_files))
     (trec_files / name).write_text("earlier")
     request.getfixturevalue("full_disk")
     code, _, error = cli(*command)

@@ -59,6 +59,8 @@ def correlate(inputs: Inputs, method: str, by: str, ci: bool) -> Sheet:
     if len(inputs.measures) < 2:
         raise click.UsageError(f"expected at least two measures, got only {next(iter(inputs.measures))}")
     correlations = correlation(inputs.evaluate(), method, by, ci=0.95 if ci else None)
+    if len(inputs.runs) == 2 and by == "mean" and method != "rbo":
+        warn("the order of two runs is the same or reversed, so that correlations are 1 or -1; give more runs")
     return Sheet.of(correlations if ci else correlations.rename_axis("measure").reset_index())
 
 

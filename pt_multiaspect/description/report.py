@@ -48,7 +48,7 @@ def describe(
         Wide qrels, a numeric column per aspect; see `pt_multiaspect.Judgments`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
         Which aspects, and their scales, as in every measure; by default all label columns on inferred scales.
-        Labels that are no declared grade are counted, where measures refuse them.
+        Labels that are not declared grades are counted, where measures refuse them.
     runs : mapping of str to run, sequence of runs, or run, optional
         As in `pt_multiaspect.evaluate`.
     measures : measure, str, sequence or mapping of these, optional

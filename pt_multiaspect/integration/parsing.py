@@ -8,12 +8,13 @@ from contextlib import suppress
 from typing import Any
 
 import ir_measures
-from ir_measures import ERR, RBP
+from ir_measures import RBP
 
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_taken, shown
-from ..measures import CAM, NLRE, NWCS, Measure, On
+from ..measures import CAM, NLRE, NWCS, Measure
+from ..measures.on import on_relevance
 from ..measures.registry import RESERVED
 from .provider import supports
 
@@ -284,14 +285,9 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     """
     if supports(measure):
         return measure
-    if isinstance(measure, type(ERR)):
-        raise MultiAspectError(
-            f"{measure} uses 4 as the highest grade in ir-measures, but the highest grade of the aspect "
-            f"as a base; pass On(base={str(measure)!r}) for the latter"
-        )
     rel = measure.SUPPORTED_PARAMS.get("rel")
     # ir-measures computes no RBP without rel; here it means rel=1, as in `evaluate`.
     is_from_1 = rel is not None and (rel.default == 1 or isinstance(measure, type(RBP)))
     if is_from_1 and "rel" not in measure.params:
         measure = measure(rel=1)
-    return On(base=measure)
+    return on_relevance(measure)
