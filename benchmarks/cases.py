@@ -198,22 +198,43 @@ def one_more(small: bool) -> float:
     return float(times[1:].mean() / times[0])
 
 
-@case("pt.Experiment, standard measures, accelerated", "pt.Experiment", 0.2)
-def experiment(small: bool) -> float:
-    qrels, runs = runs_of_a_track(3 if small else 10)
+def _experiment(small: bool) -> Callable[..., object]:
+    """Return a function that evaluates the same runs of 1000 documents per topic."""
+    qrels, run = collection(n_queries=50 if small else 200)
+    rng = np.random.default_rng(1)
     names = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}
-    qrels, systems = qrels.rename(columns=names), [run.rename(columns=names).assign(rank=0) for run in runs]
-    topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "x"})
-    measures = [ir_measures.nDCG @ 10, ir_measures.AP, ir_measures.P @ 5, ir_measures.RR]
+    runs = [ranked(run.assign(score=rng.normal(size=len(run)))) for _ in range(3 if small else 10)]
+    systems = {str(number): run.rename(columns=names).assign(rank=0) for number, run in enumerate(runs)}
+    topics = pd.DataFrame({"qid": qrels["query_id"].unique(), "query": "x"})
+    return partial(pt.Experiment, systems, topics, qrels.rename(columns=names))
 
-    def work() -> None:
-        pt.Experiment(systems, topics, qrels, measures)
+
+STANDARD = [ir_measures.nDCG @ 10, ir_measures.AP]
+OF_STANDARD = "pt.Experiment, nDCG@10 and AP"
+
+
+@case("pt.Experiment, five measures", OF_STANDARD, 0.25)
+def experiment(small: bool) -> float:
+    evaluate = _experiment(small)
+    return ratio(lambda: evaluate([*FOUR, ma.MM(aspects=GRADES)]), lambda: evaluate(STANDARD), rounds=2)
+
+
+@case("pt.Experiment, nDCG@10, AP and the five measures", OF_STANDARD, 1.1)
+def mixed_experiment(small: bool) -> float:
+    evaluate = _experiment(small)
+    measures = [*STANDARD, *FOUR, ma.MM(aspects=GRADES)]
+    return ratio(lambda: evaluate(measures), lambda: evaluate(STANDARD), rounds=2)
+
+
+@case("pt.Experiment, nDCG@10 and AP, accelerated", OF_STANDARD, 0.15)
+def accelerated_experiment(small: bool) -> float:
+    evaluate = _experiment(small)
 
     def accelerated() -> None:
         with ma.accelerate():
-            work()
+            evaluate(STANDARD)
 
-    return ratio(accelerated, work)
+    return ratio(accelerated, lambda: evaluate(STANDARD), rounds=2)
 
 
 _EVALUATING = """
