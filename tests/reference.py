@@ -1305,6 +1305,29 @@ def gfr(
 
 
 # -----------------------------------------------------------------------------------------------------------
+# Meta-evaluation
+# -----------------------------------------------------------------------------------------------------------
+
+
+def intuitiveness(
+    values: Mapping[str, Mapping[str, Sequence[Number]]], first: str, second: str, gold: Sequence[str]
+) -> tuple[int, int, int]:
+    """Disagreements of two measures, and how often each is right (Sakai, WWW 2012, the concordance test).
+
+    ``values[measure][system]`` has one value per topic; higher is better.
+    """
+    disagreements = correct_first = correct_second = 0
+    for x, y in itertools.combinations(values[first], 2):
+        for topic in range(len(values[first][x])):
+            delta = {measure: values[measure][x][topic] - values[measure][y][topic] for measure in values}
+            if delta[first] * delta[second] < 0:
+                disagreements += 1
+                correct_first += all(delta[first] * delta[measure] >= 0 for measure in gold)
+                correct_second += all(delta[second] * delta[measure] >= 0 for measure in gold)
+    return disagreements, correct_first, correct_second
+
+
+# -----------------------------------------------------------------------------------------------------------
 # Prediction-powered intervals (MEASURES §13)
 # -----------------------------------------------------------------------------------------------------------
 
@@ -1349,26 +1372,3 @@ def powered_variance(
     return residual / (n or len(human)) + (
         lam**2 * squares(sample) / (len(sample) - 1) / len(further) if lam else 0.0
     )
-
-
-# -----------------------------------------------------------------------------------------------------------
-# Meta-evaluation
-# -----------------------------------------------------------------------------------------------------------
-
-
-def intuitiveness(
-    values: Mapping[str, Mapping[str, Sequence[Number]]], first: str, second: str, gold: Sequence[str]
-) -> tuple[int, int, int]:
-    """Disagreements of two measures, and how often each is right (Sakai, WWW 2012, the concordance test).
-
-    ``values[measure][system]`` has one value per topic; higher is better.
-    """
-    disagreements = correct_first = correct_second = 0
-    for x, y in itertools.combinations(values[first], 2):
-        for topic in range(len(values[first][x])):
-            delta = {measure: values[measure][x][topic] - values[measure][y][topic] for measure in values}
-            if delta[first] * delta[second] < 0:
-                disagreements += 1
-                correct_first += all(delta[first] * delta[measure] >= 0 for measure in gold)
-                correct_second += all(delta[second] * delta[measure] >= 0 for measure in gold)
-    return disagreements, correct_first, correct_second

@@ -30,11 +30,11 @@ JUDGED = pd.DataFrame(
     columns=["qid", "docno", "criterion", "judge", "value"],
 )  # fmt: skip
 SUBTOPICS = pd.DataFrame({"qid": ["q1"] * 2, "iteration": ["1", "2"], "docno": ["d1", "d2"], "label": [1, 2]})
+BY_KIND = LONG.assign(kind=LONG["qid"].map({"q1": "x", "q2": "y", "q3": "x"}))
 MANY = pd.DataFrame(
     [(name, f"q{q}", "AP", (q * step % 7) / 7) for name, step in (("a", 2), ("b", 3)) for q in range(9)],
     columns=["name", "qid", "measure", "value"],
 )
-BY_KIND = LONG.assign(kind=LONG["qid"].map({"q1": "x", "q2": "y", "q3": "x"}))
 TEXTS = pd.DataFrame({"docno": [f"d{d}" for d in range(6)], "text": ["A hospital. " * (d + 1) for d in range(6)]})
 RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y)
 

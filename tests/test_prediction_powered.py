@@ -554,6 +554,7 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
         ([*LINE, "--ci", "good.run"], "--human shows estimates with intervals: omit --ci, or --human"),
         ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --test, or --human"),
         ([*LINE, "-q", "good.run"], "omit -q, or --human"),
+        ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),
         (
             ["evaluate", "--qrels", "model.label", "--human", "none", "-m", "AP", "good.run"],
             "--human: no such file",

@@ -53,8 +53,8 @@ CONFIDENCE = 0.95
         -m 'CAM=CAM(base=AP)@10' --baseline bm25.run bm25.run new=runs/x7.run
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
       pt-multiaspect evaluate --qrels qrels.txt -m AP --resume values runs/
-      pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
       pt-multiaspect evaluate --qrels qrels.txt -m AP --by categories.txt runs/
+      pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
 
     Marks: + significantly better, - significantly worse than the baseline.
     """,
@@ -116,8 +116,11 @@ def evaluate(
         if is_given and (perquery or as_lines):
             what = "-q" if perquery else f"--format {inputs.format}"
             raise MultiAspectError(f"{name} applies to means: omit it, or {what}")
+    if judged and by is not None:
+        raise MultiAspectError("--judged is over all topics: omit it, or --by")
     beside = {
         "-q": perquery,
+        f"--format {inputs.format}": as_lines,
         "--ci": ci,
         "--judged": judged,
         "--by": by is not None,
@@ -127,8 +130,6 @@ def evaluate(
     for name, is_beside in beside.items():
         if is_beside and inputs.values["human"]:
             raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
-    if judged and by is not None:
-        raise MultiAspectError("--judged is over all topics: omit it, or --by")
     if baseline is None and inputs.tests_given:
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     labels = list(inputs.measures)

@@ -55,7 +55,7 @@ class HealthDataset(_Named):
         """Return the judgments, ``qid docno label`` and one column per further aspect."""
         return self._collection.qrels.copy()
 
-    def get_corpus_iter(self, *, verbose: bool = True) -> Iterator[dict[str, Any]]:
+    def get_corpus_iter(self, *, verbose: bool = True) -> Iterator[dict[Any, Any]]:
         """Return the passages, dicts of ``docno text``."""
         return iter(self._collection.documents.to_dict("records"))
 

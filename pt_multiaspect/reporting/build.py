@@ -125,8 +125,8 @@ def report(
     ------
     MultiAspectError
         As `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a parameter is out of
-        range, the measures are a suite over the topics with a positive document, a label is that of an interval
-        of another measure, or groups are not those of the judged topics.
+        range, the measures are a suite over the topics with a positive document, a label is that of an interval of
+        another measure, or groups are not those of the judged topics.
     ImportError
         If the page is written and vl-convert-python is not installed.
     FileNotFoundError
@@ -197,7 +197,7 @@ def report(
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(qrels if is_frame(qrels) else judgments, spec, runs=named)
     by_human = None if by_people is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
-    figures = Figures(title, description, perquery, labels, baseline, options, as_yaml(record), groups, by_human)
+    figures = Figures(title, description, perquery, labels, baseline, options, groups, as_yaml(record), by_human)
     names_of_runs, _, _, values = wide(perquery)
     in_order = {name: named[name] for name in names_of_runs}
     rankings = ranked(in_order, judgments, spec, figures.measures, values, depth)

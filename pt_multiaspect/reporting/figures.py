@@ -70,10 +70,10 @@ class Figures:
     aspects: Mapping[str, str]
     baseline: str | None
     options: Options
-    #: Versions, digests of the input, scales and measures, as YAML.
-    provenance: str
     #: The group of each topic; empty if there are no groups.
     groups: Mapping[str, str]
+    #: Versions, digests of the input, scales and measures, as YAML.
+    provenance: str
     #: The values by human judgments, None if all judgments are of one kind.
     human: pd.DataFrame | None = None
     #: The measures by label.

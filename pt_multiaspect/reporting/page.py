@@ -127,6 +127,7 @@ def _systems(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         notes.append(
             "The choice of topics applies to this table, to the chart of aspects and to the table of topics; all "
             "other figures are over all topics. Groups of one topic have neither intervals nor tests."
+            + ("" if figures.powered is None else " Estimates with human judgments are over all topics only.")
         )
     return {
         "groups": [f"{part['group']} ({len(part['shown'])})" for part in (data, *data["groups"])],

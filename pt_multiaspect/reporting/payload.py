@@ -64,13 +64,6 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
-    """Return the estimates and the ends of their intervals by measure, None for a measure without."""
-    by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
-    columns = ["estimate", "low", "high"]
-    return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
-
-
 def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
     """Return what depends on the topics that are chosen: those of a group, or all of them."""
     table = of_group(figures.systems, group)
@@ -86,12 +79,19 @@ def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, A
             for column, head in zip(means, figures.heads, strict=True)
         ],
         "ends": [ends(table, label, options.ci) for label in known],
-        "powered": _powered(figures.powered, list(known)) if group == ALL and figures.powered is not None else None,
+        "powered": None if figures.powered is None or group != ALL else _powered(figures.powered, list(known)),
         "tests": None
         if compared is None or compared.empty
         else _tests(compared, names, list(known), known, options.alpha),
         "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, list(known)).items()},
     }
+
+
+def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
+    """Return the estimates and the ends of their intervals by measure, None for a measure without."""
+    by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
+    columns = ["estimate", "low", "high"]
+    return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
 
 
 def _tests(
