@@ -1,4 +1,4 @@
-"""What the package adds to importing PyTerrier, installed and imported, in CPU time, which load changes little.
+"""Time that the package adds to importing PyTerrier, installed and imported: CPU time, which load changes little.
 
 With compiled modules, as pip leaves them, in a directory of their own: Python may be told not to write them.
 """

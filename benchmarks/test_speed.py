@@ -1,4 +1,4 @@
-"""How long distance orders take to build, in milliseconds. Run with ``pytest benchmarks -s``."""
+"""Milliseconds to build distance orders. Run with ``pytest benchmarks -s``."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
 # They need data of others, and are executed by notebooks/execute.py.
-nb_execution_excludepatterns = ["notebooks/*"]
+nb_execution_excludepatterns = ["notebooks/*", "reproductions/*"]
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
@@ -132,8 +132,8 @@ def copy_notebooks(app: Sphinx) -> None:
 
 
 def link_copies(app: Sphinx, page: str, source: list[str]) -> None:
-    """Let links to the notebooks, which are those of the repository, lead to the copies."""
-    source[0] = source[0].replace("](../notebooks/", "](notebooks/")
+    """Let links to the notebooks, which are those of the repository, lead to the copies, and theirs to pages."""
+    source[0] = re.sub(r"\]\((\.\./)?\.\./notebooks/", r"](\1notebooks/", source[0]).replace("](../docs/", "](../")
 
 
 def setup(app: Sphinx) -> None:

@@ -84,6 +84,10 @@ FORMULAS = {
         \mathrm{GFR} &= \frac{1}{1 + D} \Bigl(\mathrm{REL} + \sum_{\mathrm{dim}} \mathrm{GF}_{\mathrm{dim}}\Bigr)
 
         \mathrm{ERR} &= \sum_i \frac{w_i}{i}, \quad \mathrm{iRBU} = \sum_i w_i\, .99^{\,i}""",
+    "IRec": r"\mathrm{I\text{-}rec@}k = \frac{|\{a : \exists i \le k,\ d_i \text{ relevant on } a\}|}{n}",
+    "DnDCG": r"\mathrm{D\text{-}nDCG@}k = \mathrm{nDCG@}k \text{ of the gains } \sum_a P(a)\, g_a(d)",
+    "DSharpnDCG": r"\gamma\, \mathrm{I\text{-}rec} + (1 - \gamma)\, \mathrm{D\text{-}nDCG}",
+    "MeanOf": r"\frac{\sum_m w_m\, m}{\sum_m w_m}",
     "Subtopics": r"""
         \alpha\text{-}\mathrm{DCG@}k \propto \sum_{i \le k} \frac{1}{\log_2(i + 1)}
         \sum_{s \in d_i} (1 - \alpha)^{\,n_s(i - 1)}""",

@@ -17,6 +17,7 @@ from .evaluation import aggregate, evaluate, evaluator, read_values
 from .groups.groups import Groups
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
+from .integration.parsing import label
 from .io.trec_files import read_qrels, read_run
 from .kernels import forms
 from .measures import (
@@ -42,13 +43,17 @@ from .measures import (
     AspectMean,
     CoverageRatio,
     CRPRecovery,
+    DnDCG,
+    DSharpnDCG,
     Frustration,
     HarmfulCompat,
     HelpfulCompat,
     HelpfulMinusHarmful,
+    IRec,
     Joint,
     JointMeasure,
     LinearMeasure,
+    MeanOf,
     Measure,
     NoveltyRatio,
     On,
@@ -71,7 +76,7 @@ from .measures import parameters as params
 from .orders import DistanceOrder, Order, register_distance
 
 if TYPE_CHECKING:
-    from . import analysis, plots, testing
+    from . import analysis, answers, plots, testing
     from .collection.judges import from_long
     from .description import Description, describe
     from .explanation import Explanation, explain, largest_differences
@@ -117,18 +122,22 @@ __all__ = [
     "Aspects",
     "CRPRecovery",
     "CoverageRatio",
+    "DSharpnDCG",
     "Description",
     "DistanceOrder",
+    "DnDCG",
     "Explanation",
     "Frustration",
     "Groups",
     "HarmfulCompat",
     "HelpfulCompat",
     "HelpfulMinusHarmful",
+    "IRec",
     "Joint",
     "JointMeasure",
     "Judgments",
     "LinearMeasure",
+    "MeanOf",
     "Measure",
     "MultiAspectError",
     "MultiAspectWarning",
@@ -149,6 +158,7 @@ __all__ = [
     "aggregate",
     "aggregate_labels",
     "analysis",
+    "answers",
     "as_subtopics",
     "cite",
     "crp_curve",
@@ -161,6 +171,7 @@ __all__ = [
     "from_long",
     "from_subtopics",
     "integration",
+    "label",
     "largest_differences",
     "metric_for",
     "nCRP",
@@ -202,6 +213,7 @@ __getattr__ = lazy_attributes(
         "Suite": "suites",
         "SystemsTable": "tables",
         "analysis": "analysis",
+        "answers": "answers",
         "cite": "tables",
         "describe": "description",
         "explain": "explanation",

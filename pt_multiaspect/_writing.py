@@ -10,7 +10,7 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["write_file"]
+__all__ = ["is_special", "write_file"]
 
 #: Errors of directories in which files cannot be created or renamed.
 _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
@@ -35,7 +35,7 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
     OSError
         If the file cannot be written; it has the name of the file.
     """
-    # Names of files that are no UTF-8 are written as they are.
+    # Names of files that are not UTF-8 are written as they are.
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     file = Path(os.path.expanduser(path))
     try:
@@ -43,13 +43,18 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
             earlier: os.stat_result | None = file.stat()
         except FileNotFoundError:
             earlier = None
-        is_special = file.is_relative_to("/dev") or file.is_relative_to("/proc")
-        if earlier is not None and (is_special or not stat.S_ISREG(earlier.st_mode)):
+        if earlier is not None and is_special(path):
             file.write_bytes(data)
         else:
             _replace(Path(os.path.realpath(file)), data, earlier)
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+
+
+def is_special(path: str | PathLike[str]) -> bool:
+    """Return whether an existing file is a pipe or device, beside which no other files are written."""
+    file = Path(os.path.expanduser(path))
+    return file.is_relative_to("/dev") or file.is_relative_to("/proc") or not stat.S_ISREG(file.stat().st_mode)
 
 
 def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:

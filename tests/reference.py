@@ -7,6 +7,8 @@ no NumPy, no pandas, nothing from ``pt_multiaspect``. Sources are named as
   (ICTIR 2017);
 * "Zuccon": Zuccon, "Understandability Biased Evaluation for Information Retrieval" (ECIR 2016);
 * "Maistro": Maistro et al., "Principled Multi-Aspect Evaluation Measures of Rankings" (CIKM 2021);
+* "Sakai and Song": Sakai, Song, "Evaluating Diversified Search Results Using Per-intent Graded Relevance"
+  (SIGIR 2011);
 * "Amigó": Amigó, Spina, Carrillo-de-Albornoz, "An Axiomatic Analysis of Diversity Evaluation Metrics"
   (SIGIR 2018);
 * "trec_eval": the C source of the measure of that name; "gdeval": gdeval.pl of the TREC Web track;
@@ -1150,6 +1152,54 @@ def intent_aware(
 
 
 # -----------------------------------------------------------------------------------------------------------
+# Aspects as intents with probabilities and grades (Sakai and Song; MEASURES §14)
+# -----------------------------------------------------------------------------------------------------------
+
+
+def intents_of(aspects: Aspects, weights: Mapping[str, Number] | None) -> dict[str, Fraction]:
+    """The exact probability of each intent; an aspect of weight 0 is no intent."""
+    raw = {name: exactly(1 if weights is None else weights[name]) for name in aspects}
+    return {name: weight / sum(raw.values()) for name, weight in raw.items() if weight}
+
+
+def intent_recall(
+    run: Run, judgments: Judgments, aspects: Aspects, weights: Any = None, cutoff: int | None = None
+) -> float:
+    """I-rec: intents with a positive document, over all intents."""
+    intents, docs = intents_of(aspects, weights), first(ranking(run), cutoff)
+    found = [any(is_positive(aspects[name], label_of(judgments, doc, name)) for doc in docs) for name in intents]
+    return sum(found) / len(found)
+
+
+def d_ndcg(
+    run: Run, judgments: Judgments, aspects: Aspects, weights: Any = None, cutoff: int | None = None
+) -> float:
+    """D-nDCG: nDCG of the global gains Σ P g."""
+
+    def global_gain(doc: str) -> float:
+        return float(
+            sum(
+                share * exactly(gain_of(aspects[name], label_of(judgments, doc, name)))
+                for name, share in intents_of(aspects, weights).items()
+            )
+        )
+
+    return ndcg([global_gain(doc) for doc in ranking(run)], [global_gain(doc) for doc in judgments], cutoff=cutoff)
+
+
+def graded_err_ia(
+    run: Run, judgments: Judgments, aspects: Aspects, weights: Any = None, cutoff: int | None = None
+) -> float:
+    """Graded ERR-IA: Σ P ERR, where users stop with the probability g / (g_max + 1); undivided."""
+    total = 0.0
+    for name, share in intents_of(aspects, weights).items():
+        aspect = aspects[name]
+        gains = [gain_of(aspect, label_of(judgments, doc, name)) for doc in first(ranking(run), cutoff)]
+        total += float(share) * cascade([float(gain) / (1 + float(max(aspect.gains[-1], 0))) for gain in gains])
+    return total
+
+
+# -----------------------------------------------------------------------------------------------------------
 # Groups of documents: AWRF, GF, GFR
 # -----------------------------------------------------------------------------------------------------------
 
@@ -1252,3 +1302,73 @@ def gfr(
         for dimension in memberships
     ]
     return sum(parts) / len(parts)
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Meta-evaluation
+# -----------------------------------------------------------------------------------------------------------
+
+
+def intuitiveness(
+    values: Mapping[str, Mapping[str, Sequence[Number]]], first: str, second: str, gold: Sequence[str]
+) -> tuple[int, int, int]:
+    """Disagreements of two measures, and how often each is right (Sakai, WWW 2012, the concordance test).
+
+    ``values[measure][system]`` has one value per topic; higher is better.
+    """
+    disagreements = correct_first = correct_second = 0
+    for x, y in itertools.combinations(values[first], 2):
+        for topic in range(len(values[first][x])):
+            delta = {measure: values[measure][x][topic] - values[measure][y][topic] for measure in values}
+            if delta[first] * delta[second] < 0:
+                disagreements += 1
+                correct_first += all(delta[first] * delta[measure] >= 0 for measure in gold)
+                correct_second += all(delta[second] * delta[measure] >= 0 for measure in gold)
+    return disagreements, correct_first, correct_second
+
+
+# -----------------------------------------------------------------------------------------------------------
+# Prediction-powered intervals (MEASURES §13)
+# -----------------------------------------------------------------------------------------------------------
+
+
+def mean_of(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def squares(values: Sequence[float]) -> float:
+    """The sum of squared deviations from the mean."""
+    mean = mean_of(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
+def power(human: Sequence[float], labels: Sequence[float], further: Sequence[float], n: int | None = None) -> float:
+    """λ of PPI++; with `n`, as if there were n human topics with the same variances and covariance."""
+    every = [*labels, *further]
+    variance = squares(every) / (len(every) - 1)
+    if not further or not variance:
+        return 0.0
+    means, pairs = (mean_of(human), mean_of(labels)), zip(human, labels, strict=True)
+    covariance = math.fsum((value - means[0]) * (label - means[1]) for value, label in pairs) / len(human)
+    ratio = covariance / ((1 + (n or len(human)) / len(further)) * variance)
+    return min(max(ratio, 0.0), 1.0)
+
+
+def powered_mean(human: Sequence[float], labels: Sequence[float], further: Sequence[float]) -> float:
+    """The estimate θ of PPI++."""
+    lam = power(human, labels, further)
+    corrected = mean_of([value - lam * label for value, label in zip(human, labels, strict=True)])
+    return corrected + (lam * mean_of(further) if further else 0.0)
+
+
+def powered_variance(
+    human: Sequence[float], labels: Sequence[float], further: Sequence[float], n: int | None = None
+) -> float:
+    """The variance of θ, whose interval is θ ± t(n − 2)·√variance; `n` as for `power`."""
+    lam = power(human, labels, further, n)
+    rectifiers = [value - lam * label for value, label in zip(human, labels, strict=True)]
+    residual = squares(rectifiers) / (len(human) - 2)
+    sample = further if len(further) > 1 else [*labels, *further]
+    return residual / (n or len(human)) + (
+        lam**2 * squares(sample) / (len(sample) - 1) / len(further) if lam else 0.0
+    )

@@ -255,6 +255,9 @@ INTENT_AWARE = (
 )  # fmt: skip
 
 
+MEMBERS = ("nDCG@3", "AP", "CAM", "MM(base='AP')", "IRec", "On(aspect='credibility',base='RR')")
+
+
 @st.composite
 def aspect_sets(draw: st.DrawFn, names: Sequence[str] = NAMES[:2]) -> ma.Aspects:
     """Draw declared aspects, with a name of their own or without."""
@@ -295,6 +298,13 @@ def measures(draw: st.DrawFn) -> ma.Measure:
     per_aspect = measure.NAME in ("CAM", "MM", "WHAM", "GAM")
     if measure.NAME == "Subtopics":
         base = st.sampled_from(INTENT_AWARE)
+        maybe("graded", st.just(True))
+    if measure.NAME == "MeanOf":
+        params["measures"] = draw(st.dictionaries(st.sampled_from(MEMBERS), st.sampled_from([1, 0.5]), min_size=1))
+    maybe("gamma", st.sampled_from([0, 0.25, 1]))
+    if "graded" in params:
+        base = st.sampled_from(["ERR_IA", "ERR_IA@2"])
+        params["base"] = "ERR_IA"
     maybe("base", base | st.fixed_dictionaries(dict.fromkeys(names, base)) if per_aspect else base)
     if "themes" in measure.SUPPORTED_PARAMS:
         params["themes"], params["usability"] = (names[i : i + 1] for i in draw(st.permutations([0, 1])))
@@ -305,7 +315,8 @@ def measures(draw: st.DrawFn) -> ma.Measure:
         params = {"order": draw(orders())} | {name: given for name, given in params.items() if name != "distance"}
     if not explicit:
         maybe("axes", st.sampled_from(["equal", "gains"]))
-        maybe("weights", weights(names))
+        if measure.NAME != "Subtopics" or "graded" in params:
+            maybe("weights", weights(names))
         maybe("gate", st.sampled_from(names))
         columns = st.sampled_from([",".join(names), {"relevance": 2, "credibility": 1}, "relevance, credibility"])
         maybe("aspects", aspect_sets() | columns)

@@ -778,7 +778,7 @@ _TAKE_LONG = {
     "explain": lambda given: ma.explain(given, _ONE_RUN, _ONE_TOPIC, "q1"),
     "topic": lambda given: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, given),
     "depth": lambda given: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, "q1", depth=given),
-    "topics": lambda given: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", topics=given, progress=False),
+    "average_over": lambda given: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", average_over=given, progress=False),
     "measure": lambda given: ma.analysis.upper_bound(_ONE_TOPIC, given),
     "base": lambda given: ma.CAM(base=given),
     "weights": lambda given: ma.CAM(weights={"relevance": given}),

@@ -374,7 +374,8 @@ def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monk
         (["-", "-"], "given twice"),
         (["=runs/alpha.run"], "NAME=RUN"),
         (["runs/nothing.run"], "runs/nothing.run"),
-        (["TOMA@10", "runs"], "no such file: TOMA@10, which is a measure; write -m before each measure"),
+        (["runs", "TOMA@10"], "no such file: TOMA@10, which is a measure; write it after -m, as in -m AP TOMA@10"),
+        (["TAMO@10", "runs"], "TAMO"),
         (["relevance.txt"], "this looks like qrels, not a run: write --qrels ASPECT=FILE for each aspect"),
     ],
 )
@@ -385,6 +386,53 @@ def test_bad_runs(cli, trec_files, runs, part):
     code, out, err = cli("evaluate", "-m", "AP", *runs)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
+    assert part in err
+
+
+def test_several_measures_follow_one_option(cli, trec_files):
+    expected = cli("evaluate", "-m", "nDCG@10 best=AP CAM(base=AP)@5", "--aspects", "scales.json", "runs")[:2]
+    assert expected[0] == 0
+    for option in (["-m"], ["--measure"]):
+        given = [*option, "nDCG@10", "best=AP", "CAM(base=AP)@5"]
+        assert cli("evaluate", *given, "--aspects", "scales.json", "runs")[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", *given, "runs")[:2] == expected
+        assert cli("evaluate", "--aspects", "scales.json", "runs", *given)[:2] == expected
+    assert cli("evaluate", "--measure=nDCG@10", "AP", "runs/beta.run", "new=runs/alpha.run")[1].splitlines()[0] == (
+        "name\tnDCG@10\tAP"
+    )
+    # What exists is a run, whatever its name.
+    (trec_files / "AP").write_bytes((trec_files / "runs" / "beta.run").read_bytes())
+    code, out, _ = cli("evaluate", "-m", "nDCG@10", "AP", "runs/alpha.run")
+    assert (code, [line.split("\t")[0] for line in out.splitlines()]) == (0, ["name", "AP", "alpha.run"])
+
+
+@pytest.mark.parametrize("command", ["evaluate", "correlate", "compare", "describe"])
+def test_the_first_argument_may_be_the_qrels(cli, command):
+    runs = ["runs/alpha.run", "runs/beta.run"]
+    measures = [] if command == "describe" else ["-m", "AP", "RR"]
+    code, expected, _ = cli(command, *measures, *runs, qrels=("relevance.txt",))
+    assert code == 0
+    for arguments in (["relevance.txt", *runs, *measures], [*measures, "relevance.txt", *runs]):
+        code, out, _ = cli(command, *arguments, qrels=())
+        assert (code, out) == (0, expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["evaluate", "-m", "AP", "runs/alpha.run"], "missing --qrels: give ASPECT=FILE for each aspect"),
+        (["evaluate", "-m", "AP"], "missing"),
+        (["evaluate", "-m", "AP", "runs/alpha.run", "runs/beta.run"], "this looks like a run, not qrels"),
+        (["evaluate", "-m", "AP", "none.txt", "runs/beta.run"], "no such file: none.txt"),
+        (["evaluate", "-m", "AP", "-o", "relevance.txt", "relevance.txt", "runs"], "relevance.txt is read by this"),
+        (["explain", "-m", "AP", "--query", "q0", "runs/alpha.run"], "missing --qrels"),
+        (["bounds", "-m", "AP"], "missing --qrels"),
+        (["describe"], "missing --qrels"),
+    ],
+)
+def test_qrels_are_not_taken_from_runs(cli, arguments, part):
+    code, out, err = cli(*arguments, qrels=())
+    assert (code, out, err.count("\n")) == (2, "", 1)
     assert part in err
 
 
@@ -422,6 +470,23 @@ def test_sort_follows_the_direction_of_the_measure(cli):
     code, _, err = cli("evaluate", "-m", "AP", "--sort", "nDCG", "runs")
     assert code == 2
     assert "--sort: expected name or one of the measures (name, AP), got nDCG" in err
+
+
+@pytest.mark.parametrize(
+    "test", ["t", "tukey", *(pytest.param(name, marks=pytest.mark.slow) for name in ("permutation", "bootstrap"))]
+)
+def test_the_tests_are_those_of_python(cli, trec_files, test):
+    options = ["-m", "CAM@3", "--baseline", "beta", "--test", test, "runs"]
+    code, out, _ = cli("evaluate", *options, "--format", "json")
+    assert code == 0
+    expected = compare_with_baseline(_values(trec_files, ["CAM@3"]), "beta.run", test).set_index("name")
+    rows = {row["name"]: row for row in json.loads(out)}
+    for name, row in expected.iterrows():
+        assert rows[name]["CAM@3 p-value"] == row["asl"]
+        assert rows[name].get("CAM@3 p-value corrected", row["asl"]) == row["p"]
+    note = cli("evaluate", *options, "--format", "table")[1].splitlines()[-1]
+    assert (", correction: holm" in note) is (test != "tukey")
+    assert ("Tukey HSD" in note) is (test == "tukey")
 
 
 @pytest.mark.every(2)
@@ -509,6 +574,11 @@ def test_skipping_a_faulty_run_is_not_success(cli, trec_files):
     ("options", "part"),
     [
         (["--test", "permutation"], "--test requires --baseline"),
+        (["--baseline", "beta", "--test", "ttest"], "--test: expected one of bootstrap, permutation, t, tukey"),
+        (
+            ["--baseline", "beta", "--test", "tukey", "--correction", "fdr_bh"],
+            "--test tukey corrects for the number of pairs itself: omit --correction fdr_bh",
+        ),
         (["--alpha", "0.01"], "--alpha requires --baseline"),
         (["-q", "--ci"], "--ci applies to means"),
         (["-q", "--baseline", "alpha.run"], "--baseline applies to means"),
@@ -612,7 +682,7 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
         "\n".join(f"{line[:-1]}0" if line.startswith("q0 ") else line for line in lines)
     )
     measures = ["-m", "AP On(aspect=credibility,base=AP)", "--baseline", "beta.run", "--aspects", "scales.json"]
-    code, out, err = cli("evaluate", *measures, "--topics", "positive", "--format", "tex", "runs")
+    code, out, err = cli("evaluate", *measures, "--average-over", "positive", "--format", "tex", "runs")
     assert code == 0, err
     assert re.search(r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n", out)
     assert r"\textbf{" in out

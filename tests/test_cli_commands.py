@@ -16,6 +16,7 @@ from click.shell_completion import BashComplete
 from printed_tables import read_table
 from shared_data import shared_path
 
+import pt_multiaspect as ma
 from pt_multiaspect import (
     CAM,
     Aspects,
@@ -240,6 +241,19 @@ def test_compare_shows_both_runs(cli):
     assert "worse" in set(found["verdict"])
 
 
+def test_compare_names_both_runs_of_the_difference(cli):
+    """It was the second minus the first, and in Python the first minus the second, under one head."""
+    runs = ["runs/beta.run", "new=runs/delta.run"]
+    for options in ([], ["-q"]):
+        head, *_ = cli("compare", *SCALED, *options, "--format", "md", *runs)[1].splitlines()
+        assert "| beta.run | new | new - beta.run |" in head
+    found = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
+    values = perquery(["beta.run", "delta.run"])
+    for measure in found.index:
+        reverse = ma.largest_differences(values, "delta.run", "beta.run", measure, n=1)
+        assert found.loc[measure, "difference"] == reverse["difference"].item()
+
+
 def test_compare_puts_the_largest_differences_first(cli):
     code, out, _ = cli("compare", *SCALED, "-q", "runs/beta.run", "new=runs/delta.run")
     assert code == 0
@@ -297,6 +311,16 @@ def test_correlate(cli):
     code, _, err = cli("correlate", "-m", "AP RR", "runs/beta.run")
     assert code == 2
     assert "at least two systems" in err
+
+
+@pytest.mark.parametrize("by", ["mean", "query"])
+def test_correlations_of_two_runs_are_doubted(cli, by):
+    code, out, err = cli("correlate", "-m", "AP RR P@3", "--by", by, "runs/beta.run", "runs/delta.run")
+    assert code == 0
+    found = np.abs(read(out).set_index("measure").to_numpy())
+    assert (found == 1).all() or by == "query"
+    assert ("order of two runs is the same or reversed, so that correlations are 1 or -1" in err) is (by == "mean")
+    assert cli("correlate", "-m", "AP RR P@3", "runs")[2] == ""
 
 
 def test_bounds(cli):

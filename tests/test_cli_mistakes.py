@@ -109,10 +109,10 @@ MISTAKES = [
     ("evaluate -m AP --baseline beta.run --correction holms runs", "got 'holms'. Did you mean holm?"),
     (
         "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
-        "use a higher level, or --test ttest",
+        "use a higher level, or --test t",
     ),
-    ("evaluate -m AP --topics positve runs", "Did you mean positive?"),
-    ("evaluate -m AWRF --groups groups.csv --topics positive runs", "use --topics judged"),
+    ("evaluate -m AP --average-over positve runs", "Did you mean positive?"),
+    ("evaluate -m AWRF --groups groups.csv --average-over positive runs", "use --average-over judged"),
     ("describe --contingency relevance", "(see 'pt-multiaspect describe --help')"),
     ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
     ("bounds -m MM@5 --strategy exact", "use --strategy search"),
@@ -184,7 +184,9 @@ def test_a_mistake_is_one_line_with_its_remedy(cli, mistaken, line, part):
     assert part in err
     assert err.startswith("pt-multiaspect: error: ")
     assert err.count("\n") == 1
-    assert not re.search(r"\b(aspects|topics|n_jobs|out|ci|groups|strategy)=(?![\[{'])|Traceback|Aspect\(", err)
+    assert not re.search(
+        r"\b(aspects|average_over|n_jobs|out|ci|groups|strategy)=(?![\[{'])|Traceback|Aspect\(", err
+    )
     assert contents(mistaken) == before
 
 
@@ -329,6 +331,7 @@ REWORDED = [
         "evaluate -m AP --baseline beta.run --test permutation --alpha 1e-6 runs",
         "--alpha: a level of 1e-06 requires at least 1000000 resamples",
     ),
+    ("evaluate -m AP(rel=9) --average-over positive runs", "--average-over positive: no topic has a positive"),
     ("bounds -m MM@5 --strategy exact", "--strategy exact requires a weighted sum of bases"),
     ("axioms -m TOMA --documents 0", "--documents: expected a whole number of at least 1, got 0"),
     ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
@@ -337,6 +340,7 @@ REWORDED = [
         "error: expected distinct aspects, got 'relevance'",
     ),
     ("evaluate -m AP --resume foreign runs", "--resume: expected an empty directory"),
+    ("evaluate -m AP --by two.txt runs", "--by: expected a group for each topic"),
 ]
 
 
@@ -370,7 +374,7 @@ def test_the_patterns_match_what_the_package_says(cli, trec_files, monkeypatch, 
 @pytest.mark.parametrize(
     ("line", "option"),
     [
-        ("evaluate -m AWRF --groups groups.csv --topics positive runs", "--topics positive: "),
+        ("evaluate -m AWRF --groups groups.csv --average-over positive runs", "--average-over positive: "),
         ("axioms -m TOMA --trials 0", "--trials: expected a whole number"),
         ("axioms -m TOMA --seed -1", "--seed: expected a whole number"),
         ("report --base nDGC -o x.html runs", "--base: On: unknown base"),

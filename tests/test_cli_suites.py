@@ -66,8 +66,10 @@ def test_evaluate_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     suite = ma.suite("trec-misinfo-2022")
     found = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS)
     pd.testing.assert_frame_equal(found, ma.aggregate(values(suite)))
-    everywhere = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--topics", "judged", *RUNS)
-    pd.testing.assert_frame_equal(everywhere, ma.aggregate(values(suite, topics="judged")))
+    everywhere = table(
+        capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--average-over", "judged", *RUNS
+    )
+    pd.testing.assert_frame_equal(everywhere, ma.aggregate(values(suite, average_over="judged")))
     assert (everywhere["nDCG useful"] < found["nDCG useful"]).all()
     # Baselines, per-query values and LaTeX, where the measures have different topics.
     tested = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--baseline", "one.run", *RUNS)
@@ -116,7 +118,7 @@ def test_other_commands_take_suites(files: Path, capsys: pytest.CaptureFixture[s
         capsys, "bounds", *QRELS, "--suite", name, "-m", "nDCG useful", "-m", "P@10 useful and incorrect"
     )
     assert bounds[["measure", "queries", "mean value"]].to_numpy().tolist() == [["nDCG useful", 3, 1.0]]
-    everywhere = table(capsys, "bounds", *QRELS, "--suite", name, "-m", "nDCG useful", "--topics", "judged")
+    everywhere = table(capsys, "bounds", *QRELS, "--suite", name, "-m", "nDCG useful", "--average-over", "judged")
     assert everywhere["queries"].item() == 4
     assert main(["describe", *QRELS, "--suite", name]) == 0
     assert "P@10 useful and incorrect" in capsys.readouterr().out
@@ -184,7 +186,7 @@ def test_a_fairness_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["-m", "AP", "--groups", "editors.json"], "--groups has no effect: none of AP evaluates groups"),
         (["-m", "AWRF", "--groups", "nothing.json"], "--groups: no such file: nothing.json"),
         (["-m", "AWRF"], "AWRF requires groups: add --groups FILE"),
-        (["-m", "AWRF", "--groups", "editors.json", "--topics", "positive"], "use --topics judged"),
+        (["-m", "AWRF", "--groups", "editors.json", "--average-over", "positive"], "use --average-over judged"),
     ],
 )
 def test_errors(files: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:

@@ -257,9 +257,13 @@ def test_demo_fits_the_page(demo_output: str) -> None:
 
 
 def test_demo_picks_more_readability_under_toma_than_under_ndcg(demo_output: str) -> None:
-    picked = dict(re.findall(r'GridSearch\(metric="(\w+).*?"\) picks weight ([\d.]+)', demo_output))
+    picked = dict(re.findall(r'GridSearch\(metric="(\w+).*?"\)\s+picks\s+weight ([\d.]+)', demo_output))
     assert set(picked) == {"nDCG", "TOMA"}
     assert float(picked["nDCG"]) < float(picked["TOMA"])
+
+
+def test_demo_fits_in_a_terminal(demo_output: str) -> None:
+    assert max(map(len, demo_output.splitlines())) <= 80
 
 
 def test_demo_ends_with_the_passage_that_makes_the_difference(demo_output: str) -> None:

@@ -357,6 +357,10 @@ def test_a_recoded_copy() -> None:
     assert about(nearly, "rank documents nearly alike")["aspects"].tolist() in ([], ["understandability, trust"])
 
 
+def test_equal_labels_of_constant_aspects_are_no_copy() -> None:
+    assert about(ma.describe(small(label=[1] * 20, trust=[1] * 20)), "one may be a").empty
+
+
 def test_equal_labels_of_few_documents_are_no_copy() -> None:
     assert about(ma.describe(small(label=[0, 1, 2, 1], trust=[0, 1, 2, 1])), "same").empty
 
@@ -486,10 +490,10 @@ def test_labels_below_the_scale() -> None:
 
 def test_labels_out_of_scale() -> None:
     description = ma.describe(sound(), {"relevance": 2, "understandability": 3, "trust": [0, 1, 3]})
-    (found,) = about(description, "labels are no declared grade (2, 4)").to_dict("records")
+    (found,) = about(description, "labels are not declared grades (2, 4)").to_dict("records")
     assert (found["severity"], found["aspects"]) == ("error", "trust")
     fixed = eval(found["remedy"], {"ma": ma})
-    assert about(ma.describe(sound(), fixed), "no declared grade").empty
+    assert about(ma.describe(sound(), fixed), "not declared grades").empty
 
 
 def test_labels_that_are_no_probabilities() -> None:
@@ -787,6 +791,7 @@ def test_labels_far_above_a_declared_scale_are_codes(top: int, codes: list[int])
     ("missing", "extra", "says"),
     [
         (5, 0, []),
+        (5, 5, []),
         (6, 0, ["only 94.0 % of the documents above"]),
         (0, 5, []),
         (0, 6, ["only 94.3 % of those judged on"]),
@@ -797,6 +802,12 @@ def test_documents_judged_on_one_aspect_only(missing: int, extra: int, says: lis
     qrels = small(label=[1.0 + at % 2 for at in range(100)] + [NAN] * extra, trust=trust)
     found = about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")["finding"].tolist()
     assert [text[: len(start)] for text, start in zip(found, says, strict=True)] == says
+
+
+def test_aspects_judged_where_documents_are_relevant() -> None:
+    trust = [at % 3 for at in range(50)] + [NAN] * 50
+    found = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
+    assert about(found, "missing labels count").empty
 
 
 @pytest.mark.every(2)
@@ -881,7 +892,7 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     """The remedy was to declare codes, which would have hidden thousands of labels."""
     description = ma.describe(sound(), {"relevance": 1, "trust": Aspect([0, 1, 2], threshold=2)})
     assert description.proposed == Aspects({"relevance": 2, "trust": Aspect(4, threshold=2)})
-    first, _ = about(description, "no declared grade")["finding"]
+    first, _ = about(description, "not declared grades")["finding"]
     assert "Check first that these are the labels of relevance and that its top grade is 1" in first
     with pytest.raises(
         MultiAspectError, match="Check first that these are the labels of trust, not of another file"
@@ -890,7 +901,7 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
     assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])
     gains = {"relevance": 2, "trust": Aspect([0, 1, 2], gains=[0, 1, 5])}
-    (found,) = about(ma.describe(sound(), gains), "no declared grade")["remedy"]
+    (found,) = about(ma.describe(sound(), gains), "not declared grades")["remedy"]
     assert found == "ma.describe(qrels).labels"
 
 
@@ -910,6 +921,20 @@ def test_labels_that_are_no_grades(turned: bool) -> None:
     scale = Aspect(sorted(sign * grade for grade in (1, 2, 3)), greater_is_better=not turned, unjudged=[sign * 9])
     (row,) = ma.describe(small(label=labels), {"relevance": scale}).per_aspect.to_dict("records")
     assert (row["judged"], row["out_of_scale"], row["below_scale"], row["missing"]) == (4, 2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "threshold"),
+    [
+        ([5, 5, 5, 35, 30, 10, 10], 4),  # 85 % from 3 on
+        ([5, 5, 6, 34, 30, 10, 10], 3),
+        ([100, 50, 48, 2, 0, 0, 0], 3),  # 1 % from 3 on
+        ([100, 50, 49, 1, 0, 0, 0], 2),
+    ],
+)
+def test_the_threshold_proposed_is_reached_by_some_documents(counts: list[int], threshold: int) -> None:
+    qrels = small(label=np.repeat(range(7), counts).tolist())
+    assert ma.describe(qrels, {"relevance": 6}).proposed["relevance"].threshold == threshold
 
 
 def test_the_threshold_proposed_is_one() -> None:
@@ -1130,3 +1155,16 @@ def test_the_remedy_for_repeated_documents_keeps_the_values():
         expected = ma.evaluate(runs, qrels, "AP", progress=False)
     exec(remedy)
     pd.testing.assert_frame_equal(ma.evaluate(runs, qrels, "AP", progress=False), expected)
+
+
+def test_a_scale_of_many_fractions_is_proposed_without_its_grades():
+    # As of estimated probabilities: hundreds of lines of grades used to be printed.
+    labels = np.random.default_rng(0).random(60)
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": np.arange(60).astype(str), "label": [0, 1] * 30, "understandability": labels}
+    )
+    found = ma.describe(qrels)
+    assert found.proposed["understandability"].grades is None
+    again = ma.describe(qrels, found.proposed)
+    assert len(again.findings) == 0
+    assert again.per_aspect.set_index("aspect").loc["understandability", "positive"] == pytest.approx(0.5, abs=0.1)

@@ -109,9 +109,9 @@ def test_subtopics_reach_the_back_end(qrels: Any) -> None:
 
 @pytest.mark.usefixtures("strecall")
 def test_other_roads() -> None:
-    assert evaluated(LONG, StRecall @ 1, n_jobs=1, topics="positive") == [0.5, 0.0]
+    assert evaluated(LONG, StRecall @ 1, n_jobs=1, average_over="positive") == [0.5, 0.0]
     with_q3 = pd.concat([LONG, pd.DataFrame([("q3", "d1", 0, "1"), ("q3", "d1", 0, "2")], columns=LONG.columns)])
-    assert evaluated(with_q3, StRecall @ 1, topics="positive") == [0.5, 0.0]
+    assert evaluated(with_q3, StRecall @ 1, average_over="positive") == [0.5, 0.0]
     runs = pd.DataFrame({"name": "mine", "qid": ["q1"], "docno": ["d2"], "score": 1.0})
     assert ma.evaluator(LONG, StRecall @ 1)(runs)["value"].tolist() == [0.5, 0.0]
 

@@ -21,6 +21,7 @@ MODULES = (
     "pt_multiaspect",
     "pt_multiaspect.analysis",
     "pt_multiaspect.analysis.axioms",
+    "pt_multiaspect.answers",
     "pt_multiaspect.datasets",
     "pt_multiaspect.demo",
     "pt_multiaspect.model_selection",

@@ -29,7 +29,7 @@ def test_every_public_name_is_on_the_api_page():
     assert public(ma, "") - NAMES == set()
 
 
-@pytest.mark.parametrize("room", ["analysis", "plots"])
+@pytest.mark.parametrize("room", ["analysis", "answers", "plots"])
 def test_every_function_of_a_room_is_on_the_api_page(room):
     functions = {
         name

@@ -584,6 +584,8 @@ def test_a_document_of_both_runs_is_one_row() -> None:
     assert pd.isna(documents.loc["d4", "rank_a"])
     assert documents.loc["d4", "relevance"] == 2
     assert a.compare(b).names == ("bm25", "dense")
+    assert str(a.compare(b)).count("bm25 - dense") == 2  # the value of the topic, and the head of the column
+    assert f"bm25 - dense {a.value - b.value:.4f}" in repr(a.compare(b))
     assert (a.compare(b).difference, b.compare(a).difference) == (a.value - b.value, b.value - a.value)
 
 
@@ -728,6 +730,15 @@ def test_long_names_fit_the_terminal() -> None:
         assert "Not shown for lack of room" in text
         assert "contrib" in text
         assert max(map(len, str(explanation.compare(explanation)).split("\n"))) <= 80
+
+
+def test_html_names_the_runs_that_are_compared_in_full() -> None:
+    names = [f"a-run-with-a-rather-long-name-{end}" for end in ("one", "two")]
+    one, other = (TOMA(aspects=TWO).explain({name: RUN}, QRELS, "q1") for name in names)
+    compared = one.compare(other)
+    for name in names:
+        assert f">rank in {name}</th>" in compared._repr_html_()
+    assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # where there is no room
 
 
 def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:

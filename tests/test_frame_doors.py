@@ -30,6 +30,11 @@ JUDGED = pd.DataFrame(
     columns=["qid", "docno", "criterion", "judge", "value"],
 )  # fmt: skip
 SUBTOPICS = pd.DataFrame({"qid": ["q1"] * 2, "iteration": ["1", "2"], "docno": ["d1", "d2"], "label": [1, 2]})
+BY_KIND = LONG.assign(kind=LONG["qid"].map({"q1": "x", "q2": "y", "q3": "x"}))
+MANY = pd.DataFrame(
+    [(name, f"q{q}", "AP", (q * step % 7) / 7) for name, step in (("a", 2), ("b", 3)) for q in range(9)],
+    columns=["name", "qid", "measure", "value"],
+)
 TEXTS = pd.DataFrame({"docno": [f"d{d}" for d in range(6)], "text": ["A hospital. " * (d + 1) for d in range(6)]})
 RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y)
 
@@ -108,6 +113,14 @@ DOORS: dict[str, Callable[[As], Any]] = {
     "correlation": lambda as_: analysis.correlation(as_(LONG)),
     "discriminative_power": lambda as_: analysis.discriminative_power(as_(LONG), "t").table,
     "compare_with_baseline": lambda as_: analysis.compare_with_baseline(as_(LONG), "a"),
+    "groups of topics": lambda as_: (
+        ma.aggregate(as_(BY_KIND), {"CAM": MEASURE, "P@3": "P@3"}, by="kind"),
+        analysis.compare_with_baseline(as_(BY_KIND), "a", by="kind"),
+    ),
+    "intuitiveness": lambda as_: analysis.intuitiveness(
+        as_(pd.concat([LONG, LONG.assign(measure="copy " + LONG["measure"])])), "P@3",
+        {"CAM": MEASURE, "P@3": "P@3", "copy CAM": "higher", "copy P@3": "lower"},
+    ),
     "pareto": lambda as_: analysis.system_front(as_(LONG), {"CAM": MEASURE, "P@3": "P@3"}, n_resamples=10),
     "zero_aspect_documents": lambda as_: analysis.zero_aspect_documents(
         as_(LONG), {name: as_(run) for name, run in RUNS.items()}, as_(QRELS), aspects=SCALES, cutoff=3
@@ -120,6 +133,7 @@ DOORS: dict[str, Callable[[As], Any]] = {
         {name: as_(run) for name, run in RUNS.items()}, as_(JUDGED), ["CAM"], n_resamples=2,
         aspects={"correct": 2, "fluent": 2},
     ).table,
+    "prediction_powered": lambda as_: analysis.prediction_powered(as_(MANY[MANY["qid"] < "q4"]), as_(MANY)).table,
     "upper_bound": lambda as_: analysis.upper_bound(as_(QRELS), MEASURE),
     "ideal_values": lambda as_: analysis.ideal_values(as_(QRELS), ma.TOMA(aspects=SCALES) @ 5),
     "attainable": lambda as_: analysis.attainable(as_(QRELS), MEASURE),

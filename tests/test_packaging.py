@@ -34,6 +34,7 @@ HEAVY = (
     "jinja2",
     "vl_convert",
     "pt_multiaspect.analysis",
+    "pt_multiaspect.answers",
     "pt_multiaspect.description",
     "pt_multiaspect.plots",
     "pt_multiaspect.readability",

@@ -581,6 +581,14 @@ def test_grid_searches_warn_of_lower_is_better(metric: Any) -> None:
     list(ir_measures.iter_calc(parse(metric), IR_QRELS, IR_RUN))
 
 
+@pytest.mark.parametrize("metric", [HMAP, str(HMAP)], ids=["object", "name"])
+def test_grid_searches_go_by_the_direction_of_the_aggregate(metric: Any) -> None:
+    """The warning said the opposite: values per query of HMAP are inverses, of which lower is better."""
+    pipeline, readable, params = grid()
+    pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric)
+    assert readable.weight == expected_scan([HMAP])[str(HMAP)].idxmax()
+
+
 # --- what is left if PyTerrier averages elsewhere ---------------------------------------------
 
 

@@ -330,3 +330,49 @@ def test_the_smallest_reports(browser, tmp_path, n_systems, n_topics, n_measures
     browser("document.querySelector('#topics button').click()")
     assert browser("document.querySelectorAll('#explanation table').length") == n_systems
     assert browser.errors == []
+
+
+@pytest.fixture(scope="module")
+def in_groups(tmp_path_factory) -> tuple[ma.Report, dict[str, str], object]:
+    """A report with groups of topics, one of a nasty name and one of a single topic, and its page."""
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(SYSTEMS[:3])
+    by = {qid: NASTY[0] if n < 3 else "rest" if n < 5 else "one" for n, qid in enumerate(qrels["qid"].unique())}
+    file = tmp_path_factory.mktemp("report") / "report.html"
+    found = ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", by=by, progress=False, path=file)
+    return found, by, file
+
+
+def test_choosing_a_group_of_topics(browser, in_groups):  # noqa: F811
+    found, by, file = in_groups
+    browser.size(1280, 800)
+    browser.open(file)
+    cells = f"{ROWS}.map((row) => [...row.cells].slice(1).map((cell) => cell.firstElementChild.textContent))"
+    texts = f"{ROWS}.map((row) => row.textContent).sort()"
+    at_first = browser(texts)
+    browser(f"document.querySelectorAll('#table .sort')[{found.labels.index('TOMA') + 1}].click()")
+    for number, group in ((1, NASTY[0]), (2, "rest"), (3, "one"), (0, "all")):
+        browser("document.getElementById('group').focus()")
+        for _ in range(3):  # by keyboard
+            browser.press("ArrowUp", 38)
+        for _ in range(number):
+            browser.press("ArrowDown", 40)
+        assert browser("document.getElementById('group').selectedOptions[0].text").startswith(group)
+        table = found.systems[found.systems["group"] == group].set_index("name")
+        names = browser(NAMES)
+        assert names == table.sort_values("TOMA", ascending=False, kind="stable").index.tolist()
+        shown = [[float(text) for text in row] for row in browser(cells)]
+        assert shown == [pytest.approx(table.loc[name, found.labels].tolist(), abs=5e-5) for name in names]
+        best = browser(
+            f"{ROWS}.map((row) => row.cells[{found.labels.index('TOMA') + 1}].querySelector('.best') !== null)"
+        )
+        assert best[0]
+        assert not all(best)
+        tests = found.comparisons[found.comparisons["group"] == group]
+        signs = [mark for row in browser(MARKS) for mark in row if mark]
+        assert len(signs) == tests.loc[tests["baseline"] == "bm25", "significant"].sum()
+        n_topics = sum(group in (name, "all") for name in by.values())
+        until(browser, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
+        assert (f"(topics of {group})" in browser("document.getElementById('counts').textContent")) == (number > 0)
+    assert browser(texts) == at_first
+    assert browser.errors == []

@@ -98,15 +98,15 @@ def test_a_second_call_reads_the_same_values(qrels, runs, tmp_path, computed, n_
     assert computed == ["new"]
 
 
-@pytest.mark.parametrize("topics", ["judged", "positive"])
-def test_values_are_read_back(qrels, runs, tmp_path, topics):
+@pytest.mark.parametrize("average_over", ["judged", "positive"])
+def test_values_are_read_back(qrels, runs, tmp_path, average_over):
     qrels = qrels.assign(credibility=qrels["credibility"].where(qrels["qid"] != "q2", 0))
     measures = {
         "ours": CAM(aspects=SCALES, base="AP"),
         "cred": ma.On(aspect="credibility", base="AP"),
         "GMAP": "GMAP",
     }
-    expected = evaluate(runs, qrels, measures, topics=topics, progress=False, out=tmp_path)
+    expected = evaluate(runs, qrels, measures, average_over=average_over, progress=False, out=tmp_path)
     assert len(files(tmp_path)) == len(runs) == len(list(tmp_path.iterdir()))
     found = ma.read_values(tmp_path)
     assert list(found.columns) == ["name", "qid", "measure", "value"]
@@ -507,6 +507,15 @@ def test_every_byte_of_a_file_counts(qrels, runs, tmp_path):
     path.write_bytes(content)
     assert len(ma.read_values(tmp_path)) == 4
     assert sorted(np.load(path)) == ["about", "value"]  # still a file of NumPy
+
+
+def test_values_of_another_run_are_damage(qrels, runs, tmp_path):
+    expected = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    one, other = files(tmp_path)[:2]
+    other.write_bytes(one.read_bytes())
+    with pytest.warns(MultiAspectWarning, match="is damaged"):
+        found = evaluate(runs, qrels, MEASURES, progress=False, out=tmp_path)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

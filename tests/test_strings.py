@@ -119,7 +119,7 @@ def test_reads_lists_and_negative_numbers() -> None:
         ("TOMA(weights={'a': 1, 'a': 2})", "weights={'a': 1, 'a': 2}: the key 'a' is given twice"),
         ("AP(level=2)", "AP: expected parameters"),
         ("AP(rel='x')", "AP: expected rel to be int, got 'x'"),
-        ("ndcg@10", "unknown measure 'ndcg'; the nearest names are NDCG, nDCG, unDCG"),
+        ("ndcg@10", "unknown measure 'ndcg'; the nearest names are NDCG, nDCG, DnDCG"),
         ("TOMO@10", "unknown measure 'TOMO'; the nearest names are TOMA"),
         ("gm_map", "ir-measures does not support trec_eval's measure 'gm_map'"),
         ("x" * 5000, "unknown measure 'xxx"),

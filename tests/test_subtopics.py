@@ -380,6 +380,14 @@ def test_long_qrels_that_are_refused(rows: list[tuple[Any, ...]], part: str) -> 
         ma.from_subtopics(pd.DataFrame(rows, columns=list(FIELDS)).drop(columns="iteration"))
 
 
+def test_gains_that_are_nearly_equal_are_no_ties() -> None:
+    """The ideal takes d1, of a new subtopic, although d2, of the subtopic of d3, gains only 1e-9 less."""
+    judged = {"d1": {"s1": 0, "s2": 1}, "d2": {"s1": 1, "s2": 0}, "d3": {"s1": 1, "s2": 0}}
+    measure = based("alpha_nDCG", 2, alpha=1e-9)(aspects=Aspects({"s1": 1, "s2": 1}))
+    assert measure.calc_aggregate({"q": judged}, ranked("d3", "d1")) == 1
+    assert measure.calc_aggregate({"q": judged}, ranked("d3", "d2")) < 1 - 1e-10
+
+
 def test_gains_that_are_equal_but_for_rounding_are_ties() -> None:
     """Powers of 1 - 0.9 add up in the order of the subtopics; of ties, the ideal takes the last docno."""
     members = {"s1": "014", "s2": "0234", "s3": "03", "s4": "1234", "s5": "012"}

@@ -145,7 +145,9 @@ def test_a_track_suite_gives_the_means_on_derived_qrels(name: str) -> None:
     for label in suite:
         assert found[label] == pytest.approx(wanted[label], abs=1e-9), label
     # Over all judged topics, means are other ones.
-    everywhere = ma.evaluate({"run": run}, labelled(year, qrels, answers), suite, topics="judged", progress=False)
+    everywhere = ma.evaluate(
+        {"run": run}, labelled(year, qrels, answers), suite, average_over="judged", progress=False
+    )
     assert len(everywhere) == len(suite) * 8 > len(values)
     lower = ma.aggregate(everywhere).iloc[0]
     assert all(lower[label] < found[label] for label in suite if label != "helpful minus harmful")
@@ -278,7 +280,7 @@ def test_an_experiment_averages_a_suite_over_all_judged_topics() -> None:
     suite = ma.suite("trec-misinfo-2021")
     topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "?"})
     table = pt.Experiment([run], topics, wide, list(suite.values()), names=["run"]).set_index("name")
-    wanted = ma.aggregate(ma.evaluate({"run": run}, wide, suite, topics="judged", progress=False)).iloc[0]
+    wanted = ma.aggregate(ma.evaluate({"run": run}, wide, suite, average_over="judged", progress=False)).iloc[0]
     for label, measure in suite.items():
         assert table.loc["run", str(measure)] == pytest.approx(wanted[label], abs=1e-12), label
 
@@ -393,7 +395,7 @@ def test_a_report_refuses_topics_that_differ_between_measures() -> None:
 def test_entries_of_the_catalogue_have_no_other_keys() -> None:
     """A misspelt key would be left out without a sign."""
     required = {"listed", "title", "measures"}
-    optional = {"settings", "columns", "topics", "about_topics", "notes", "sources"}
+    optional = {"settings", "columns", "average_over", "about_topics", "notes", "sources"}
     for name, entry in SUITES.items():
         assert required <= set(entry) <= required | optional, name
         assert ("columns" in entry) == (name != "multi-aspect")

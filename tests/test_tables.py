@@ -417,6 +417,9 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
     lines = str(table).splitlines()
     assert [line.split()[0] for line in lines[:7]] == ["AP", "<A>", "lowᵃ", "high", "B", "base", "nearᵇ"]
     assert "bold" not in str(table)  # which text does not have
+    assert lines.count("* best value of the column") == 1
+    starred = [re.search(r"([\d.]+)\S*\*", line) for line in lines]
+    assert sorted(found[1] for found in starred if found) == sorted(re.findall(r'class="best">([\d.]+)', page))
     for name, row in table.to_styler().data.droplevel(0).iterrows():
         (line,) = (line for line in lines if line.split()[0] == name)
         assert all(cell.split()[0] in line for cell in row)
@@ -469,7 +472,7 @@ def uneven() -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_columns_over_different_topics() -> None:
-    """As with topics='positive': each column is what it is alone, and the numbers of topics are below the table."""
+    """As with average_over='positive': each column is what it is alone, and a note gives the numbers of topics."""
     frame, options = uneven(), {"baseline": "b", "correction": None, "ci": 0.9}
     latex = ma.to_latex(frame, **options)
     for column, measure in enumerate(("AP", "RR")):

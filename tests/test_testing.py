@@ -32,6 +32,7 @@ GROUPS = ma.Groups(
 REQUIRED = {
     "RelativeRecall": {"expected": 2}, "RecallEffort": {"expected": 2}, "MDCU": THEMES, "nMDCU": THEMES,
     "AWRF": {"groups": GROUPS}, "GF": {"groups": GROUPS}, "GFR": {"groups": GROUPS},
+    "MeanOf": {"measures": {"IRec": 1, "TOMA": 2, "CAM(base='AP')": 0.5}},
 }  # fmt: skip
 BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),
          SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), Judged, Judged @ 2, infAP)  # fmt: skip
@@ -69,6 +70,11 @@ def test_every_measure_of_the_package(measure: ma.Measure) -> None:
         ma.DCG(dcg="exp-log2"),
         ma.DCG(dcg="jarvelin"),
         ma.On(aspect="credibility", base="AP@2"),
+        ma.IRec(weights={"relevance": 1, "credibility": 0}),
+        ma.DnDCG(weights={"relevance": 0.1, "credibility": 0.3}),
+        ma.DSharpnDCG(gamma=0.9, weights={"relevance": 1, "credibility": 3}),
+        ma.Subtopics(base="ERR_IA", graded=True, weights={"relevance": 1, "credibility": 3}),
+        ma.MeanOf({"MM": 2, "nDCG@2": 1}),
     ],
     ids=str,
 )

@@ -26,7 +26,7 @@ def test_topics_without_a_positive_document_are_left_out() -> None:
         "CAM": CAM(base="AP", aspects=aspects),
         "both": CAM(base="AP", aspects=aspects, weights={"relevance": 0, "credibility": 1}),
     }
-    values = ma.evaluate({"run": RUN}, QRELS, measures, topics="positive", progress=False)
+    values = ma.evaluate({"run": RUN}, QRELS, measures, average_over="positive", progress=False)
     assert values.groupby("measure", sort=False)["qid"].agg(list).to_dict() == {
         "nDCG": ["both", "one"],
         "rel 2": ["both", "one"],
@@ -39,28 +39,30 @@ def test_topics_without_a_positive_document_are_left_out() -> None:
     judged = ma.aggregate(ma.evaluate({"run": RUN}, QRELS, measures, progress=False)).iloc[0]
     assert judged.drop("name").astype(float).tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 3, 0.5, 1 / 3])
     # The same for several runs, whose rows follow each other.
-    two = ma.evaluate({"a": RUN, "b": RUN}, QRELS, measures, topics="positive", progress=False)
+    two = ma.evaluate({"a": RUN, "b": RUN}, QRELS, measures, average_over="positive", progress=False)
     assert [group["value"].tolist() for _, group in two.groupby("name")] == [values["value"].tolist()] * 2
 
 
-@pytest.mark.parametrize("topics", ["derived", 1, True])
-def test_other_topics_are_refused(topics) -> None:
-    with pytest.raises(MultiAspectError, match="topics: expected one of 'judged', 'positive'"):
-        ma.evaluate({"run": RUN}, QRELS, "nDCG", topics=topics, progress=False)
+@pytest.mark.parametrize("average_over", ["derived", 1, True])
+def test_other_topics_are_refused(average_over) -> None:
+    with pytest.raises(MultiAspectError, match="average_over: expected one of 'judged', 'positive'"):
+        ma.evaluate({"run": RUN}, QRELS, "nDCG", average_over=average_over, progress=False)
 
 
 def test_measures_without_positive_documents_are_refused() -> None:
     even = {"kind": {"a": 0.5, "b": 0.5}}
     groups = ma.Groups({"kind": {"d1": "a", "d2": "b"}}, target=even, name="topics-kind")
-    with pytest.raises(MultiAspectError, match="does not tell which documents are positive; use topics='judged'"):
-        ma.evaluate({"run": RUN}, QRELS, ma.AWRF(groups=groups), topics="positive", progress=False)
+    with pytest.raises(
+        MultiAspectError, match="does not tell which documents are positive; use average_over='judged'"
+    ):
+        ma.evaluate({"run": RUN}, QRELS, ma.AWRF(groups=groups), average_over="positive", progress=False)
 
 
 def test_a_measure_that_no_topic_counts_for_is_an_error() -> None:
     with pytest.raises(
         MultiAspectError, match=r"no topic has a positive document for AP.rel=2., so it has no mean"
     ):
-        ma.evaluate({"run": RUN}, QRELS, "AP(rel=2)", topics="positive", progress=False)
+        ma.evaluate({"run": RUN}, QRELS, "AP(rel=2)", average_over="positive", progress=False)
 
 
 def test_the_difference_of_compatibilities_counts_topics_with_both() -> None:
@@ -68,7 +70,7 @@ def test_the_difference_of_compatibilities_counts_topics_with_both() -> None:
     qrels = {"both": {"d1": 1, "d2": -1}, "helpful": {"d1": 1}, "harmful": {"d1": -1}, "none": {"d1": 0}}
     run = {qid: {"d1": 1.0} for qid in qrels}
     measures = [ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful]
-    values = ma.evaluate({"run": run}, qrels, measures, topics="positive", progress=False)
+    values = ma.evaluate({"run": run}, qrels, measures, average_over="positive", progress=False)
     assert values.groupby("measure", sort=False)["qid"].agg(list).to_dict() == {
         "HelpfulCompat": ["both", "helpful"],
         "HarmfulCompat": ["both", "harmful"],
@@ -81,7 +83,7 @@ def test_the_difference_of_compatibilities_counts_topics_with_both() -> None:
 def test_stored_values_are_those_of_the_topics_that_count(tmp_path) -> None:
     aspects = {"relevance": 1, "credibility": 1}
     measures = {"nDCG": "nDCG", "credible": ma.On(aspect="credibility", base="AP", aspects=aspects)}
-    settings = [{"topics": topics} for topics in ("positive", "judged", "positive")]
+    settings = [{"average_over": topics} for topics in ("positive", "judged", "positive")]
     for each in settings:  # the second call needs other values; the third finds its own again, or computes them
         values = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **each)
         again = ma.evaluate({"run": RUN}, QRELS, measures, out=tmp_path, progress=False, **each)
@@ -95,16 +97,16 @@ def test_analyses_of_measures_with_different_topics() -> None:
     runs = {"a": RUN | {"both": {"x": 1.0}}, "b": RUN, "c": {qid: {"x": 2.0, "d1": 1.0} for qid in QRELS}}
     qrels = QRELS | {f"more{n}": QRELS["both"] for n in range(3)}
     credible = ma.On(aspect="credibility", base="AP", aspects={"credibility": 1})
-    values = ma.evaluate(runs, qrels, {"AP": "AP", "credible": credible}, topics="positive", progress=False)
+    values = ma.evaluate(runs, qrels, {"AP": "AP", "credible": credible}, average_over="positive", progress=False)
     found = ma.analysis.compare_with_baseline(values, "a")
     each = [
         ma.analysis.compare_with_baseline(values[values["measure"] == name], "a") for name in ("AP", "credible")
     ]
     pd.testing.assert_frame_equal(found, pd.concat(each, ignore_index=True))
-    remedy = r"no system has credible on topic one.*evaluate with topics='judged'"
+    remedy = r"no system has credible on topic one.*evaluate with average_over='judged'"
     with pytest.raises(MultiAspectError, match=remedy):
         ma.analysis.correlation(values)
-    few = ma.evaluate(runs, QRELS, {"AP": "AP", "credible": credible}, topics="positive", progress=False)
+    few = ma.evaluate(runs, QRELS, {"AP": "AP", "credible": credible}, average_over="positive", progress=False)
     with pytest.raises(MultiAspectError, match="credible: expected at least two topics, got only both"):
         ma.analysis.compare_with_baseline(few, "a")
 
@@ -133,7 +135,7 @@ def test_measures_of_ir_measures_count_the_topics_in_which_they_can_be_above_0()
         "On judged": ma.On(base="Judged") @ 1,
         "retrieved": "NumRet",
     }
-    values = ma.evaluate({"run": run}, qrels, measures, topics="positive", progress=False)
+    values = ma.evaluate({"run": run}, qrels, measures, average_over="positive", progress=False)
     assert values.groupby("measure", sort=False)["qid"].agg(list).to_dict() == {
         "gains": ["q2"], "On": ["q2"], "judged": [*qrels], "On judged": [*qrels], "retrieved": [*qrels],
     }  # fmt: skip
@@ -144,5 +146,5 @@ def test_a_missing_aspect_has_nothing_to_do_with_topics() -> None:
     with pytest.raises(
         MultiAspectError, match=r"^effort: the qrels have no column for the aspect effort"
     ) as caught:
-        ma.evaluate({"run": RUN}, QRELS, measures, topics="positive", progress=False)
-    assert "topics" not in str(caught.value)
+        ma.evaluate({"run": RUN}, QRELS, measures, average_over="positive", progress=False)
+    assert "average_over" not in str(caught.value)

@@ -54,9 +54,17 @@ def test_of_many_runs_a_few_are_named() -> None:
     assert "run r2: no documents for 46 of 50 judged topics, such as q04; and 3 more runs. These" in message
 
 
+@pytest.mark.parametrize(("n_topics", "count"), [(4, 0), (5, 1)])
+def test_small_examples_are_left_alone(n_topics: int, count: int) -> None:
+    qrels = QRELS[QRELS["qid"].isin(QIDS[:n_topics])]
+    assert len(messages({"a": part(2)}, qrels, "map")) == count
+    unlabelled = qrels.assign(trust=qrels["trust"].astype(float).where(qrels["qid"] != "q01"))
+    assert len(messages({"full": part(n_topics)}, unlabelled, CAM)) == count
+
+
 def test_only_topics_that_count_are_missed() -> None:
     qrels = QRELS.assign(label=QRELS["label"].where(QRELS["qid"] < "q02", 0))
-    assert messages(part(2), qrels, "map", topics="positive") == []
+    assert messages(part(2), qrels, "map", average_over="positive") == []
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -144,6 +144,10 @@ def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
     for base in ("alpha_nDCG(alpha=0.3)", "alpha_nDCG@3", "alpha_DCG@3", "nERR_IA", "ERR_IA@2", "NRBP", "nNRBP",
                  "StRecall@2", "P_IA@3", "AP_IA"):  # fmt: skip
         yield f"Subtopics {base}", ma.Subtopics(base=base, aspects=aspects)
+    yield "Subtopics graded", ma.Subtopics(base="ERR_IA@3", graded=True, weights=weights, aspects=aspects)
+    for measure in (ma.IRec @ 2, ma.DnDCG @ 3, ma.DSharpnDCG(gamma=0.3)):
+        yield f"{measure}", measure(weights=weights, aspects=aspects)
+    yield "MeanOf", ma.MeanOf({"MM(base='nDCG')": 1, "TOMA(base='AP',axes='gains')": 3}, aspects=aspects) @ 3
     groups, levels = (dict(zip(NAMES[:2], many, strict=True)) for many in (GROUPS, LEVELS))
     fair = ma.Groups(groups, target=levels, name="guard")
     ordinal = ma.Groups({"one": GROUPS[0]}, target={"one": LEVELS[0]}, name="guard-1")

@@ -66,10 +66,10 @@ def test_a_full_disk_leaves_the_earlier_file(
 ) -> None:
     command = (*COMMANDS[name], name)
     (trec_files / name).write_text("earlier")
-    before = sorted(os.listdir(trec_files))
     code, _, error = cli(*command)
     assert code == 0, error
     assert (trec_files / name).read_bytes() != b"earlier"
+    before = sorted(os.listdir(trec_files))
     (trec_files / name).write_text("earlier")
     request.getfixturevalue("full_disk")
     code, _, error = cli(*command)

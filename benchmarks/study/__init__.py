@@ -1,6 +1,6 @@
-"""Which target a ranker should learn for a multi-aspect measure: a study on synthetic and real judgments.
+"""A study of the target to learn for a multi-aspect measure, on synthetic and real judgments.
 
-``python -m benchmarks.study`` repeats it and writes ``results.json``, which notebook 03 reads.
+``python -m benchmarks.study`` repeats it and writes ``results.json``, which the page on training targets reads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Run the study: ``nice python -m benchmarks.study``, about ten minutes on one core.
 
-The collections are those described in notebook 03; without them, only synthetic worlds are studied.
+The page docs/reproductions/training_targets.ipynb describes the collections; without them all worlds are synthetic.
 """
 
 from __future__ import annotations

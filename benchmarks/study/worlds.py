@@ -14,6 +14,9 @@ from scipy import stats
 
 import pt_multiaspect as ma
 
+FILES_2015 = {"relevance": "qrels.graded.txt.gz", "understandability": "qread.graded.txt.gz"}
+SCALES_2015 = ma.Aspects({"relevance": 2, "understandability": 3})
+
 FILES_2018 = {"relevance": "qrel.txt.gz", "understandability": "qread.txt.gz", "trust": "qtrust.txt.gz"}
 
 #: Correlation of the two latent aspects of a document.
@@ -107,8 +110,8 @@ def row_orders(world: World, n_orders: int, n_splits: int, seed: int) -> Iterato
         yield splits
 
 
-def _of_runs(folder: Path, files: dict[str, str], aspects: ma.Aspects) -> World:
-    """Judged documents that a run retrieves, described by the reciprocal rank in each run (0 if not retrieved)."""
+def judged_runs(folder: Path, files: dict[str, str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the runs of a collection, one row per document with its reciprocal rank, and the labels by aspect."""
     qrels = ma.read_qrels({name: folder / file for name, file in files.items()}).rename(
         columns={"label": "relevance"}
     )
@@ -118,7 +121,12 @@ def _of_runs(folder: Path, files: dict[str, str], aspects: ma.Aspects) -> World:
         names=["name", "qid", "rank", "docno"],
         dtype={"qid": str, "docno": str},
     )
-    table["score"] = 1 / table["rank"]
+    return table.assign(score=1 / table["rank"]), qrels
+
+
+def _of_runs(folder: Path, files: dict[str, str], aspects: ma.Aspects) -> World:
+    """Judged documents that a run retrieves, described by the reciprocal rank in each run (0 if not retrieved)."""
+    table, qrels = judged_runs(folder, files)
     features = table.pivot(index=["qid", "docno"], columns="name", values="score").fillna(0.0).reset_index()
     rows = features.merge(qrels, on=["qid", "docno"]).dropna(subset=list(aspects))
     X = rows[features.columns.drop(["qid", "docno"])].to_numpy()
@@ -127,8 +135,7 @@ def _of_runs(folder: Path, files: dict[str, str], aspects: ma.Aspects) -> World:
 
 def clef2015(data: Path) -> World:
     """CLEF eHealth 2015, task 2: relevance and understandability of 66 queries, 68 runs as features."""
-    files = {"relevance": "qrels.graded.txt.gz", "understandability": "qread.graded.txt.gz"}
-    return _of_runs(data / "clef2015", files, ma.Aspects({"relevance": 2, "understandability": 3}))
+    return _of_runs(data / "clef2015", FILES_2015, SCALES_2015)
 
 
 def clef2018(data: Path, *, turned: bool = False) -> World:

@@ -5,7 +5,9 @@ from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .discriminative import DiscriminativePower, discriminative_power
 from .fronts import AttainableFront, attainable_front
+from .intuitiveness import intuitiveness
 from .judges import JudgeSensitivity, judge_agreement, judge_sensitivity
+from .prediction_powered import PredictionPowered, prediction_powered
 from .quality import document_quality, zero_aspect_documents
 from .system_front import system_front
 from .upper_bounds import attainable, ideal_values, upper_bound
@@ -14,6 +16,7 @@ __all__ = [
     "AttainableFront",
     "DiscriminativePower",
     "JudgeSensitivity",
+    "PredictionPowered",
     "attainable",
     "attainable_front",
     "axioms",
@@ -22,8 +25,10 @@ __all__ = [
     "discriminative_power",
     "document_quality",
     "ideal_values",
+    "intuitiveness",
     "judge_agreement",
     "judge_sensitivity",
+    "prediction_powered",
     "rank_correlation",
     "system_front",
     "tau_ap",

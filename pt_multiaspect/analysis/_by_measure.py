@@ -1,4 +1,4 @@
-"""Conversion of long frames measure by measure, as topics differ with ``topics='positive'``."""
+"""Conversion of long frames measure by measure, as topics differ with ``average_over='positive'``."""
 
 from __future__ import annotations
 

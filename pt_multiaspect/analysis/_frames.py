@@ -299,7 +299,8 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
         query, measure = of_none[0]
         raise MultiAspectError(
             f"measures have different sets of topics: no system has {measures[measure]} on topic {qids[query]} "
-            f"{counted(len(of_none), 'gap')}; evaluate with topics='judged', or give the measures one at a time"
+            f"{counted(len(of_none), 'gap')}; evaluate with average_over='judged', or give the measures one at a "
+            "time"
         )
     gaps = np.argwhere(times == 0)
     if len(gaps):

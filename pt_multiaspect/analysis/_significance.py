@@ -14,7 +14,7 @@ from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError
 from ._frames import Floats
 
-__all__ = ["CORRECTIONS", "TESTS", "corrector", "paired_test"]
+__all__ = ["CORRECTIONS", "TESTS", "correct_groups", "corrector", "paired_test"]
 
 Ints = npt.NDArray[np.intp]
 
@@ -123,6 +123,32 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
         return np.asarray(multitest.multipletests(levels, alpha=alpha, method=correction)[1], dtype=np.float64)
 
     return correct
+
+
+def correct_groups(levels: Floats, test: str, correction: str | None, alpha: float) -> Floats:
+    """Correct the levels of a measure in several groups of topics, which are one family.
+
+    Parameters
+    ----------
+    levels : ndarray, groups × comparisons
+        The levels, NaN in groups that have too few topics for a test.
+    test, correction, alpha
+        As for `corrector`, but with 'holm' for 'tukey', its default, levels are multiplied by the number of groups:
+        the test itself corrects for the pairs within a group only.
+
+    Returns
+    -------
+    ndarray, groups × comparisons
+        The corrected levels.
+    """
+    corrected = np.full(levels.shape, np.nan)
+    tested = ~np.isnan(levels).any(axis=1)
+    if test == "tukey" and correction == "holm":
+        corrected[tested] = (levels[tested] * tested.sum()).clip(max=1)
+    elif tested.any():
+        family = corrector(test, correction, alpha)(levels[tested].ravel())
+        corrected[tested] = family.reshape(-1, levels.shape[1])
+    return corrected
 
 
 def _holm(levels: Floats) -> Floats:

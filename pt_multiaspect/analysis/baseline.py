@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ import pandas as pd
 from .._validation import proportion
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, refuse_repeated, refuse_unknown
+from ..evaluation.long_frames import read_long_frame
+from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
 from ._by_measure import by_measure, topics_differ
 from ._frames import matrix
-from ._significance import corrector, paired_test
+from ._significance import correct_groups, corrector, paired_test
 
 __all__ = ["compare_with_baseline"]
 
@@ -28,6 +31,7 @@ def compare_with_baseline(
     correction: str | None = "holm",
     n_resamples: int = 10_000,
     seed: int = 0,
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
 ) -> pd.DataFrame:
     """Test the differences between systems and one or several baselines for significance.
 
@@ -51,6 +55,8 @@ def compare_with_baseline(
         Number of resamples, at least 1 / alpha. Not used by the test 't'.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
+    by : str, path, mapping or Series, optional
+        Groups of topics, as for `aggregate`, which are tested separately.
 
     Returns
     -------
@@ -58,13 +64,15 @@ def compare_with_baseline(
         One row per measure, baseline and other system, in the order of the frame: ``measure``, ``baseline``,
         ``name``; ``difference``, the mean of the system minus the mean of the baseline, in the units of the
         measure; ``asl``, the achieved significance level; ``p``, the same after the correction; ``significant``,
-        whether p is below alpha.
+        whether p is below alpha. With `by`, these for each group of topics and then for all topics, whose group is
+        ``all``, with ``group`` as the first column. ``asl`` and ``p`` are NaN in groups of one topic.
 
     Raises
     ------
     MultiAspectError
         If a baseline is not a system of the frame or is given twice, systems have different topics, or a parameter
-        is out of range.
+        is out of range. With `by`, if a topic has no group or several, a group is named 'all', or a topic has no
+        value.
     ImportError
         If `correction` is neither 'bonferroni' nor 'holm' and statsmodels is not installed.
 
@@ -72,6 +80,12 @@ def compare_with_baseline(
     -----
     The tests compare arithmetic means of the per-query values: for GMAP, means of ln AP, for HMAP, of 1/AP.
     A comparison of two baselines is tested once and listed for each of them.
+
+    With `by`, the comparisons of one measure in all groups together form a family, so that tests become stricter
+    with the number of groups. 'tukey' corrects within each group, and its levels are multiplied by the number of
+    groups, unless `correction` is None. The comparisons over all topics remain a family of their own, and are the
+    same as without `by`. A difference that is significant in one group and not in another does not show that the
+    groups differ.
 
     References
     ----------
@@ -91,12 +105,23 @@ def compare_with_baseline(
       measure baseline name  difference     asl       p  significant
     0      AP        a    b        0.00  1.0000  1.0000        False
     1      AP        a    c       -0.62  0.0001  0.0002         True
+    >>> groups = {"q0": "short", "q1": "short", "q2": "short", "q3": "long", "q4": "long"}
+    >>> found = compare_with_baseline(perquery, "a", by=groups)
+    >>> found.loc[found["name"] == "c", ["group", "difference", "asl", "p"]].round(4)
+       group  difference     asl       p
+    1  short       -0.60  0.0091  0.0365
+    3   long       -0.65  0.0489  0.1466
+    5    all       -0.62  0.0001  0.0002
     """
+    options: dict[str, Any]
     alpha = proportion("alpha")(alpha)
     correct = corrector(test, None if test == "tukey" and correction == "holm" else correction, alpha)
+    if by is not None:
+        options = {"test": test, "alpha": alpha, "n_resamples": n_resamples, "seed": seed}
+        return _by_group(read_long_frame(perquery), by, baseline, correction, options)
     perquery = as_pandas(perquery)
     if topics_differ(perquery):  # each measure is tested on its own
-        options: dict[str, Any] = {"correction": correction, "n_resamples": n_resamples, "seed": seed}
+        options = {"correction": correction, "n_resamples": n_resamples, "seed": seed}
         parts = []
         for measure, of_measure in by_measure(perquery):
             try:
@@ -126,6 +151,41 @@ def compare_with_baseline(
                 sign = 1.0 if a == index[name] else -1.0
                 rows.append((measure, against, name, sign * means[row] + 0.0, asl[row], p[row], p[row] < alpha))
     return pd.DataFrame(rows, columns=["measure", "baseline", "name", "difference", "asl", "p", "significant"])
+
+
+def _by_group(
+    perquery: pd.DataFrame,
+    by: object,
+    baseline: str | Sequence[str],
+    correction: str | None,
+    options: dict[str, Any],
+) -> pd.DataFrame:
+    """Return the comparisons in each group of topics, corrected together, then those over all topics."""
+    groups = read_topic_groups(by, perquery)
+    whole = compare_with_baseline(perquery, baseline, correction=correction, **options).assign(group=ALL)
+    parts: dict[Any, list[pd.DataFrame]] = {measure: [] for measure in whole["measure"].unique()}
+    for group, topics in rows_by_group(perquery, groups):
+        for measure, rows in by_measure(topics):
+            if rows["qid"].nunique() > 1:
+                part = compare_with_baseline(rows, baseline, correction=None, **options)
+            else:
+                value = rows.set_index("name")["value"]
+                part = whole[whole["measure"] == measure].assign(asl=np.nan)
+                part["difference"] = part["name"].map(value) - part["baseline"].map(value)
+            parts[measure].append(part.assign(group=group))
+    corrected = []
+    for of_groups in parts.values():
+        # Comparisons of two baselines are listed twice.
+        pairs = of_groups[0][["baseline", "name"]].astype(str).to_numpy(dtype=object)
+        code, _ = pd.factorize(pd.MultiIndex.from_arrays(list(np.sort(pairs, axis=1).T)))
+        levels = np.stack([part["asl"].to_numpy(dtype=np.float64) for part in of_groups])
+        _, once = np.unique(code, return_index=True)
+        p = correct_groups(levels[:, once], options["test"], correction, options["alpha"])[:, code]
+        corrected.append(pd.concat(of_groups).assign(p=p.ravel(), significant=p.ravel() < options["alpha"]))
+    result = pd.concat([*corrected, whole], ignore_index=True)
+    order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL])}
+    result = result.sort_values("group", key=lambda column: column.map(order), kind="stable", ignore_index=True)
+    return result[["group", *whole.columns.drop("group")]]
 
 
 def _baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:

@@ -18,7 +18,7 @@ from ._frames import directions, matrix, selected
 
 __all__ = ["system_front"]
 
-#: Columns of the result that are no measures.
+#: Columns of the result that are not measures.
 _COLUMNS = ("name", "on_front", "probability", "dominated_by")
 
 #: Maximum number of means (samples × systems × measures) that are computed at once.

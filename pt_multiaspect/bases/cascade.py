@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import ir_measures
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from ..collection.rankings import Ranking
 from ..kernels import ranked
 from ..kernels.breakdown import Breakdown
@@ -18,7 +21,15 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base
 
-__all__ = ["Effort", "ExpectedReciprocalRank", "RankBiasedStopping", "ReciprocalRank"]
+__all__ = [
+    "UTILITIES",
+    "Effort",
+    "ExpectedReciprocalRank",
+    "LinearStopping",
+    "RankBiasedStopping",
+    "ReciprocalRank",
+    "linear_stop",
+]
 
 
 @adapts(ir_measures.RR)
@@ -89,39 +100,16 @@ class ExpectedReciprocalRank(Adapter):
         return Breakdown(dense, ranked.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
 
 
-class _RankBiased(Base):
-    """A term with the discount (1 - p) p^(k-1) at rank k, which is not a measure by itself."""
+class _Cascade(Base):
+    """Σ_k discount(k) · probability of stopping at rank k, for a non-increasing discount."""
 
-    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
-        "p": ir_measures.ParamInfo(dtype=float, desc="persistence"),
-        "cutoff": ir_measures.ParamInfo(dtype=int, desc="ranking cutoff"),
-    }
-
-    def __init__(self, p: float, cutoff: int | None) -> None:
-        self.params = {"p": p, "cutoff": cutoff}
-        self.discount = Geometric(p)
-
-    @property
-    def text(self) -> str:
-        return f"{self.NAME}(p={self.params['p']}){'' if self.cutoff is None else f'@{self.cutoff}'}"
-
-    def at(self, cutoff: int | None) -> _RankBiased:
-        return type(self)(self.params["p"], cutoff)
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.params == getattr(other, "params", None)
-
-    def __hash__(self) -> int:
-        return hash((type(self), *self.params.values()))
-
-
-class RankBiasedStopping(_RankBiased):
-    """(1 - p) Σ_k p^(k-1) · probability of stopping at rank k, where the user stops as in ERR."""
-
-    NAME = "RankBiasedStopping"
     NEEDS_TOP = True
-    EXPONENTIATES = True
     SORTING_IS_OPTIMAL = True
+    discount: Callable[[Ints], Floats]
+
+    @abstractmethod
+    def stop(self, target: Target) -> Floats:
+        """Return the probability of stopping at each judged document, if the user reaches it."""
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
@@ -130,13 +118,100 @@ class RankBiasedStopping(_RankBiased):
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
         return Progression(
-            _stop(target)[:-1],
+            self.stop(target),
             lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, self.discount),
         )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the discounted probability of stopping at each document."""
-        return ranked.stopping(ranking, _stop(target)) * self.discount(ranking.rank)
+        return ranked.stopping(ranking, self.stop(target)) * self.discount(ranking.rank)
+
+
+@dataclass(frozen=True)
+class _Patience:
+    """The discount p^rank."""
+
+    p: float
+
+    def __call__(self, rank: Ints) -> Floats:
+        """Return the discount at each rank."""
+        return np.asarray(self.p**rank, dtype=np.float64)
+
+
+#: The utility of stopping at each rank, in ERR and iRBU.
+UTILITIES: dict[str, Callable[[Ints], Floats]] = {"ERR": Reciprocal(), "iRBU": _Patience(0.99)}
+
+
+def linear_stop(target: Target) -> Floats:
+    """Return the probability gain / (1 + maximum gain) of stopping at each judged document."""
+    return target.cached("linear stop", lambda: target.gain / (1.0 + target.top))
+
+
+class _Term(Base):
+    """A base that is not a measure by itself, of one parameter besides the cutoff."""
+
+    def __init__(self, **params: Any) -> None:
+        self.params = params
+
+    @property
+    def text(self) -> str:
+        ((name, value),) = ((name, value) for name, value in self.params.items() if name != "cutoff")
+        return f"{self.NAME}({name}={value}){'' if self.cutoff is None else f'@{self.cutoff}'}"
+
+    def at(self, cutoff: int | None) -> _Term:
+        return type(self)(**{**self.params, "cutoff": cutoff})
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.params == getattr(other, "params", None)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.params.values()))
+
+
+_CUTOFF = ir_measures.ParamInfo(dtype=int, desc="ranking cutoff")
+
+
+class LinearStopping(_Cascade, _Term):
+    """ERR and iRBU as NTCIREVAL computes them: the user stops with the probability gain / (1 + maximum gain)."""
+
+    NAME = "LinearStopping"
+    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
+        "utility": ir_measures.ParamInfo(dtype=str, desc="the utility of stopping at each rank"),
+        "cutoff": _CUTOFF,
+    }
+
+    def __init__(self, utility: str, cutoff: int | None) -> None:
+        super().__init__(utility=utility, cutoff=cutoff)
+        self.discount = UTILITIES[utility]
+
+    def stop(self, target: Target) -> Floats:
+        """Return gain / (1 + maximum gain) of each judged document."""
+        return linear_stop(target)
+
+
+class _RankBiased(_Term):
+    """A term with the discount (1 - p) p^(k-1) at rank k."""
+
+    discount: Callable[[Ints], Floats]
+    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
+        "p": ir_measures.ParamInfo(dtype=float, desc="persistence"),
+        "cutoff": _CUTOFF,
+    }
+
+    def __init__(self, p: float, cutoff: int | None) -> None:
+        super().__init__(p=p, cutoff=cutoff)
+        self.discount: Callable[[Ints], Floats] = Geometric(p)
+
+
+class RankBiasedStopping(_RankBiased, _Cascade):
+    """(1 - p) Σ_k p^(k-1) · probability of stopping at rank k, where the user stops as in ERR."""
+
+    NAME = "RankBiasedStopping"
+    EXPONENTIATES = True
+
+    def stop(self, target: Target) -> Floats:
+        """Return (2^gain - 1) / 2^maximum of each judged document."""
+        return _stop(target)[:-1]
 
 
 class Effort(_RankBiased):

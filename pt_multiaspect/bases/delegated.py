@@ -160,7 +160,7 @@ class IrMeasures:
         evaluators = []
         for group in computed_together(self.measures):
             labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
-            # Functions of users may look topics up; gdeval fails on query ids that are no numbers.
+            # Functions of users may look topics up; gdeval fails on query ids that are not numbers.
             defined = function_of(group[0]) is not None
             names = self._judgments.qids.astype(object) if defined else numbers(self._judgments.n_queries)
             qrels = self._qrels(labels, names)

@@ -13,11 +13,11 @@ from ..analysis import axioms as axiom_checks
 from ..analysis import correlation, upper_bound
 from ..collection import Judgments
 from ..errors import choices, warn
-from ..evaluation.topics import check_topics, counted_topics
+from ..evaluation.topics import check_average_over, counted_topics
 from ..integration.aggregators import lower_is_better
 from ..suites import Suite
 from .inputs import read_measures
-from .options import ASPECTS, JOBS, MEASURES, QRELS, RUNS, TABLE, TOPICS, option
+from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, RUNS, TABLE, option
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
@@ -36,7 +36,7 @@ __all__ = ["axioms", "bounds", "correlate"]
     QRELS,
     *MEASURES,
     ASPECTS,
-    TOPICS,
+    AVERAGE_OVER,
     option(
         "--method",
         type=click.Choice(["kendall", "tau_ap", "spearman", "rbo"]),
@@ -59,6 +59,8 @@ def correlate(inputs: Inputs, method: str, by: str, ci: bool) -> Sheet:
     if len(inputs.measures) < 2:
         raise click.UsageError(f"expected at least two measures, got only {next(iter(inputs.measures))}")
     correlations = correlation(inputs.evaluate(), method, by, ci=0.95 if ci else None)
+    if len(inputs.runs) == 2 and by == "mean" and method != "rbo":
+        warn("the order of two runs is the same or reversed, so that correlations are 1 or -1; give more runs")
     return Sheet.of(correlations if ci else correlations.rename_axis("measure").reset_index())
 
 
@@ -74,7 +76,7 @@ def correlate(inputs: Inputs, method: str, by: str, ci: bool) -> Sheet:
     QRELS,
     *MEASURES,
     ASPECTS,
-    TOPICS,
+    AVERAGE_OVER,
     option("-q", "--perquery", is_flag=True, help="Show each query."),
     option(
         "--strategy",
@@ -96,7 +98,7 @@ def bounds(inputs: Inputs, perquery: bool, strategy: str) -> Sheet:
         ignore_index=True,
     )[["measure", "qid", "strategy", "value", "bound", "gap"]]
     judgments = Judgments.of(inputs.qrels)
-    counted = counted_topics(measures, judgments, check_topics(inputs.values["topics"], measures))
+    counted = counted_topics(measures, judgments, check_average_over(inputs.values["average_over"], measures))
     kept = {(label, qid) for label, counts in counted.items() for qid in judgments.qids[counts]}
     frame = frame[[pair in kept for pair in zip(frame["measure"], frame["qid"], strict=True)]]
     if perquery:

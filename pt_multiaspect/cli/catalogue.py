@@ -1,4 +1,4 @@
-"""The commands ``measures``, ``datasets``, ``demo`` and ``completion``: what there is to use."""
+"""The commands ``measures``, ``datasets``, ``demo`` and ``completion``: what the package contains."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _parameter(name: str, param: Param) -> str:
     return f"{name}={value}  {param.desc}"
 
 
-@verb("Show the package at work, in a few seconds.", "Example:\n  pt-multiaspect demo")
+@verb("Evaluate and tune three rankers on the collection in the package.", "Example:\n  pt-multiaspect demo")
 def demo() -> None:
     """Evaluate and tune three rankers on the collection that the package contains."""
     from ..demo import run_demo

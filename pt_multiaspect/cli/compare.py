@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 import pandas as pd
 
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate
-from .options import ASPECTS, MEASURES, QRELS, SIGNIFICANCE, TABLE, TOPICS, option
+from .options import ASPECTS, AVERAGE_OVER, MEASURES, QRELS, SIGNIFICANCE, TABLE, option
 from .significance import Significance, tested
 from .tables import Sheet, number
 from .verb import Inputs, verb
@@ -25,13 +27,13 @@ _TEST, _, _ALPHA = SIGNIFICANCE
     r"""
     Examples:
       pt-multiaspect compare --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'nDCG@10 TOMA@10' bm25.run new.run
+        -m nDCG@10 TOMA@10 bm25.run new.run
       pt-multiaspect compare --qrels qrels.txt -m AP -q --top 10 bm25.run new.run
     """,
     QRELS,
     *MEASURES,
     ASPECTS,
-    TOPICS,
+    AVERAGE_OVER,
     option("-q", "--perquery", is_flag=True, help="Show each query instead, the largest differences first."),
     option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show N queries per measure only."),
     _TEST,
@@ -42,8 +44,8 @@ _TEST, _, _ALPHA = SIGNIFICANCE
 def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
     """Compare the second RUN with the first.
 
-    Shows the values of both, their difference (second minus first), on how many queries the second wins, loses
-    and ties, and whether the difference is significant. Wins follow the direction of the measure.
+    Shows the values of both, the second minus the first, on how many queries the second wins, loses and ties, and
+    whether the difference is significant. Wins follow the direction of the measure.
     """
     if len(inputs.values["runs"]) != 2:
         raise click.UsageError(f"expected two runs, got {len(inputs.values['runs'])}; give two files")
@@ -68,7 +70,7 @@ def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
 
 def _means(values: pd.DataFrame, first: str, second: str, significance: Significance) -> Sheet:
     """Return one row per measure."""
-    tests = tested(values, first, Significance(significance.test, "none", significance.alpha))
+    tests = tested(values, first, Significance(significance.test, "none", significance.alpha), None)
     means = aggregate(values).set_index("name")
     before, after = (means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second))
     frame = pd.DataFrame(
@@ -85,8 +87,8 @@ def _means(values: pd.DataFrame, first: str, second: str, significance: Signific
         }
     )
     shown = frame.assign(**{"p-value": ["<0.0001" if p < 0.0001 else number(p) for p in tests["p"].tolist()]})
-    sheet = Sheet.of(shown, [f"{second} against {first}; verdict by a {significance}, not corrected"])
-    return Sheet(frame, sheet.table)
+    note = f"{second} against {first}; verdict by a {significance}, not corrected"
+    return _sheet(frame, shown, first, second, [note])
 
 
 def _per_query(values: pd.DataFrame, first: str, second: str, top: int | None) -> Sheet:
@@ -99,4 +101,9 @@ def _per_query(values: pd.DataFrame, first: str, second: str, top: int | None) -
         parts.append(wide.head(len(wide) if top is None else top).assign(measure=measure))
     frame = pd.concat(parts, ignore_index=True)[["measure", "qid", first, second, "difference"]]
     frame.columns.name = None
-    return Sheet.of(frame)
+    return _sheet(frame, frame, first, second)
+
+
+def _sheet(frame: pd.DataFrame, shown: pd.DataFrame, first: str, second: str, notes: Sequence[str] = ()) -> Sheet:
+    """Return the sheet of a comparison; for people, the head of the differences names the runs."""
+    return Sheet(frame, Sheet.of(shown.rename(columns={"difference": f"{second} - {first}"}), notes).table)

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 import pandas as pd
 
+from ..analysis import prediction_powered
 from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
 from ..evaluation.labels import recorded
+from ..evaluation.value_files import FORMATS as VALUE_FORMATS
+from ..evaluation.value_files import written_values
 from ..integration.aggregators import lower_aggregate_is_better
+from ..views import Sentence, Table
 from .inputs import pick_run
 from .means import JUDGED, Means, judged_fractions
 from .options import (
     ASPECTS,
+    AVERAGE_OVER,
+    BY,
+    HUMAN,
     JOBS,
     MEASURES,
     QRELS,
     RUNS,
     SIGNIFICANCE,
-    TABLE,
-    TOPICS,
+    TABLE_OR_LINES,
     OutputDirectory,
     option,
 )
@@ -36,20 +44,26 @@ CONFIDENCE = 0.95
     "Evaluate TREC run files.",
     r"""
     Examples:
+      pt-multiaspect evaluate qrels.txt runs/*.run -m nDCG@10 AP
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'nDCG@10 TOMA@10' --aspects scales.json runs/*.run
+        -m nDCG@10 TOMA@10 --aspects scales.json runs/*.run
       pt-multiaspect evaluate --qrels qrels.txt -m map -q -o values.csv bm25.run
+      pt-multiaspect evaluate --qrels qrels.txt -m map -q --format tot runs/*.run
       pt-multiaspect evaluate --qrels relevance=qrels.txt credibility=qcred.txt \
         -m 'CAM=CAM(base=AP)@10' --baseline bm25.run bm25.run new=runs/x7.run
       zcat big.run.gz | pt-multiaspect evaluate --qrels qrels.txt -m AP -
       pt-multiaspect evaluate --qrels qrels.txt -m AP --resume values runs/
+      pt-multiaspect evaluate --qrels qrels.txt -m AP --by categories.txt runs/
+      pt-multiaspect evaluate --qrels llm.txt --human few.txt -m AP runs
 
     Marks: + significantly better, - significantly worse than the baseline.
     """,
     QRELS,
+    HUMAN,
     *MEASURES,
     ASPECTS,
-    TOPICS,
+    AVERAGE_OVER,
+    BY,
     option(
         "-q", "--perquery", is_flag=True, help="Show each query, and a row 'mean' with the aggregate of each run."
     ),
@@ -77,7 +91,7 @@ CONFIDENCE = 0.95
         "continues where an earlier one stopped. Runs that have changed are evaluated again; all runs, if "
         "measures, scales or qrels have.",
     ),
-    *TABLE,
+    *TABLE_OR_LINES,
     RUNS,
 )
 def evaluate(
@@ -93,16 +107,33 @@ def evaluate(
     """Evaluate TREC run files.
 
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
-    names it in the table.
+    names it in the table. Without --qrels, the first RUN is a qrels file of relevance.
     """
-    for name, is_given in {"--baseline": baseline is not None, "--ci": ci, "--judged": judged}.items():
-        if perquery and is_given:
-            raise MultiAspectError(f"{name} applies to means: omit it, or -q")
+    as_lines, by = inputs.format in VALUE_FORMATS, inputs.by
+    for name, is_given in {
+        "--baseline": baseline is not None, "--ci": ci, "--judged": judged, "--by": by is not None
+    }.items():  # fmt: skip
+        if is_given and (perquery or as_lines):
+            what = "-q" if perquery else f"--format {inputs.format}"
+            raise MultiAspectError(f"{name} applies to means: omit it, or {what}")
+    if judged and by is not None:
+        raise MultiAspectError("--judged is over all topics: omit it, or --by")
+    beside = {
+        "-q": perquery,
+        "--ci": ci,
+        "--judged": judged,
+        "--by": by is not None,
+        "--sort": sort is not None,
+        "--test": bool(inputs.tests_given),
+    }
+    for name, is_beside in beside.items():
+        if is_beside and inputs.values["human"]:
+            raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
     if baseline is None and inputs.tests_given:
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     labels = list(inputs.measures)
     if baseline is not None:
-        baseline = pick_run(baseline, list(inputs.runs), "--baseline")
+        baseline = inputs.baseline = pick_run(baseline, list(inputs.runs), "--baseline")
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
     if sort is not None:
@@ -113,14 +144,26 @@ def evaluate(
         if resume is None:
             raise
         raise click.ClickException(f"interrupted; the same command continues with the values in {resume}") from None
-    means = aggregate(values, ci=CONFIDENCE if ci else None)
+    if inputs.values["human"]:
+        by_human = inputs.evaluate(inputs.human, errors=on_error)
+        estimated = _estimated(by_human, values, baseline)
+        return Incomplete(estimated) if values.attrs.get("skipped") else estimated
+    if by is not None:  # with --average-over positive, some judged topics have no value
+        valued = set(values["qid"])
+        by = {qid: group for qid, group in by.items() if qid in valued}
+    means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if sort is not None:
         ascending = sort == "name" or lower_aggregate_is_better(recorded(values)[sort])
-        means = means.sort_values(sort, ascending=ascending, kind="stable", ignore_index=True)
-    if perquery:
+        parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
+        means = pd.concat(
+            [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
+        )
+    if as_lines:
+        sheet: Sheet | str = written_values(values if perquery else values.iloc[:0], means, inputs.format)
+    elif perquery:
         sheet = _per_query(values, means, labels)
     else:
-        runs = {name: inputs.runs[name] for name in means["name"]}
+        runs = {name: inputs.runs[name] for name in means["name"].unique()}
         suite = inputs.requested.suite
         see = f"for how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'"
         sheet = Means(
@@ -130,11 +173,21 @@ def evaluate(
             n_judged=inputs.qrels["qid"].nunique(),
             confidence=CONFIDENCE if ci else None,
             baseline=baseline,
+            by=by,
             significance=inputs.significance,
             judged=judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
             advice=[] if suite is None else [see],
         ).sheet()
     return Incomplete(sheet) if values.attrs.get("skipped") else sheet
+
+
+def _estimated(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
+    """Return the prediction-powered estimates, or with a baseline the differences from it."""
+    powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE)
+    table = [block for block in powered._blocks() if isinstance(block, Table)][-1]
+    frame = powered.table if powered.differences is None else powered.differences
+    notes = powered.notes if baseline is None else [f"Differences from {baseline}.", *powered.notes]
+    return Sheet(frame, replace(table, notes=list(map(Sentence, notes))))
 
 
 def _per_query(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> Sheet:

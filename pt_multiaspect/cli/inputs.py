@@ -24,7 +24,7 @@ from ..io.runs import named_runs
 from ..io.trec_files import read_qrels, read_run
 from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
-from .options import DIRECTORIES, STDIN, Requested
+from .options import DIRECTORIES, STDIN, Requested, is_measure
 
 __all__ = [
     "judged_aspects",
@@ -39,35 +39,35 @@ __all__ = [
 _COLUMNS = ("name", "qid", "measure")
 
 
-def read_all_qrels(items: Sequence[str]) -> pd.DataFrame:
+def read_all_qrels(items: Sequence[str], option: str = "--qrels") -> pd.DataFrame:
     """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance."""
     if len(items) == 1:
         aspects, separator, path = items[0].partition("=")
         if os.path.exists(items[0]) or not separator:
-            return read_qrels(_source(items[0], items[0]))
+            return read_qrels(_source(items[0], items[0], option))
         if "," in aspects and path:
-            return read_qrels(_source(path, items[0]), aspects=aspects.split(","))
+            return read_qrels(_source(path, items[0], option), aspects=aspects.split(","))
     files: dict[str, str] = {}
     for item in items:
         aspect, separator, path = item.partition("=")
         if aspect and separator and not path:
-            raise MultiAspectError(f"--qrels: {item} lacks its file; write {item}FILE")
+            raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
         if not (separator and aspect):
             raise MultiAspectError(
-                f"--qrels: expected ASPECT=FILE for each of several aspects, got {item!r}; write {item}=FILE or "
+                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {item}=FILE or "
                 f"ASPECT={item}"
             )
         if aspect in files:
             raise MultiAspectError(
-                f"--qrels: expected one file for the aspect {aspect}, got two: {files[aspect]} and {path}"
+                f"{option}: expected one file for the aspect {aspect}, got two: {files[aspect]} and {path}"
             )
         files[aspect] = path
     if list(files.values()).count(STDIN) > 1:
-        raise MultiAspectError("--qrels: expected standard input (-) for one aspect at most, got several")
-    return read_qrels({aspect: _source(path, f"{aspect}={path}") for aspect, path in files.items()})
+        raise MultiAspectError(f"{option}: expected standard input (-) for one aspect at most, got several")
+    return read_qrels({aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()})
 
 
-def _source(path: str, item: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
+def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
     """Return what to read, after checking that there is such a file."""
     if path == STDIN:
         return sys.stdin.buffer
@@ -80,7 +80,7 @@ def _source(path: str, item: str):  # type: ignore[no-untyped-def]  # a path or 
         remedy = (
             "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several label columns"
         )
-    raise MultiAspectError(f"--qrels: no such file: {path}{remedy}")
+    raise MultiAspectError(f"{option}: no such file: {path}{remedy}")
 
 
 def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
@@ -143,19 +143,9 @@ def _files(path: str) -> list[str]:
     if path == STDIN:
         return [path]
     files = run_files(path)
-    if not os.path.exists(files[0]) and _is_measure(path):
-        raise MultiAspectError(
-            f"no such file: {path}, which is a measure; write -m before each measure, or several in quotes, "
-            f"-m 'nDCG@10 {path}'"
-        )
+    if is_measure(files[0]):
+        raise MultiAspectError(f"no such file: {path}, which is a measure; write it after -m, as in -m AP {path}")
     return files
-
-
-def _is_measure(text: str) -> bool:
-    try:
-        return bool(parse_list([text]))
-    except MultiAspectError:
-        return False
 
 
 def pick_run(text: str, names: Sequence[str], option: str) -> str:

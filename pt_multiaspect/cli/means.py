@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from ..aspects import Aspects
 from ..description.retrieved import retrieved
 from ..description.scales import read
-from ..errors import MultiAspectError, silenced
+from ..errors import MultiAspectError, choices, silenced
 from ..evaluation import interval_columns
 from ..evaluation.labels import recorded
 from ..integration.aggregators import lower_aggregate_is_better
 from ..tables import systems_table
 from ..tables.content import DIFFERENT_TOPICS, best_marks
-from ..views import Cell, Column, Row, Sentence, latex_of
+from ..views import Cell, Column, Mark, Row, Sentence, latex_of
 from .significance import Significance, tested
 from .tables import DECIMALS, Sheet, number
 
@@ -58,6 +59,8 @@ class Means:
         The confidence level of the intervals in `means`, None without.
     baseline : str or None
         The run that others are tested against.
+    by : mapping of str to str or None
+        The groups of topics, which `means` has too.
     significance : Significance
         The test.
     judged : mapping of str to list of float
@@ -72,6 +75,7 @@ class Means:
     n_judged: int
     confidence: float | None
     baseline: str | None
+    by: Mapping[str, str] | None
     significance: Significance
     judged: Mapping[str, list[float]]
     advice: Sequence[str]
@@ -81,8 +85,8 @@ class Means:
         _check_new(self.judged, self.means, "--judged")
         tests = self._tests()
         known = recorded(self.values)
-        columns: dict[str, Any] = {"name": self.means["name"]}
-        cells: dict[str, Sequence[Cell | str]] = {"name": self.means["name"].tolist()}
+        columns: dict[str, Any] = {key: self.means[key] for key in self._keys}
+        cells: dict[str, Sequence[Cell | str]] = {key: self.means[key].tolist() for key in self._keys}
         for label in self.labels:
             values = self.means[label].to_numpy(dtype=np.float64)
             ends = () if self.confidence is None else interval_columns(label, self.confidence)
@@ -92,10 +96,10 @@ class Means:
             _check_new(beside, [*self.means, *self.judged], "--baseline")
             columns |= beside
             intervals = [
-                f"[{', '.join(map(number, row))}]" if ends else ""
+                f"[{', '.join(map(number, row))}]" if row and not np.isnan(row).any() else ""
                 for row in self.means[list(ends)].to_numpy().tolist()
             ]
-            marks = best_marks(values, lower_aggregate_is_better(known[label]))
+            marks = self._marks(values, lower_aggregate_is_better(known[label]))
             cells[label] = [
                 Cell(number(value), mark, sign, interval)
                 for value, mark, sign, interval in zip(values.tolist(), marks, signs, intervals, strict=True)
@@ -104,12 +108,33 @@ class Means:
         counted = self._counted(self.labels)
         notes = [*([] if counted is None else [f"means over {counted}"]), *self.advice]
         if self.baseline is not None:
-            correction = self.significance.correction
-            corrected = "" if correction == "none" else f", correction: {correction}"
+            corrected = f", correction: {self.significance.correction}" if self.significance.is_corrected else ""
             notes.append(f"+ better, - worse than {self.baseline} ({self.significance}{corrected})")
-        heads = [Column(head, left=head == "name", shorten=12 if head == "name" else None) for head in cells]
+        if self.by is not None:
+            topics = pd.Series(self.by).value_counts(sort=False)
+            notes.append(f"topics: {choices(f'{group} {size}' for group, size in topics.items())}")
+            if self.baseline is not None and self.significance.correction != "none":
+                notes.append("comparisons in all groups are corrected together, those over all topics separately")
+        heads = [
+            Column(head, left=head in self._keys, shorten=12 if head in self._keys else None) for head in cells
+        ]
         rows = [list(row) for row in zip(*cells.values(), strict=True)]
-        return Sheet.with_cells(pd.DataFrame(columns | dict(self.judged)), heads, rows, notes, self._latex)
+        frame = pd.DataFrame(columns | dict(self.judged))
+        return Sheet.with_cells(frame, heads, rows, notes, self._latex if self.by is None else None)
+
+    @property
+    def _keys(self) -> list[str]:
+        return ["name"] if self.by is None else ["group", "name"]
+
+    def _marks(self, values: Floats, lower_is_better: bool) -> list[Mark]:
+        """Mark the best values over the topics of each group, unless the group has none for the measure."""
+        if self.by is None:
+            return best_marks(values, lower_is_better)
+        marks: list[Mark] = []
+        for group in self.means["group"].unique():
+            of_group = values[self.means["group"] == group]
+            marks += [""] * len(of_group) if np.isnan(of_group).any() else best_marks(of_group, lower_is_better)
+        return marks
 
     def _latex(self) -> str:
         """Return the table for papers, which is that of `pt_multiaspect.systems_table`, with what was added."""
@@ -148,8 +173,10 @@ class Means:
         if self.baseline is None:
             return {}
         result = {}
-        for label, rows in tested(self.values, self.baseline, self.significance).groupby("measure", sort=False):
-            by_run = rows.set_index("name").reindex(self.means["name"])
+        tests = tested(self.values, self.baseline, self.significance, self.by)
+        in_order = self.means.set_index(self._keys).index
+        for label, rows in tests.groupby("measure", sort=False):
+            by_run = rows.set_index(self._keys).reindex(in_order)
             verdict = by_run["verdict"].fillna("")
             columns = {
                 "+": by_run["wins"].astype("Int64"),
@@ -159,14 +186,14 @@ class Means:
                 "reject": verdict != "",
                 "sign": verdict.map({"better": "+", "worse": "-", "": ""}),
             }
-            if self.significance.correction == "none":
+            if not self.significance.is_corrected:
                 del columns["p-value corrected"]
             result[str(label)] = pd.DataFrame(columns)
         return result
 
 
 def _check_new(columns: Iterable[str], taken: Container[str], option: str) -> None:
-    """Check that columns beside the means are no labels of measures."""
+    """Check that columns beside the means are not labels of measures."""
     for column in columns:
         if column in taken:
             raise MultiAspectError(f"{option}: {column!r} is the label of a measure; omit {option}, or relabel it")

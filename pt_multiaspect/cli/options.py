@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatch
@@ -15,7 +16,9 @@ import ir_measures
 from click.shell_completion import CompletionItem
 
 from ..errors import MultiAspectError
-from ..evaluation.topics import TOPICS as TOPICS_OF_MEANS
+from ..evaluation.topics import TOPICS
+from ..evaluation.value_files import FORMATS as VALUE_FORMATS
+from ..integration.measure_lists import parse_list
 from ..io.run_files import run_files
 from ..suites.catalogue import SUITES
 from .significance import ALPHA, CORRECTIONS, TESTS
@@ -23,8 +26,12 @@ from .tables import FORMATS, SUFFIXES
 from .wording import in_options, of_mixed_directory
 
 __all__ = [
+    "ARGUMENTS",
     "ASPECTS",
+    "AVERAGE_OVER",
+    "BY",
     "DIRECTORIES",
+    "HUMAN",
     "JOBS",
     "MEASURES",
     "OPTIONAL_MEASURES",
@@ -35,31 +42,34 @@ __all__ = [
     "SIGNIFICANCE",
     "STDIN",
     "TABLE",
-    "TOPICS",
+    "TABLE_OR_LINES",
     "Command",
     "Group",
     "OutputDirectory",
     "OutputFile",
     "Requested",
     "complete_measure",
+    "is_measure",
     "option",
     "output",
 ]
 
-_QRELS = "--qrels"
+#: The options with one file per aspect.
+_QRELS, _HUMAN = "--qrels", "--human"
 
 #: Stands for standard input.
 STDIN = "-"
 
 
 class Command(click.Command):
-    """A command whose option --qrels takes several ASPECT=FILE, as in ``--qrels relevance=a.txt cost=b.txt``.
+    """A command whose --qrels, --human and -m take several values, as in ``--qrels relevance=a.txt cost=b.txt``.
 
     It refuses to write what it reads, and its errors name options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, in which one --qrels may have several values."""
+        """Parse arguments, in which one --qrels, --human or -m may have several values."""
+        ctx.meta[ARGUMENTS] = list(args)
         try:
             return super().parse_args(ctx, _repeated(args))
         except click.UsageError as error:
@@ -77,6 +87,9 @@ class Command(click.Command):
             message = of_mixed_directory(in_options(str(error)), ctx.meta.get(DIRECTORIES, {}))
             raise MultiAspectError(message) from error
 
+
+#: Where the context of a command has its arguments.
+ARGUMENTS = "pt_multiaspect.arguments"
 
 #: Where the context of a command has the directories of runs, by file.
 DIRECTORIES = "pt_multiaspect.directories"
@@ -124,7 +137,7 @@ def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile
     output = str(ctx.params[str(param.name)])
     written = kind.written(output)
     title = max(param.opts, key=len)
-    for name in ("qrels", "runs", "aspects", "groups"):
+    for name in ("qrels", "human", "runs", "aspects", "groups", "topic_groups"):
         values = ctx.params.get(name) or ()
         for item in [values] if isinstance(values, str) else values:
             for path in (item, item.partition("=")[2]):
@@ -160,24 +173,42 @@ def _files(path: str) -> set[Path]:
 
 
 def _repeated(args: list[str]) -> list[str]:
-    """Repeat --qrels before each ASPECT=FILE that follows its first value."""
+    """Repeat --qrels and --human before each further ASPECT=FILE, and -m before each further measure."""
     result: list[str] = []
-    follows = awaits_value = False
+    following: tuple[str, Callable[[str], bool]] | None = None
+    awaits_value = False
     for position, arg in enumerate(args):
         if arg == "--":
             return [*result, *args[position:]]
         if awaits_value:
-            awaits_value, follows = False, True
-        elif arg == _QRELS:
-            awaits_value = True
-        elif arg.startswith(f"{_QRELS}="):
-            follows = True
-        elif follows and "=" in arg and not arg.startswith("-"):
-            result.append(_QRELS)
+            awaits_value = False
+        elif (several := _SEVERAL.get(arg.partition("=")[0])) is not None and arg.startswith("-"):
+            following, awaits_value = (arg.partition("=")[0], several), "=" not in arg
+        elif following is not None and not arg.startswith("-") and following[1](arg):
+            result.append(following[0])
         else:
-            follows = False
+            following = None
         result.append(arg)
     return result
+
+
+def is_measure(text: str) -> bool:
+    """Return whether an argument is a measure rather than a file."""
+    if os.path.exists(os.path.expanduser(text)):
+        return False
+    try:
+        return bool(parse_list([text]))
+    except MultiAspectError:
+        return re.fullmatch(r"[\w.()=,]+@\d+", text) is not None  # most likely, a measure that is misspelt
+
+
+#: Options that take several values, and whether an argument after the first one is another.
+_SEVERAL: dict[str, Callable[[str], bool]] = {
+    _QRELS: lambda arg: "=" in arg,
+    _HUMAN: lambda arg: "=" in arg,
+    "-m": is_measure,
+    "--measure": is_measure,
+}
 
 
 class Group(click.Group):
@@ -240,9 +271,9 @@ def _measures() -> tuple[click.Option, ...]:
             "--measure",
             "measures",
             multiple=True,
-            metavar="MEASURE",
+            metavar="MEASURE...",
             shell_complete=complete_measure,
-            help="An ir-measures or trec_eval name, or several in quotes, 'nDCG@10 TOMA@10'. May be repeated. "
+            help="One or more ir-measures or trec_eval names, as in -m nDCG@10 TOMA@10. May be repeated. "
             "LABEL=MEASURE sets the column head. 'pt-multiaspect measures' lists the measures of this package.",
         ),
         option(
@@ -265,10 +296,17 @@ def _measures() -> tuple[click.Option, ...]:
 QRELS = option(
     _QRELS,
     multiple=True,
-    required=True,
     metavar="ASPECT=FILE...",
     help="TREC qrels, one file per aspect (plain or gzip); a single FILE without ASPECT contains relevance. "
-    "ASPECT,ASPECT=FILE is one file with several label columns, - is standard input.",
+    "ASPECT,ASPECT=FILE is one file with several label columns, - is standard input. Without this option, the "
+    "first argument is the file.",
+)
+HUMAN = option(
+    _HUMAN,
+    multiple=True,
+    metavar="ASPECT=FILE...",
+    help="Human judgments of some of the topics, at least 4 drawn at random, if --qrels are a model's: show "
+    "prediction-powered estimates with 95 % intervals, with --baseline of the differences.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 ASPECTS = option(
@@ -278,15 +316,22 @@ ASPECTS = option(
     '{"grades": 10, "threshold": 5}}\', or a file of it, which \'pt-multiaspect describe --write-aspects FILE\' '
     "writes.",
 )
-TOPICS = option(
-    "--topics",
-    type=click.Choice(TOPICS_OF_MEANS),
+AVERAGE_OVER = option(
+    "--average-over",
+    type=click.Choice(TOPICS),
     help="The topics of each mean: all judged ones, or those with a positive document for the measure. Default: as "
     "the suite has it, else judged.",
 )
+BY = option(
+    "--by",
+    "topic_groups",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Groups of topics, a line each: a query id, a blank or tab, and the name of its group.",
+)
 #: The test, the correction for several runs, and the level.
 SIGNIFICANCE = (
-    option("--test", type=click.Choice(list(TESTS)), help="The test, two-sided and paired. Default: ttest."),
+    option("--test", type=click.Choice(TESTS), help="The test, two-sided and paired. Default: t."),
     option(
         "--correction", type=click.Choice(CORRECTIONS), help="For testing several runs, per measure. Default: holm."
     ),
@@ -300,20 +345,29 @@ JOBS = option(
     metavar="N",
     help="Number of processes; -1 for all cores. Default: 1.",
 )
-#: The options of verbs whose result is a table.
-TABLE = (
-    option(
-        "--format",
-        type=click.Choice(FORMATS),
-        help="csv, tsv and json have full precision, the others four decimals. Default: table in a terminal, "
-        "tsv elsewhere.",
-    ),
-    output(
-        SUFFIXES,
-        "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing file "
-        "is replaced.",
-    ),
-)
+
+
+def _table(of_values: bool) -> tuple[click.Option, ...]:
+    lines = (
+        f"{', '.join(VALUE_FORMATS)} are the lines of these tools, with -q for each topic. " if of_values else ""
+    )
+    return (
+        option(
+            "--format",
+            type=click.Choice([*FORMATS, *(VALUE_FORMATS if of_values else ())]),
+            help=f"table, md and tex have four decimals, the others full precision. {lines}Default: table in a "
+            "terminal, tsv elsewhere.",
+        ),
+        output(
+            SUFFIXES,
+            "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing "
+            "file is replaced. FILE.ir_metadata.yml beside it says what ran: versions, digests, scales, measures.",
+        ),
+    )
+
+
+#: The options of verbs whose result is a table, and of those whose result may also be lines of values.
+TABLE, TABLE_OR_LINES = _table(False), _table(True)
 RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN...", type=click.Path())
 OPTIONAL_RUNS = click.Argument(["runs"], nargs=-1, metavar="[RUN...]", type=click.Path())
 RUN = click.Argument(["runs"], metavar="RUN", type=click.Path(), callback=lambda ctx, param, value: (value,))

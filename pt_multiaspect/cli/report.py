@@ -9,7 +9,7 @@ import click
 from ..integration.declared import check_aspects
 from ..reporting import report as reported
 from .inputs import judged_aspects, pick_run
-from .options import ASPECTS, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, option, output
+from .options import ASPECTS, BY, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, option, output
 from .verb import Inputs, verb
 
 __all__ = ["report"]
@@ -40,6 +40,7 @@ __all__ = ["report"]
         metavar="N",
         help="Ranks shown of each ranking. Default: 10.",
     ),
+    BY,
     option("--title", default="Multi-aspect evaluation", metavar="TEXT", help="The title of the page."),
     JOBS,
     output({".html": "html", ".htm": "html"}, "The file to write, .html.", required=True),
@@ -64,6 +65,7 @@ def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: s
         baseline=None if baseline is None else pick_run(baseline, list(runs), "--baseline"),
         **inputs.significance.options,
         depth=depth,
+        by=inputs.by,
         title=title,
         n_jobs=inputs.values["jobs"],
         progress=sys.stderr.isatty(),

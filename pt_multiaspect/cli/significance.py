@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..analysis import compare_with_baseline
+from ..analysis._significance import TESTS
 from ..evaluation.labels import recorded
+from ..evaluation.topic_groups import ALL, rows_by_group
 from ..integration.aggregators import lower_is_better
+from ..tables.content import test_name
 
 __all__ = ["ALPHA", "CORRECTIONS", "TESTS", "Significance", "tested"]
 
 #: The default significance level.
 ALPHA = 0.05
-
-#: The tests, what they are called in Python, and in notes.
-TESTS = {
-    "ttest": ("t", "paired t-test"),
-    "permutation": ("permutation", "paired permutation test"),
-    "bootstrap": ("bootstrap", "paired bootstrap test"),
-}
 
 CORRECTIONS = ("holm", "bonferroni", "fdr_bh", "none")
 
@@ -34,7 +32,7 @@ _TOLERANCE = 1e-12
 class Significance:
     """The values of --test, --correction and --alpha."""
 
-    test: str = "ttest"
+    test: str = "t"
     correction: str = "holm"
     alpha: float = ALPHA
 
@@ -42,13 +40,20 @@ class Significance:
     def options(self) -> dict[str, Any]:
         """The arguments of functions that test against a baseline."""
         correction = None if self.correction == "none" else self.correction
-        return {"test": TESTS[self.test][0], "correction": correction, "alpha": self.alpha}
+        return {"test": self.test, "correction": correction, "alpha": self.alpha}
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the levels are corrected; 'tukey' corrects for the number of pairs itself."""
+        return self.correction != "none" and self.test != "tukey"
 
     def __str__(self) -> str:
-        return f"two-sided {TESTS[self.test][1]}, p < {self.alpha:g}"
+        return f"two-sided {test_name(self.test, None)}, p < {self.alpha:g}"
 
 
-def tested(values: pd.DataFrame, baseline: str, significance: Significance) -> pd.DataFrame:
+def tested(
+    values: pd.DataFrame, baseline: str, significance: Significance, by: Mapping[str, str] | None
+) -> pd.DataFrame:
     """Test runs against a baseline.
 
     Parameters
@@ -59,6 +64,8 @@ def tested(values: pd.DataFrame, baseline: str, significance: Significance) -> p
         The name of the run that others are compared with.
     significance : Significance
         The test, its correction and the significance level.
+    by : mapping of str to str or None
+        The groups of topics.
 
     Returns
     -------
@@ -67,18 +74,22 @@ def tested(values: pd.DataFrame, baseline: str, significance: Significance) -> p
         which the run is better than, worse than and equal to the baseline, and ``verdict``: 'better' or 'worse'
         if the difference is significant, else ''. Better follows the direction of the measure.
     """
-    tests = compare_with_baseline(values, baseline, **significance.options)
+    tests = compare_with_baseline(values, baseline, by=by, **significance.options)
     known = recorded(values)
     counts = []
-    for measure, rows in values.groupby("measure", sort=False):
-        table = rows.pivot(index="qid", columns="name", values="value")
+    groups = [(ALL, values), *(() if by is None else rows_by_group(values, by))]
+    for (group, topics), measure in product(groups, tests["measure"].unique()):
+        table = topics[topics["measure"] == measure].pivot(index="qid", columns="name", values="value")
+        if table.empty:
+            continue
         gains = table.sub(table[baseline], axis=0) * (-1 if lower_is_better(known[str(measure)]) else 1)
         zero = _TOLERANCE * float(np.abs(table.to_numpy()).max())
         by_run = pd.DataFrame(
             {"wins": (gains > zero).sum(), "losses": (gains < -zero).sum(), "ties": (gains.abs() <= zero).sum()}
         )
-        counts.append(by_run.rename_axis("name").reset_index().assign(measure=measure))
-    tests = tests.merge(pd.concat(counts), on=["measure", "name"], how="left")
+        counts.append(by_run.rename_axis("name").reset_index().assign(measure=measure, group=group))
+    keys = ["measure", "name"] if by is None else ["group", "measure", "name"]
+    tests = tests.merge(pd.concat(counts)[[*keys, "wins", "losses", "ties"]], on=keys, how="left")
     lower = np.array([lower_is_better(known[str(measure)]) for measure in tests["measure"]], dtype=bool)
     is_better = (tests["difference"] > 0).to_numpy() != lower
     significant = tests["significant"].to_numpy(dtype=bool) & (tests["difference"] != 0).to_numpy()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import os
+import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -14,20 +17,28 @@ import click
 import ir_measures
 import pandas as pd
 
+from .._writing import is_special, write_file
 from ..aspects import Aspects
+from ..collection.judgments import Judgments
+from ..errors import silenced
 from ..evaluation import evaluate
+from ..evaluation.provenance import as_yaml, provenance
+from ..evaluation.topic_groups import read_topic_groups
 from .inputs import read_all_qrels, read_aspects, read_measures, read_runs
-from .options import MEASURES, Command, OutputFile, Requested
+from .options import ARGUMENTS, MEASURES, QRELS, STDIN, Command, OutputFile, Requested
 from .significance import Significance
-from .tables import chosen_format, write
-from .wording import tell
+from .tables import SUFFIXES, chosen_format, write
+from .wording import NAME, tell
 
 __all__ = ["Incomplete", "Inputs", "verb"]
 
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
-    "qrels measures suite groups aspects topics test correction alpha jobs format output runs".split()  # noqa: SIM905
-)
+    (
+        "qrels", "human", "measures", "suite", "groups", "aspects", "average_over", "topic_groups", "test",
+        "correction", "alpha", "jobs", "format", "output", "runs",
+    )
+)  # fmt: skip
 
 
 class Inputs:
@@ -45,6 +56,9 @@ class Inputs:
         self.values = values
         self.format = format
         self.requested = Requested(values.get("measures", ()), values.get("suite"), values.get("groups"))
+        #: The run that others are tested against, which a verb sets.
+        self.baseline: str | None = None
+        self.skipped: list[str] = []
 
     @cached_property
     def aspects(self) -> Aspects | None:
@@ -57,6 +71,11 @@ class Inputs:
         return read_all_qrels(self.values["qrels"])
 
     @cached_property
+    def human(self) -> pd.DataFrame:
+        """The human judgments of some topics, with one column per aspect."""
+        return read_all_qrels(self.values["human"], "--human")
+
+    @cached_property
     def measures(self) -> Mapping[str, ir_measures.Measure]:
         """The measures by label; a `Suite` if one is requested."""
         return read_measures(self.requested, self.aspects, self.qrels)
@@ -64,7 +83,13 @@ class Inputs:
     @cached_property
     def runs(self) -> dict[str, object]:
         """The runs by name."""
-        return read_runs(self.values["runs"], self.values["qrels"])
+        return read_runs(self.values["runs"], [*self.values["qrels"], *self.values.get("human", ())])
+
+    @cached_property
+    def by(self) -> dict[str, str] | None:
+        """The group of each judged topic."""
+        file = self.values["topic_groups"]
+        return None if file is None else read_topic_groups(Path(file), self.qrels)
 
     @property
     def significance(self) -> Significance:
@@ -76,13 +101,54 @@ class Inputs:
         """The options of the test that are given."""
         return [f"--{name}" for name in ("test", "correction", "alpha") if self.values.get(name) is not None]
 
-    def evaluate(self, **settings: Any) -> pd.DataFrame:
-        """Return the values of the runs, as a long frame."""
-        measures, topics = self.measures, self.values["topics"]
-        jobs = self.values.get("jobs", 1)
-        return evaluate(
-            self.runs, self.qrels, measures, topics=topics, n_jobs=jobs, progress=sys.stderr.isatty(), **settings
-        )
+    def evaluate(self, qrels: pd.DataFrame | None = None, **settings: Any) -> pd.DataFrame:
+        """Return the values of the runs, as a long frame; by --qrels unless others are given."""
+        settings |= {"average_over": self.values["average_over"], "n_jobs": self.values.get("jobs", 1)}
+        judged, measures = self.qrels if qrels is None else qrels, self.measures
+        result = evaluate(self.runs, judged, measures, progress=sys.stderr.isatty(), **settings)
+        self.skipped += result.attrs.get("skipped", [])
+        return result
+
+    def provenance(self, command: str) -> dict[str, Any]:
+        """Return what ran, without the runs that were skipped."""
+        judgments = Judgments.of(self.qrels)
+        qrels: dict[str, object] = {}
+        for name in ("qrels", "human"):
+            for item in self.values.get(name) or ():
+                aspects, _, path = ("", "", item) if os.path.exists(item) else item.rpartition("=")
+                key = aspects or "relevance"
+                given = Judgments.of(getattr(self, name)) if path == STDIN else path
+                qrels[key if name == "qrels" else f"human {key}"] = given
+        runs = self.runs if self.values.get("runs") else {}
+        test = {"name": str(self.significance), "correction method": self.significance.correction}
+        with silenced():
+            return provenance(
+                {name: run for name, run in runs.items() if name not in self.skipped},
+                qrels,
+                judgments,
+                self.measures,
+                baseline=self.baseline,
+                test=None if self.baseline is None else test,
+                command=command,
+            )
+
+
+def _write_provenance(inputs: Inputs, output: str) -> None:
+    """Write what ran beside an output file."""
+    context = click.get_current_context()
+    command = shlex.join([NAME, str(context.info_name), *context.meta[ARGUMENTS]])
+    try:
+        write_file(f"{output}.ir_metadata.yml", as_yaml(inputs.provenance(command)))
+    except OSError as error:
+        tell(f"warning: {output} is written, but {error.filename} is not: {error.strerror or error}")
+
+
+def _first_as_qrels(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
+    """Return the first argument as the qrels, and the others as runs, where several arguments are possible."""
+    several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
+    if several is None or len(arguments) < 1 + several.required:
+        raise click.MissingParameter(ctx=click.get_current_context(), param=QRELS)
+    return {"qrels": arguments[:1], "runs": arguments[1:]}
 
 
 @dataclass(frozen=True)
@@ -124,10 +190,13 @@ def verb(
     """
     shared = {str(param.name) for param in params} & _SHARED
     formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
+    states_inputs = formats is SUFFIXES and {"qrels", "measures"} <= shared
 
     def decorate(function: Callable[..., object]) -> Command:
         def callback(**values: Any) -> int:
             options = {key: values.pop(key) for key in shared}
+            if options.get("qrels") == ():
+                options |= _first_as_qrels(options.get("runs", ()), params)
             output = options.get("output")
             format = chosen_format(options.get("format"), output, formats)
             inputs = Inputs(options, format)
@@ -140,6 +209,8 @@ def verb(
             shown = shown if result is None else result.shown
             if shown is not None:
                 write(shown, format, output)
+                if states_inputs and output is not None and not is_special(output):
+                    _write_provenance(inputs, output)
             for error in [] if result is None else result.errors:
                 tell(f"error: {error}")
             return int(result is not None)

@@ -31,6 +31,8 @@ _WORDS = {
     "upper_bound is undefined": "the upper bound is undefined",
     "name the label columns of one file by aspects=[…]": "name the label columns of one file, as in --qrels "
     "relevance,credibility=FILE",
+    " of human in model, which has": " of --human in --qrels, which have",
+    "Are human and model swapped": "Are --human and --qrels swapped",
     "this looks like qrels, not a run": "this looks like qrels, not a run: write --qrels ASPECT=FILE for each "
     "aspect",
     "this looks like a run, not qrels": "this looks like a run, not qrels: give runs after the other options, and "
@@ -56,12 +58,14 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         'FILE, as "threshold"',
         r"declare the grades$": "declare the grades in --aspects FILE",
         r"^n_resamples: expected at least (\d+) \(1 / alpha\) for alpha=([\d.e-]+), got (\d+)": r"--alpha: a level "
-        r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test ttest",
-        r"\b(topics|strategy)='(\w+)'": r"--\1 \2",
-        r"^(documents|trials|seed|base): ": r"--\1: ",
+        r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
+        r"\baverage_over='(\w+)'": r"--average-over \1",
+        r"\b(strategy|test|correction)='(\w+)'": r"--\1 \2",
+        r"^(documents|trials|seed|base|format \w+): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",
         r"^out: ": "--resume: ",
+        r"^by: ": "--by: ",
     }.items()
 )
 

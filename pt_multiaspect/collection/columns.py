@@ -119,7 +119,7 @@ _UNLIKELY = re.compile(
 USUAL_GRADES = 11
 
 
-#: Numeric columns of ir_datasets that are no labels on a scale.
+#: Numeric columns of ir_datasets that are not labels on a scale.
 CODES = {"effectiveness": "codes of categories: effective, inconclusive, ineffective, no information"}
 
 

@@ -223,9 +223,11 @@ def _with_texts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _values(column: Any) -> np.ndarray[Any, Any]:
-    # A column of nothing but missing values has no type, so it is no column of numbers.
+    # A column of nothing but missing values has no type, so it is not a column of numbers.
     if str(column.dtype) == "Null":
         return np.full(len(column), None, dtype=object)
+    if "Struct" in str(column.dtype):  # an array would lose the names of the fields
+        return pd.Series(column.to_list(), dtype=object).to_numpy()
     values = np.asarray(column.to_numpy())
     # Arrays of one length make a matrix.
     return values if values.ndim == 1 else pd.Series(list(values), dtype=object).to_numpy()

@@ -116,8 +116,13 @@ def check_strings(column: pd.Series[Any], what: str) -> None:
     if not _ends_strings_at_nul():
         return
     values = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
-    strings = [value for value in values.tolist() if isinstance(value, str)]
-    if "\0" in "".join(strings):
+    strings = values.tolist()
+    try:
+        joined = "".join(strings)
+    except TypeError:  # much slower, and rare
+        strings = [value for value in strings if isinstance(value, str)]
+        joined = "".join(strings)
+    if "\0" in joined:
         faulty = next(value for value in strings if "\0" in value)
         raise MultiAspectError(
             f"{what}: expected ids without NUL characters, which require pandas 3.1 or newer, got {faulty!r} in "

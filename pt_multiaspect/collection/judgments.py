@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._numbers import spell
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..aspects.inference import infer_grades
@@ -157,6 +157,21 @@ class Judgments(Memo):
         # Values do not depend on the names of the rows.
         return self._frame.reset_index(drop=True), self._positional, self.label_names, self._origin
 
+    def is_of(self, frame: pd.DataFrame) -> bool:
+        """Return whether these are the judgments of a frame, as it is now.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Qrels.
+
+        Returns
+        -------
+        bool
+            False also for a frame with the same judgments in another form.
+        """
+        return self._frame.equals(frame)
+
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""
         position = np.empty(len(self), dtype=np.intp)
@@ -165,6 +180,23 @@ class Judgments(Memo):
         ordered = Judgments(self._frame.iloc[np.argsort(position[self._pair], kind="stable")])
         ordered._positional, ordered.original_qids = self._positional, self.original_qids
         return ordered
+
+    def of_queries(self, kept: Bools) -> Judgments:
+        """Return the judgments of some queries, whose scales are inferred from these alone.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n_queries,)
+            Which queries to keep.
+
+        Returns
+        -------
+        Judgments
+            New judgments.
+        """
+        result = Judgments(self._frame[kept[self.pool_query][self._pair]])
+        result._positional, result.label_names = self._positional, self.label_names
+        return result
 
     def repeated(self, query: int, times: int) -> Judgments:
         """Return judgments of `times` queries, each with the judged documents and the scales of one query.

@@ -26,6 +26,7 @@ __all__ = [
     "labels_below",
     "never_judged",
     "rescaled",
+    "short",
     "start_at_one",
     "starts_at_one_note",
 ]
@@ -216,7 +217,7 @@ def _threshold(labels: LabelCounts) -> LabelFinding | None:
         f"the scale {scale}",
         f"{check}Declare the lowest positive grade, as in "
         f"{_with_threshold(aspect, 1 if rare else index or n_grades // 2)}",
-        None if index is None else Aspect(**{**_spec(aspect), "threshold": float(scale.grades[index])}),
+        None if index is None else Aspect(**{**_spec(short(labels)), "threshold": float(scale.grades[index])}),
     )
 
 
@@ -238,6 +239,12 @@ def _spec(aspect: Aspect) -> dict[str, Any]:
 def as_given(labels: LabelCounts) -> Aspect:
     """Return the aspect as it was given, without grades that were inferred."""
     return Aspect(**{**_spec(labels.aspect), "grades": None}) if labels.inferred else labels.aspect
+
+
+def short(labels: LabelCounts) -> Aspect:
+    """Return the aspect, without its grades if they were inferred and are more fractions than one would list."""
+    scale = labels.aspect.scale
+    return as_given(labels) if scale.is_fractional and len(scale) > USUAL_GRADES else labels.aspect
 
 
 def rescaled(labels: LabelCounts, grades: Sequence[float], unjudged: Sequence[float]) -> Aspect | None:

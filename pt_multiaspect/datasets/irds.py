@@ -41,7 +41,7 @@ _ASPECTS: dict[str, dict[str, Aspect | None]] = {
     "ToucheQualityComparativeStanceQrel": {"quality": None},
 }
 
-#: Numeric fields that are no labels on a scale, with the reason, by record type.
+#: Numeric fields that are not labels on a scale, with the reason, by record type.
 _CODES: dict[str, dict[str, str]] = {
     "MisinfoQrel": {"effectiveness": f"it contains {CODES['effectiveness']}"},
     "TrecPrel": {
@@ -98,7 +98,7 @@ def from_irds(
 
     Scales are declared as far as ir_datasets or the track states them: grades of relevance as documented in
     the dataset, codes for junk as the lowest grade, CLEF eHealth's trustworthiness and understandability from
-    0 to 100. Fields that are no labels are left out, and no meaning of codes is guessed.
+    0 to 100. Fields that are not labels are left out, and no meaning of codes is guessed.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def info(name: str) -> CollectionInfo:
     >>> datasets.info("clef-ehealth-2018").licence
     'none stated in the repository'
 
-    A code that is no grade is declared as unjudged:
+    A code that is not a grade is declared as unjudged:
 
     >>> datasets.info("clef-ehealth-2021").aspects["credibility"]
     Aspect(grades=[0, 1, 2], unjudged=[3])

@@ -17,7 +17,7 @@ from .pipelines import ReadabilityReranker, TfidfRetriever
 
 __all__ = ["run_demo"]
 
-_WIDTH = 98
+_WIDTH = 80
 
 
 def _show(stream: TextIO, *blocks: Block) -> None:
@@ -26,7 +26,7 @@ def _show(stream: TextIO, *blocks: Block) -> None:
 
 def _best_marked(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]) -> Table:
     """Return a table with a mark at the maximum of each row (for all measures here, higher is better)."""
-    columns = [Column(corner, left=True), *map(Column, heads)]
+    columns = [Column(corner, left=True, shorten=12), *map(Column, heads)]
     return Table(
         columns,
         [

@@ -44,7 +44,7 @@ def out_of_scale(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "error",
             view.name,
-            f"{len(off)} labels are no declared grade ({listed}); the grades are {scale}, and measures refuse "
+            f"{len(off)} labels are not declared grades ({listed}); the grades are {scale}, and measures refuse "
             f"others. Check first that these are the labels of {view.name} and that its top grade is "
             f"{spell(scale.grades[-1])}",
             changes=None if changed is None else {view.name: changed},

@@ -17,6 +17,7 @@ from ..collection.frames import is_frame
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, number_of, silenced
 from ..integration.parsing import parse_all
+from ..io.runs import NamedRuns
 from ..orders.order import weights_of
 from ..orders.registered import exponent_of
 from ..views import Block, View
@@ -36,6 +37,8 @@ def describe(
     aspects: object = None,
     runs: object = None,
     measures: Measure | str | Sequence[Measure | str] | Mapping[str, Measure | str] | None = None,
+    *,
+    topics: object = None,
 ) -> Description:
     """Describe judgments, runs and measures, and list what is odd about them.
 
@@ -45,11 +48,14 @@ def describe(
         Wide qrels, a numeric column per aspect; see `pt_multiaspect.Judgments`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
         Which aspects, and their scales, as in every measure; by default all label columns on inferred scales.
-        Labels that are no declared grade are counted, where measures refuse them.
+        Labels that are not declared grades are counted, where measures refuse them.
     runs : mapping of str to run, sequence of runs, or run, optional
         As in `pt_multiaspect.evaluate`.
     measures : measure, str, sequence or mapping of these, optional
         As in `pt_multiaspect.evaluate`: tells which of them depend on which scale or threshold.
+    topics : DataFrame or dataset of PyTerrier, optional
+        The topics that pipelines among the runs run on, as in `pt_multiaspect.evaluate`. Only their judgments are
+        described.
 
     Returns
     -------
@@ -82,13 +88,19 @@ def describe(
     >>> description.aspects
     Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
     """
+    named: Mapping[str, object] = {}
+    if runs is not None or topics is not None:
+        of_topics, qrels = NamedRuns.on_topics({} if runs is None else runs, qrels, topics)
+        named = dict(of_topics)
     with silenced():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)
         judged = read(qrels, spec)
         labelled = {} if measures is None else parse_all(measures)
         table, refused = dependences(labelled, judged)
-        figures = Figures.of(judged, retrieved(runs, judged), measures=labelled, dependences=table, refused=refused)
+        figures = Figures.of(
+            judged, retrieved(named, judged), measures=labelled, dependences=table, refused=refused
+        )
         found = findings(figures)
         name = spec.name if isinstance(spec, Aspects) else None
         return Description(figures, found, proposed(figures, found), _shares(figures), name)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ..collection.rankings import Rankings
-from ..io.runs import named_runs, run_of
+from ..io.runs import run_of
 from . import alike
 from .scales import Judged
 
@@ -28,10 +29,10 @@ class Retrieved:
     alike: pd.DataFrame
 
 
-def retrieved(runs: object, judged: Judged) -> Retrieved:
-    """Count what each of `runs`, in any form `pt_multiaspect.evaluate` takes, brings."""
+def retrieved(runs: Mapping[str, object], judged: Judged) -> Retrieved:
+    """Count what each of `runs` brings."""
     rows, judged_at, similar = [], [], []
-    for name, run in ({} if runs is None else named_runs(runs)).items():
+    for name, run in runs.items():
         frame = run_of(name, run).to_pandas()
         repeated = frame.duplicated(["query_id", "doc_id"], keep="last")
         rankings = Rankings(frame[~repeated], judged.judgments)

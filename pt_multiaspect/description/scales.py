@@ -50,7 +50,7 @@ class Judged:
 
 
 def read(qrels: object, spec: AspectSpec) -> Judged:
-    """Read judgments as evaluation does, but count labels that are no grades instead of refusing them."""
+    """Read judgments as evaluation does, but count labels that are not grades instead of refusing them."""
     qrels = as_pandas(qrels)
     # A copy, lest views that have been warned of here are not warned of when they are evaluated.
     judgments = copy(qrels) if isinstance(qrels, Judgments) else Judgments(qrels)

@@ -3,6 +3,6 @@
 from .aggregation import aggregate, check_columns, interval_columns
 from .evaluating import evaluate
 from .partitions import evaluator
-from .store import read_values
+from .value_files import read_values
 
 __all__ = ["aggregate", "check_columns", "evaluate", "evaluator", "interval_columns", "read_values"]

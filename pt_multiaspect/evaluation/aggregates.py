@@ -115,7 +115,9 @@ def check_repeats(perquery: pd.DataFrame, over: str) -> None:
 
 
 def mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation (with n − 1) of at least two values."""
+    """Return the mean and the standard deviation (with n − 1) of values, NaN for that of a single one."""
+    if len(values) == 1:
+        return values[0], math.nan
     if max(values) == min(values):  # their deviations from the mean could be rounding errors
         return values[0], 0.0
     return math.fsum(values) / len(values), float(np.std(values, ddof=1))

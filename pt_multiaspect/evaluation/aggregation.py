@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
-from .._validation import proportion
+from .._typing import Floats
+from .._validation import choice, proportion
 from ..bases.adapters import adapter_of
 from ..errors import MultiAspectError, choices, cut, number_of, refuse_taken, warn_once
 from ..integration.aggregators import aggregated
 from ..integration.provider import supports
-from ..kernels.intervals import mean_interval
+from ..kernels.intervals import bootstrap_interval, mean_interval
 from .aggregates import check_repeats, mean_and_spread, read_weights, weighted
 from .labels import recorded
 from .long_frames import COLUMNS, check_distinct, read_long_frame
+from .topic_groups import ALL, read_topic_groups, rows_by_group
 
-__all__ = ["aggregate", "check_one_value", "interval_columns"]
+__all__ = ["aggregate", "check_one_value", "interval_columns", "without_missing"]
 
 _ONE_VALUE = ["name", "measure", "qid"]
+
+#: The ends of the interval of a mean, from values, a confidence level and the range of the values.
+_INTERVALS: dict[str | None, Callable[..., tuple[float, float]]] = {
+    "t": mean_interval,
+    "bootstrap": lambda values, confidence, limits: bootstrap_interval(values, confidence),
+}
 
 #: Values are outside the range of a measure by no more than this because of rounding.
 _ROUNDING = 1e-6
@@ -34,8 +44,10 @@ def aggregate(
     measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str] | None = None,
     *,
     ci: float | None = None,
+    ci_method: str = "t",
     weights: Mapping[str, float] | pd.Series[Any] | None = None,
     over: str | None = None,
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
 ) -> pd.DataFrame:
     """Aggregate a long frame over queries, with one row per run and one column per measure.
 
@@ -49,11 +61,16 @@ def aggregate(
         ``perquery.attrs["measures"]``; see Notes.
     ci : float in (0, 1), optional
         Confidence level of intervals over topics, such as 0.95. No intervals by default.
+    ci_method : {'t', 'bootstrap'}, default 't'
+        Student's t intervals, or percentile intervals of the means of 10,000 bootstrap samples of the topics.
     weights : mapping or Series, optional
         The non-negative weight of each topic, by query id. By default, topics have equal weights.
     over : str, optional
         A further column of the frame that contains seeds or folds. Values are aggregated per seed or fold, then
         averaged.
+    by : str, path, mapping or Series, optional
+        Groups of topics: a further column of the frame, or the group of each topic by query id, also in a file with
+        lines of a query id, white space and the name of its group. By default, one row per run over all topics.
 
     Returns
     -------
@@ -72,7 +89,8 @@ def aggregate(
         topics, a value is not finite, or the aggregate of a measure is not a function of the mean over topics. With
         `weights`, if they are not those of exactly the topics of each run, or the aggregate is a sum. With `over`,
         if runs have different seeds or folds, or if the topics of two seeds or folds are neither the same nor
-        distinct. If `ci` is combined with `weights` or `over`.
+        distinct. If `ci` is combined with `weights` or `over`. With `by`, if a topic has no group or several, a
+        group is named 'all', or a topic has no value.
 
     Warns
     -----
@@ -90,7 +108,8 @@ def aggregate(
 
     Intervals are Student's t intervals of the mean over topics, as recommended for IR experiments: with the 25
     to 50 topics of usual collections, their coverage is closer to the confidence level than that of percentile
-    bootstrap intervals, which are too narrow for few topics, and they need no seed. They are cut off at the
+    bootstrap intervals, which are too narrow for few topics, and they need no seed (that of ``'bootstrap'`` is
+    fixed). They are cut off at the
     range of the measure where it is known. The interval of GMAP is that of the mean of ln AP, transformed back
     as the mean is, and likewise for HMAP and for sums. The intervals of single systems do not show whether two
     systems differ: topics are paired, see `analysis.compare_with_baseline`. If all values of a run are equal, its
@@ -100,6 +119,13 @@ def aggregate(
     HMAP (a weighted harmonic mean). With `over`, the result is the mean of the aggregates, so that folds of
     different sizes count equally, and weights are those within a fold. The standard deviation (with n − 1) shows
     how much seeds or folds differ, and not how much the value would differ on other topics.
+
+    With `by`, the topics of each group are aggregated like a frame of their own: the aggregate of GMAP is the
+    geometric mean of the group, `weights` are those within the group, and with `over`, the mean is over the seeds
+    or folds that have topics of the group. A group of one topic has no interval, and a group within one fold no
+    standard deviation (NaN). The mean over all topics is the mean of the groups, weighted by their numbers of
+    topics (with `weights`, by the sums of their weights); with `over`, this holds for seeds, but not for folds.
+    Intervals are not corrected for the number of groups; `analysis.compare_with_baseline` corrects its tests.
 
     References
     ----------
@@ -131,9 +157,17 @@ def aggregate(
     >>> ma.aggregate(repeated, over="seed").round(3)
        name    map  map sd
     0  mine  0.625   0.177
+    >>> ma.aggregate(seeds[1], by={"q1": "short", "q2": "long"})
+       group  name   map
+    0  short  mine  1.00
+    1   long  mine  0.50
+    2    all  mine  0.75
     """
     confidence = None if ci is None else proportion("ci")(ci)
-    perquery = _without_missing(read_long_frame(perquery))
+    interval = _INTERVALS[choice("ci_method", *_INTERVALS)(ci_method)]
+    perquery = read_long_frame(perquery)
+    groups = None if by is None else read_topic_groups(by, perquery)
+    perquery = without_missing(perquery, "aggregate")
     known = recorded(perquery, measures)
     columns: dict[str, tuple[str, ...]] = {}
     if confidence is not None and (weights is not None or over is not None):
@@ -151,34 +185,48 @@ def aggregate(
         columns = {label: interval_columns(label, confidence) for label in known}
         check_columns(known, columns)
     refuse_taken(known, ["name"], "the column of the runs")
+    refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
     _warn_of_other_topics(perquery)
     limits = {
         str(label): _limits(known[str(label)], values) for label, values in perquery.groupby("measure")["value"]
     }
-    rows = {name: {"name": name} for name in perquery["name"].unique()}
-    for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
-        measure, values = known[str(label)], group["value"].tolist()
-        try:
+    names = perquery["name"].unique()
+
+    def table(topics: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
+        """Return one row per run with the aggregates over the topics of a group."""
+        within = "" if group == ALL else f" in the group {group}"
+        rows = {name: {"name": name} for name in names}
+        for (name, label), values in topics.groupby(["name", "measure"], sort=False):
+            label = str(label)
+            measure = known[label]
             parts = (
-                [group] if over is None else [part for _, part in group.groupby(over, sort=False, observed=True)]
+                [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
             )
-            aggregates = [_weighted(measure, part, weight) for part in parts]
-        except MultiAspectError as error:
-            raise MultiAspectError(f"{label} of {name}: {error}") from None
-        rows[name][str(label)] = aggregates[0]
-        if over is not None:
-            rows[name].update(zip((str(label), *columns[str(label)]), mean_and_spread(aggregates), strict=True))
-        if confidence is not None:
             try:
-                ends = _interval(measure, values, confidence, limits[str(label)])
+                aggregates = [_weighted(measure, part, weight) for part in parts]
             except MultiAspectError as error:
-                raise MultiAspectError(f"no interval for {label} of {name}: {error}") from None
-            rows[name].update(zip(columns[str(label)], ends, strict=True))
-    return pd.DataFrame(list(rows.values()))
+                raise MultiAspectError(f"{label} of {name}{within}: {error}") from None
+            rows[name][label] = aggregates[0]
+            if over is not None:
+                rows[name].update(zip((label, *columns[label]), mean_and_spread(aggregates), strict=True))
+            if confidence is not None and (group == ALL or len(values) > 1):
+                try:
+                    at_ends = partial(interval, confidence=confidence, limits=limits[label])
+                    ends = _interval(measure, values["value"].tolist(), at_ends)
+                except MultiAspectError as error:
+                    raise MultiAspectError(f"no interval for {label} of {name}{within}: {error}") from None
+                rows[name].update(zip(columns[label], ends, strict=True))
+        return pd.DataFrame(list(rows.values()))
+
+    whole = table(perquery)
+    if groups is None:
+        return whole
+    parts = [table(topics, group).assign(group=group) for group, topics in rows_by_group(perquery, groups)]
+    return pd.concat([*parts, whole.assign(group=ALL)], ignore_index=True)[["group", *whole]]
 
 
-def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
-    """Warn of values that are NaN, and leave them out."""
+def without_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
+    """Warn of values that are NaN, and leave them out; the warning begins with the name of the caller."""
     missing = perquery[perquery["value"].isna()]
     if not len(missing):
         return perquery
@@ -193,7 +241,7 @@ def _without_missing(perquery: pd.DataFrame) -> pd.DataFrame:
     n_topics = missing["qid"].nunique()
     more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
     warn_once(
-        f"aggregate: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
+        f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
         f"{choices(shown)}{more}. PyTerrier gives NaN to topics without judgments; remove such rows by "
         "perquery.dropna(subset=['value'])"
     )
@@ -279,7 +327,7 @@ def _check_over(perquery: pd.DataFrame, over: object) -> None:
 
 
 def _interval(
-    measure: AnyMeasure | None, per_query: Sequence[float], confidence: float, limits: tuple[float, float]
+    measure: AnyMeasure | None, per_query: Sequence[float], ends: Callable[[Floats], tuple[float, float]]
 ) -> list[float]:
     """Return the ends of the interval of an aggregate, which is a function of the mean over topics."""
     values = np.asarray(per_query, dtype=np.float64)
@@ -296,7 +344,7 @@ def _interval(
     at_mean, plain = at(float(values.mean())), aggregated(measure, values.tolist())
     if not math.isclose(at_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(map(at, mean_interval(values, confidence, limits)))
+    return sorted(map(at, ends(values)))
 
 
 def _limits(measure: AnyMeasure | None, values: pd.Series[float]) -> tuple[float, float]:

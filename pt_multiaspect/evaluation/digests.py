@@ -20,7 +20,7 @@ from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
 
-__all__ = ["digest_of"]
+__all__ = ["content_digest", "digest_of", "installed_versions"]
 
 #: Distributions that compute values, besides this one.
 _COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
@@ -46,6 +46,19 @@ def digest_of(*values: object) -> str:
         If a value has content that cannot be compared, such as an open file.
     """
     return _digest((_versions(), values))
+
+
+def content_digest(value: object) -> str:
+    """Return a digest of a value, the same in every process and for every version of packages."""
+    return _digest(value)
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python, of this package and of those that compute values, by name."""
+    versions = {name: _installed(name) for name in ("pt-multiaspect", *_COMPUTING)}
+    return {"python": sys.version.partition(" ")[0]} | {
+        name: version for name, version in versions.items() if version
+    }
 
 
 class _Sink:

@@ -21,7 +21,7 @@ from ..io.runs import NamedRuns, titled
 from .plan import Outcome, Plan
 from .processes import check_n_jobs, outcomes
 from .store import Store
-from .topics import check_topics
+from .topics import check_average_over
 
 __all__ = ["evaluate"]
 
@@ -31,7 +31,8 @@ def evaluate(
     qrels: object,
     measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str],
     *,
-    topics: str | None = None,
+    topics: object = None,
+    average_over: str | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
     errors: str = "raise",
@@ -43,9 +44,10 @@ def evaluate(
     Parameters
     ----------
     runs : mapping of str to run, iterable of runs or (name, run) pairs, or run
-        A run is a DataFrame with columns ``qid docno score``, the path of a TREC run file, or a dict
-        ``{qid: {docno: score}}``. A directory, or a pattern such as ``"runs/*.run"``, stands for its files. Runs
-        without a name are named after their file, or "run 1", "run 2" etc. Runs are read when their turn comes
+        A run is a DataFrame with columns ``qid docno score``, the path of a TREC run file, a dict
+        ``{qid: {docno: score}}``, or a pipeline of PyTerrier. A directory, or a pattern such as ``"runs/*.run"``,
+        stands for its files. Runs without a name are named after their file, pipelines as in ``pt.Experiment``,
+        others "run 1", "run 2" etc. Runs are read, and pipelines run once each, when their turn comes
         and are not kept: of a generator of (name, run) pairs, only a few runs are in memory at a time.
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels with one numeric column per aspect; see `Judgments`. Use `read_qrels` to read
@@ -56,16 +58,20 @@ def evaluate(
         long qrels with the subtopics in a column ``iteration`` or ``subtopic`` (with the aspects as subtopics, use
         `Subtopics`). A mapping is ``{label: measure}``; its labels
         appear in the column `measure`. A `suite` is such a mapping.
-    topics : {'judged', 'positive'}, optional
-        The topics of each measure: all judged topics, or only those in which some judged document is positive for
-        the measure (has a positive gain on an aspect that it evaluates), so that a run can score above 0. The TREC
-        Health Misinformation tracks average over the latter. By default those of the suite, or all judged topics.
+    topics : DataFrame or dataset of PyTerrier, optional
+        The topics that pipelines run on, with columns ``qid query``. As in ``pt.Experiment``, only their judgments
+        count, also for scales that are inferred.
+    average_over : {'judged', 'positive'}, optional
+        The topics that count for each measure: all judged topics, or only those in which some judged document is
+        positive for the measure (has a positive gain on an aspect that it evaluates), so that a run can score above
+        0. The TREC Health Misinformation tracks average over the latter. By default those of the suite, or all
+        judged topics.
     n_jobs : int, optional
         Number of processes that evaluate runs in parallel, as in joblib: -1 for all cores; None for that of
         ``joblib.parallel_config``, or else 1. Values, warnings and their order are the same for every number
         and backend. Starting processes takes about two seconds, which short evaluations are not worth.
     progress : bool, default True
-        Whether to show a progress bar over the runs.
+        Whether to show a progress bar over the runs; that of pipelines shows in terminals and notebooks only.
     errors : {'raise', 'skip'}, default 'raise'
         What to do if a run cannot be read, or has no query in common with the qrels. With 'skip', such
         runs are left out with a warning. Other errors are always raised.
@@ -93,8 +99,8 @@ def evaluate(
     ------
     MultiAspectError
         If a run has no query in common with the qrels, or the input is invalid, or all runs are skipped. Files
-        that are missing are reported before the first run is evaluated. With ``topics='positive'``, if no topic
-        counts for a measure, or no document is positive or not for it.
+        that are missing are reported before the first run is evaluated. With ``average_over='positive'``, if no
+        topic counts for a measure, or no document is positive or not for it.
 
     Warns
     -----
@@ -123,14 +129,14 @@ def evaluate(
     check_n_jobs(n_jobs)
     choice("errors", "raise", "skip")(errors)
     skip = errors == "skip"
-    topics = check_topics(topics, measures)
+    average_over = check_average_over(average_over, measures)
     labelled = parse_all(measures)
-    named = NamedRuns.of(runs)
+    named, qrels = NamedRuns.on_topics(runs, qrels, topics, progress=progress)
     if not skip:
         named.check_files()
     if out is None and not collect:
         raise MultiAspectError("collect=False discards the values: expected a directory to write them to, out=...")
-    plan = Plan(Judgments.of(qrels), labelled, topics)
+    plan = Plan(Judgments.of(qrels), labelled, average_over)
     own = filter(supports, labelled.values())
     warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
     store = None if out is None else Store.open(out, plan)
@@ -140,7 +146,7 @@ def evaluate(
     reasons: list[str] = []
     of_runs: list[tuple[str, Cause]] = []
     try:
-        for outcome in _shown(evaluations, named.total, progress):
+        for outcome in _shown(evaluations, named.total, progress and topics is None):
             for cause in outcome.causes:
                 if cause.remedy is None:
                     reissue(cause)

@@ -49,7 +49,7 @@ class Plan:
         The judged pairs.
     labelled : mapping of str to Measure
         The measures by label.
-    topics : {'judged', 'positive'}, default 'judged'
+    average_over : {'judged', 'positive'}, default 'judged'
         The topics that count for each measure; see `pt_multiaspect.evaluate`.
 
     Raises
@@ -58,7 +58,9 @@ class Plan:
         If a measure lacks a parameter, does not support the labels, or has no topic that counts.
     """
 
-    def __init__(self, judgments: Judgments, labelled: Mapping[str, AnyMeasure], topics: str = TOPICS[0]) -> None:
+    def __init__(
+        self, judgments: Judgments, labelled: Mapping[str, AnyMeasure], average_over: str = TOPICS[0]
+    ) -> None:
         self.judgments = judgments
         self.labels = list(labelled)
         self.measures: list[AnyMeasure] = list(labelled.values())
@@ -71,9 +73,9 @@ class Plan:
         self._diverse = DiversityMeasures(diverse, judgments) if diverse else None
         #: The columns of runs that measures read beside queries, documents and scores.
         self.run_columns = run_inputs(others)
-        self.topics = topics
+        self.average_over = average_over
         #: Which queries count for each measure, shape (n_measures, n_queries).
-        self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, topics).values()))
+        self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, average_over).values()))
 
     def evaluate(self, name: str, run: object, *, skip: bool = False) -> Outcome:
         """Evaluate a run, and collect the warnings.

@@ -64,6 +64,8 @@ def outcomes(
 
         n_workers = effective_n_jobs(n_jobs)
         if n_workers > 1:
+            if runs.topics is not None:  # joblib takes runs in other threads, in which pipelines may not work
+                runs = NamedRuns.of(list(runs))
             yield from _parallel(plan, runs, n_jobs, n_workers, skip, store)
             return
     for name, run in runs:

@@ -28,7 +28,7 @@ from ..io.runs import titled
 from .digests import digest_of
 from .plan import Outcome, Plan, counted_frame
 
-__all__ = ["RunFiles", "Store", "evaluate_stored", "read_values"]
+__all__ = ["RunFiles", "Store", "evaluate_stored", "read_directory"]
 
 #: Where files go that were written with other measures or judgments.
 SUPERSEDED = "_superseded"
@@ -75,7 +75,7 @@ class Store:
         folder = Path(os.path.abspath(os.path.expanduser(directory)))
         if folder.exists() and not folder.is_dir():
             raise MultiAspectError(f"out: expected a directory, got the file {directory}")
-        evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.topics)[:16]
+        evaluation = digest_of(plan.labels, plan.measures, plan.judgments, plan.average_over)[:16]
         files: dict[str, list[str]] = {}
         foreign: list[str] = []
         others: list[str] = []
@@ -173,43 +173,8 @@ def evaluate_stored(plan: Plan, name: str, run: Any, files: RunFiles, digest: st
     return replace(outcome, causes=[*causes, *outcome.causes])
 
 
-def read_values(directory: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read the values that `evaluate` has written to a directory.
-
-    Parameters
-    ----------
-    directory : path
-        The directory given as ``out=``.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``name qid measure value``, as returned by `evaluate`, with the runs sorted by the names of their
-        files. ``attrs["measures"]`` contains the measures by label.
-
-    Raises
-    ------
-    MultiAspectError
-        If the directory contains no values, values of several evaluations (while another process writes to it), or
-        several values of a run.
-
-    Warns
-    -----
-    MultiAspectWarning
-        For each file that is damaged, which is left out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import pt_multiaspect as ma
-    >>> qrels, runs = {"q1": {"d1": 0, "d2": 1}}, {"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}
-    >>> directory = tempfile.mkdtemp()
-    >>> done = ma.evaluate(runs, qrels, ["map", "P@1"], progress=False, out=directory, collect=False)
-    >>> ma.read_values(directory)
-       name qid measure  value
-    0  mine  q1     map    0.5
-    1  mine  q1     P@1    0.0
-    """
+def read_directory(directory: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read the values of a directory, for `read_values`."""
     folder = Path(os.path.expanduser(directory))
     files = sorted(os.listdir(folder)) if folder.is_dir() else []
     matches = [match for file in files if (match := _FILE.fullmatch(file))]
@@ -219,7 +184,10 @@ def read_values(directory: str | os.PathLike[str]) -> pd.DataFrame:
         )
     parts = [part for match in matches if (part := _read(folder / match[0])) is not None]
     if not parts:
-        raise MultiAspectError(f"{directory}: expected a directory with values that evaluate has written with out=")
+        raise MultiAspectError(
+            f"{directory}: expected a directory with values that evaluate has written with out=, or a file and its "
+            "format="
+        )
     about = [json.loads(part["about"].tobytes()) for part in parts]
     labels, qids = list(about[0]["measures"]), np.array(about[0]["qids"], dtype=object)
     counted = np.ones((len(labels), len(qids)), dtype=bool)

@@ -15,25 +15,25 @@ from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from ..integration.provider import supports
 
-__all__ = ["TOPICS", "check_all_topics", "check_topics", "counted_topics"]
+__all__ = ["TOPICS", "check_all_topics", "check_average_over", "counted_topics"]
 
 #: Which topics count: all judged ones, or those with a positive document.
 TOPICS = ("judged", "positive")
 
-_check = choice("topics", *TOPICS)
+_check = choice("average_over", *TOPICS)
 
 #: Measures that can be above 0 without a relevant document.
 _OF_ALL_DOCUMENTS = ("Judged", "NumRet", "NumQ")
 
 
-def check_topics(topics: object, measures: object) -> str:
-    """Return the setting of topics; by default, that of `measures` if they are a suite, else all judged topics."""
-    return str(_check(getattr(measures, "topics", TOPICS[0]) if topics is None else topics))
+def check_average_over(average_over: object, measures: object) -> str:
+    """Return which topics count; by default, as for `measures` if they are a suite, else all judged topics."""
+    return str(_check(getattr(measures, "average_over", TOPICS[0]) if average_over is None else average_over))
 
 
 def check_all_topics(measures: object, purpose: str) -> None:
     """Raise an error for a suite over the topics with a positive document; the caller evaluates all topics."""
-    if check_topics(None, measures) != TOPICS[0]:
+    if check_average_over(None, measures) != TOPICS[0]:
         raise MultiAspectError(
             f"expected measures over all judged topics, as {purpose}, got a suite over the topics with a positive "
             "document; pass dict(suite) to evaluate its measures over all judged topics"
@@ -41,7 +41,7 @@ def check_all_topics(measures: object, purpose: str) -> None:
 
 
 def counted_topics(
-    labelled: Mapping[str, ir_measures.Measure], judgments: Judgments, topics: str
+    labelled: Mapping[str, ir_measures.Measure], judgments: Judgments, average_over: str
 ) -> dict[str, Bools]:
     """Return which judged topics count for each measure.
 
@@ -51,7 +51,7 @@ def counted_topics(
         The measures by label.
     judgments : Judgments
         The judged documents.
-    topics : {'judged', 'positive'}
+    average_over : {'judged', 'positive'}
         All judged topics, or those in which some judged document is positive for the measure.
 
     Returns
@@ -63,7 +63,7 @@ def counted_topics(
     MultiAspectError
         If no document is positive or negative for a measure, or no topic counts for one.
     """
-    if topics == TOPICS[0]:
+    if average_over == TOPICS[0]:
         return {label: np.ones(judgments.n_queries, dtype=np.bool_) for label in labelled}
     counted = {}
     for label, measure in labelled.items():
@@ -72,11 +72,11 @@ def counted_topics(
         except MissingAspectError as error:  # the measure has no value on any topic
             raise MultiAspectError(f"{label}: {error}") from None
         except MultiAspectError as error:
-            raise MultiAspectError(f"topics='positive': {error}; use topics='judged'") from None
+            raise MultiAspectError(f"average_over='positive': {error}; use average_over='judged'") from None
         if not counted[label].any():
             raise MultiAspectError(
-                f"topics='positive': no topic has a positive document for {label}, so it has no mean; leave the "
-                "measure out, or use topics='judged'"
+                f"average_over='positive': no topic has a positive document for {label}, so it has no mean; leave "
+                "the measure out, or use average_over='judged'"
             )
     return counted
 

@@ -70,7 +70,8 @@ class Comparison(View):
         return ("a", "b") if same else (self.a.run, self.b.run)
 
     def __repr__(self) -> str:
-        return f"<Comparison: {self.a.label} differs by {self.difference:.4f} for topic {self.a.qid}>"
+        difference = f"{' - '.join(self.names)} {self.difference:.4f}"
+        return f"<Comparison: {self.a.label} for topic {self.a.qid}, {difference}>"
 
     def _blocks(self) -> list[Block]:
         a, b, documents = self.a, self.b, self.documents
@@ -89,8 +90,13 @@ class Comparison(View):
             [name, *of_runs, *map(decimals, amounts), bar]
             for name, *of_runs, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
         ]
-        heads = [f"{what} {crop(name, _NAME)}" for what in ("rank in", "contribution in") for name in self.names]
-        columns = [DOCNO, *map(Column, heads), Column("difference"), Column("", left=True, redundant=True)]
+        heads = [
+            Column(f"{what} {name}", in_text=f"{what} {crop(name, _NAME)}")
+            for what in ("rank in", "contribution in")
+            for name in self.names
+        ]
+        between = Column(" - ".join(self.names), in_text=" - ".join(crop(name, _NAME) for name in self.names))
+        columns = [DOCNO, *heads, between, Column("", left=True, redundant=True)]
         same = int((retrieved & (documents["difference"] == 0)).sum())
         notes = []
         if len(hidden):
@@ -100,7 +106,7 @@ class Comparison(View):
             notes.append(Sentence(f"{number_of(same, 'document')} without a difference"))
         return [
             Heading(a.label),
-            Sentence(f"topic {a.qid}: {', '.join(values)}, difference {decimals(self.difference)}"),
+            Sentence(f"topic {a.qid}: {', '.join(values)}, {' - '.join(self.names)} {decimals(self.difference)}"),
             Table(columns, rows, notes=notes),
         ]
 

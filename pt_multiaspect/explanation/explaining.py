@@ -11,7 +11,7 @@ from ..errors import MultiAspectError, choices, shown, silenced, warn_once
 from ..evaluation import evaluate
 from ..integration.parsing import as_measure, parse_one
 from ..integration.provider import supports
-from ..io.runs import join, named_runs
+from ..io.runs import NamedRuns, join
 from .explanation import Explanation
 from .parts import tolerance
 from .topic import Topic
@@ -27,6 +27,7 @@ def explain(
     qrels: object,
     qid: object,
     *,
+    topics: object = None,
     depth: int = 100,
     label: str | None = None,
 ) -> Explanation:
@@ -37,12 +38,14 @@ def explain(
     measure : measure or str
         A measure of this package or of ir-measures, or the name of one. Measures of ir-measures evaluate
         relevance.
-    run : DataFrame, dict, iterable of namedtuples or path
+    run : DataFrame, dict, iterable of namedtuples, path or pipeline
         One run, as in `evaluate`; ``{name: run}`` names it.
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels, with one numeric column per aspect.
     qid : str
         The topic.
+    topics : DataFrame or dataset of PyTerrier, optional
+        The topics that a pipeline runs on, as in `evaluate`.
     depth : int, default 100
         Number of ranks with a row of their own if contributions are marginal; see `Explanation`.
     label : str, optional
@@ -100,8 +103,9 @@ def explain(
     parsed = parse_one(measure)
     explained = as_measure(parsed)
     explained.validate_params()
+    runs, qrels = NamedRuns.on_topics(run, qrels, topics)
     judgments = Judgments.of(qrels)
-    named = named_runs(run)
+    named = dict(runs)
     if len(named) > 1:
         raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
     ((name, source),) = named.items()

@@ -178,11 +178,11 @@ class Explanation(View):
         >>> print(a.compare(b))
         TOMA(aspects={'relevance': 1, 'credibility': 1})
         ------------------------------------------------
-        topic q1: a 1.0000, b 0.8597, difference 0.1403
+        topic q1: a 1.0000, b 0.8597, a - b 0.1403
         <BLANKLINE>
-        docno  rank in a  rank in b  contribution in a  contribution in b  difference
-        d2             1          2             0.7602             0.4796      0.2806
-        d1             2          1             0.2398             0.3801     -0.1403
+        docno  rank in a  rank in b  contribution in a  contribution in b    a - b
+        d2             1          2             0.7602             0.4796   0.2806
+        d1             2          1             0.2398             0.3801  -0.1403
         """
         return Comparison(self, other)
 

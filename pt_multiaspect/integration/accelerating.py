@@ -20,11 +20,14 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError
 from ..strings.texts import is_arrow
+from .last_judgments import LastJudgments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Acceleration", "accelerate"]
+
+_last = LastJudgments()
 
 _QRELS = ("query_id", "doc_id", "relevance")
 _RUN = ("query_id", "doc_id", "score")
@@ -130,22 +133,14 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
         frame = _plain_qrels(qrels)
         if frame is None:
             return None
-        # PyTerrier makes an evaluator for each run, of frames with the same content. Frames can be changed in
-        # place, so the content is compared with a copy.
-        # Another thread may replace it meanwhile.
-        earlier = self._prepared
-        if earlier is None or not earlier.frame.equals(frame):
-            frame = frame.copy()
-            try:
-                judgments = Judgments(frame)
-                labels = judgments.labels("relevance")
-            except MultiAspectError:
-                return None  # different labels for the same document, of which pytrec_eval uses the last one
-        elif earlier.measures == measures:
-            return earlier
-        else:
-            frame, judgments, labels = earlier.frame, earlier.judgments, earlier.labels
-        prepared = self._prepared = _Prepared(frame, judgments, labels, measures)
+        try:
+            judgments = _last.of(frame)
+            labels = judgments.labels("relevance")
+        except MultiAspectError:
+            return None  # different labels for the same document, of which pytrec_eval uses the last one
+        prepared = self._prepared  # another thread may replace it meanwhile
+        if prepared is None or prepared.judgments is not judgments or prepared.measures != measures:
+            prepared = self._prepared = _Prepared(frame, judgments, labels, measures)
         return prepared
 
 

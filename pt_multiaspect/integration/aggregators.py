@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ir_measures import Measure
 from ir_measures.measures import MeanAgg
 
-__all__ = ["aggregated", "lower_aggregate_is_better", "lower_is_better"]
+__all__ = ["aggregate_is_mean", "aggregated", "lower_aggregate_is_better", "lower_is_better"]
 
 
 def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
@@ -17,6 +18,11 @@ def aggregated(measure: Measure | None, values: Sequence[float]) -> float:
         aggregator.add(value)
     result: float = aggregator.result()
     return result
+
+
+def aggregate_is_mean(measure: Measure | None) -> bool:
+    """Return whether the aggregate of a measure is the mean over topics (True if the measure is unknown)."""
+    return math.isclose(aggregated(measure, [0.25, 0.5]), 0.375)
 
 
 def lower_is_better(measure: Measure | None) -> bool:

@@ -9,6 +9,7 @@ import ir_measures
 from ..aspects import Aspect, Aspects
 from ..aspects.parameter import AspectSpec
 from ..errors import MultiAspectError, choices, warn_once
+from ..measures.declaring import declare
 from .provider import supports
 
 __all__ = ["check_aspects", "with_aspects"]
@@ -47,9 +48,12 @@ def with_aspects(
     if aspects is None:
         return dict(measures)
     check_aspects(aspects, judged, option)
+    bound = {
+        label: declare(measure, aspects, option) if supports(measure) else measure
+        for label, measure in measures.items()
+    }
     if isinstance(aspects, tuple):
-        return {label: _of_columns(aspects, measure) for label, measure in measures.items()}
-    bound = {label: _with(aspects, measure, option) for label, measure in measures.items()}
+        return bound
     plain = [label for label, measure in bound.items() if not supports(measure) or measure.SINGLE_ASPECT]
     relevance = aspects.get("relevance")
     if plain and relevance is not None and not _is_plain(relevance):
@@ -98,31 +102,3 @@ def check_aspects(aspects: Aspects | tuple[str, ...], judged: Sequence[str], opt
             f"{option} does not declare {choices(ignored)}, which measures therefore ignore; declare all aspects",
             key=f"not declared: {choices(ignored)}",
         )
-
-
-def _of_columns(names: tuple[str, ...], measure: ir_measures.Measure) -> ir_measures.Measure:
-    """Return the measure of these columns, unless it names its own."""
-    takes = supports(measure) and not measure.SINGLE_ASPECT and "aspects" in measure.SUPPORTED_PARAMS
-    single = takes and "aspect" in measure.SUPPORTED_PARAMS
-    if not takes or single or measure["aspects"] is not None or measure.params.get("order") is not None:
-        return measure
-    return measure(aspects=names)
-
-
-def _with(aspects: Aspects, measure: ir_measures.Measure, option: str) -> ir_measures.Measure:
-    """Return the measure with declared scales, unless it declares its own."""
-    if not supports(measure) or measure.params.get("order") is not None:
-        return measure
-    if measure.SINGLE_ASPECT:
-        return measure.on("relevance", aspects) if "relevance" in aspects else measure
-    if "aspects" not in measure.SUPPORTED_PARAMS or isinstance(measure["aspects"], Mapping):
-        return measure
-    names = measure["aspects"]
-    if names is None:
-        return measure(aspects=aspects)
-    unknown = [name for name in names if name not in aspects]
-    if unknown:
-        raise MultiAspectError(
-            f"{measure}: {option} does not declare {choices(unknown)}; it declares {choices(aspects)}"
-        )
-    return measure(aspects={name: aspects[name] for name in names})

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import ir_measures
-from ir_measures import ERR, RBP
+from ir_measures import RBP
 
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
-from ..errors import MultiAspectError, choices, shown
-from ..measures import CAM, NLRE, NWCS, Measure, On
+from ..errors import MultiAspectError, choices, refuse_taken, shown
+from ..measures import CAM, NLRE, NWCS, Measure
+from ..measures.on import on_relevance
 from ..measures.registry import RESERVED
 from .provider import supports
 
-__all__ = ["TRACK_NAMES", "MeasureName", "as_measure", "parse", "parse_all", "parse_one"]
+__all__ = ["TRACK_NAMES", "MeasureName", "as_measure", "label", "parse", "parse_all", "parse_one"]
 
 
 class MeasureName(str):
@@ -38,6 +40,56 @@ class MeasureName(str):
 
     def __deepcopy__(self, memo: object) -> MeasureName:  # pandas copies attrs at every step
         return self
+
+
+#: What PyTerrier calls other columns of its tables.
+_OTHER_COLUMNS = ("name", "qid", "mrt")
+
+
+def label(name: str, measure: ir_measures.Measure | str) -> MeasureName:
+    """Give a measure a short name, under which it appears in every table.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    measure : measure or str
+        One measure of this package or of ir-measures.
+
+    Returns
+    -------
+    str
+        The name, which carries the measure, also when it is pickled. It is accepted wherever measures are: by the
+        functions of this package, whose tables define it in a note, and by ``pt.Experiment``, ``pt.GridScan``,
+        ``pt.GridSearch`` and ``pt.KFoldGridSearch``, also with ``jobs``.
+
+    Raises
+    ------
+    MultiAspectError
+        If `name` is empty, or that of a measure or of another column of PyTerrier's tables, or `measure` is not one
+        measure.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> overall = ma.label("overall", ma.CAM(base="AP"))
+    >>> overall
+    'overall'
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> ma.evaluate({"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}, qrels, [overall, "AP"], progress=False)
+       name qid  measure  value
+    0  mine  q1  overall   0.75
+    1  mine  q1       AP   1.00
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise MultiAspectError(f"label: expected a name that is not empty, got {shown(name)}")
+    refuse_taken([name], _OTHER_COLUMNS, "another column")
+    taken: list[ir_measures.Measure] = []
+    with suppress(MultiAspectError):
+        taken = parse(name)
+    if taken:
+        raise MultiAspectError(f"label: {name!r} is the name of a measure ({choices(taken[:3])}); use another name")
+    return MeasureName(parse_one(measure), name)
 
 
 #: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval, for two
@@ -185,7 +237,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
         for measure in unlabelled:
             members = parse(measure)
             for member in members:
-                label = measure if isinstance(measure, str) and len(members) == 1 else str(member)
+                label = str(measure if isinstance(measure, str) and len(members) == 1 else member)
                 earlier = labelled.setdefault(label, member)
                 if earlier != member or type(earlier) is not type(member):
                     raise MultiAspectError(
@@ -233,14 +285,9 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     """
     if supports(measure):
         return measure
-    if isinstance(measure, type(ERR)):
-        raise MultiAspectError(
-            f"{measure} uses 4 as the highest grade in ir-measures, but the highest grade of the aspect "
-            f"as a base; pass On(base={str(measure)!r}) for the latter"
-        )
     rel = measure.SUPPORTED_PARAMS.get("rel")
     # ir-measures computes no RBP without rel; here it means rel=1, as in `evaluate`.
     is_from_1 = rel is not None and (rel.default == 1 or isinstance(measure, type(RBP)))
     if is_from_1 and "rel" not in measure.params:
         measure = measure(rel=1)
-    return On(base=measure)
+    return on_relevance(measure)

@@ -21,8 +21,11 @@ from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_q
 from ..collection.rankings import Rankings
 from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..measures import Measure
+from .last_judgments import LastJudgments
 
 __all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register", "supports"]
+
+_last = LastJudgments()
 
 
 def supports(measure: object) -> TypeGuard[Measure]:
@@ -73,7 +76,7 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
         return True
 
     def _evaluator(self, measures: Iterable[Measure], qrels: object) -> MultiAspectEvaluator:
-        return MultiAspectEvaluator(measures, qrels)
+        return MultiAspectEvaluator(measures, _last.fresh(qrels))
 
     def qrel_inputs(self, measures: Iterable[Measure]) -> list[str]:
         """Return the required qrels columns: the identifiers and the aspects of the measures.

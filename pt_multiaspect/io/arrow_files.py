@@ -73,7 +73,7 @@ def read_arrow(name: str, data: bytes) -> Any:
         # Otherwise, damaged offsets are noticed by a crash, if at all.
         table.validate(full=True)
         kept = [position for position, column in enumerate(table.column_names) if not is_saved_index(column)]
-        # Without the metadata of pandas, which would make a column the index again. Saved indexes are no labels.
+        # Without the metadata of pandas, which would make a column the index again. Saved indexes are not labels.
         return table.replace_schema_metadata(None).select(kept)
     except Exception as error:  # PyArrow has several classes of errors
         raise MultiAspectError(f"{name}: a damaged {form} file: {' '.join(str(error).split())}") from error

@@ -32,13 +32,22 @@ class Text:
 
     name: str
     data: bytes
+    #: Number of lines of the file before these.
+    n_before: int = 0
+
+    def line_number(self, position: int) -> int:
+        """Return the number of the line in the file at a position of the data."""
+        return self.n_before + self.data.count(b"\n", 0, position) + 1
 
     def lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """Yield number, line and fields of every line that is not blank."""
-        first = self.data.count(b"\n", 0, start) + 1
-        for number, line in enumerate(self.data[start:end].split(b"\n"), first):
+        for number, line in enumerate(self.data[start:end].split(b"\n"), self.line_number(start)):
             if fields := line.split():
                 yield number, line, fields
+
+    def after(self, end: int) -> Text:
+        """Return the text from a position on, the beginning of a line."""
+        return Text(self.name, self.data[end:] or b"\n", self.line_number(end) - 1)
 
     def blocks(self, size: int) -> Iterator[tuple[int, int]]:
         """Yield the begin and end of blocks of whole lines, of about `size` bytes each."""
@@ -217,5 +226,5 @@ def _read_bytes(source: Any) -> tuple[str, bytes]:
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise MultiAspectError(f"{name}: cannot be read: {reason}") from error
-    # A lone surrogate is let through here: it is no UTF-8 either, and is reported as such.
+    # A lone surrogate is let through here: it is not UTF-8 either, and is reported as such.
     return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)

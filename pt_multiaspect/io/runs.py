@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from ..collection.frames import in_memory, is_frame
 from ..collection.judgments import Judgments
@@ -16,6 +19,7 @@ from ..collection.rankings import Rankings
 from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices
 from .file_contents import Content, name_in_utf8
+from .pipelines import is_pipeline, progress_bar, qrels_of_topics, retrieve, topics_frame
 from .run_files import check_readable, is_read_once, run_files
 from .trec_files import load_run, read_run
 
@@ -30,6 +34,46 @@ class NamedRuns:
     pairs: Iterable[tuple[str, object]]
     #: The number of runs, None if unknown.
     total: int | None = None
+    #: The topics of pipelines, if there are any.
+    topics: pd.DataFrame | None = None
+    #: Whether to show a progress bar, if there are topics.
+    progress: bool = True
+
+    @classmethod
+    def on_topics(
+        cls, runs: object, qrels: object, topics: object, *, progress: bool = True
+    ) -> tuple[NamedRuns, object]:
+        """Read runs and pipelines, which run on `topics` in their turn, once each.
+
+        Parameters
+        ----------
+        runs : object
+            As for `of`.
+        qrels : DataFrame, dict, iterable or Judgments
+            The qrels.
+        topics : DataFrame, dataset of PyTerrier or None
+            As in `pt.Experiment`. Pipelines require it.
+        progress : bool, default True
+            Whether to show a progress bar, if there are topics.
+
+        Returns
+        -------
+        NamedRuns
+            The runs.
+        object
+            The qrels; those of `topics`, if given.
+
+        Raises
+        ------
+        MultiAspectError
+            If the topics cannot be read, or none is judged. While the runs are iterated over: for pipelines
+            without topics, or topics without pipelines.
+        """
+        named = cls.of(runs)
+        if topics is None:
+            return named, qrels
+        frame = topics_frame(topics)
+        return replace(named, topics=frame, progress=progress), qrels_of_topics(qrels, frame)
 
     @classmethod
     def of(cls, runs: object) -> NamedRuns:
@@ -42,6 +86,8 @@ class NamedRuns:
         """
         if isinstance(runs, NamedRuns):
             return runs
+        if is_pipeline(runs):  # which may be an iterable of its parts
+            return cls._known([_named(runs, 1)])
         if isinstance(runs, Mapping) and not _is_one_run(runs):
             if isinstance(runs, dict):
                 return cls._known([(str(name), run) for name, run in runs.items()])
@@ -95,20 +141,45 @@ class NamedRuns:
                     check_readable(run)
 
     def __iter__(self) -> Iterator[tuple[str, object]]:
-        names: set[str] = set()
-        for raw_name, run in self.pairs:
-            name = name_in_utf8(raw_name)
-            if name in names:
-                raise MultiAspectError(
-                    f"expected distinct names, got several runs named {name}; rename all but one"
-                )
-            if "\0" in name:  # at which pandas ends strings before version 3.1
-                raise MultiAspectError(f"expected names of runs without NUL characters, got {name!r}")
-            names.add(name)
-            yield name, _repeatable_file(name, run)
-            del run  # before the next one is read
-        if not names:
-            raise MultiAspectError("expected at least one run, got none")
+        pairs = _distinct(self.pairs)
+        if isinstance(self.pairs, list):
+            pairs = iter(list(pairs))  # errors before the first run
+        n_pipelines = 0
+        bar = None if self.topics is None else progress_bar(self.total, self.progress)
+        with nullcontext() if bar is None else bar:
+            for name, run in pairs:
+                if is_pipeline(run):
+                    if self.topics is None:
+                        raise MultiAspectError(
+                            f"the pipeline {name} requires topics: pass topics=..., as in pt.Experiment, or its "
+                            "run, pipeline.transform(topics)"
+                        )
+                    run = retrieve(name, run, self.topics)
+                    n_pipelines += 1
+                if bar is not None:
+                    bar.update()
+                yield name, _repeatable_file(name, run)
+                del run  # before the next one is read
+        if bar is not None and not n_pipelines:
+            raise MultiAspectError(
+                "topics= is for pipelines, got runs only: leave it out, and select qrels to evaluate some topics"
+            )
+
+
+def _distinct(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, object]]:
+    """Yield the runs with their names, which must be distinct."""
+    names: set[str] = set()
+    for raw_name, run in pairs:
+        name = name_in_utf8(raw_name)
+        if name in names:
+            raise MultiAspectError(f"expected distinct names, got several runs named {name}; rename all but one")
+        if "\0" in name:  # at which pandas ends strings before version 3.1
+            raise MultiAspectError(f"expected names of runs without NUL characters, got {name!r}")
+        names.add(name)
+        yield name, run
+        del run  # before the next one is read
+    if not names:
+        raise MultiAspectError("expected at least one run, got none")
 
 
 def _repeatable_file(name: str, run: object) -> object:
@@ -135,6 +206,8 @@ def _named(run: Any, position: int) -> tuple[str, object]:
     """Return the name of a run and the run; `run` may be such a pair."""
     if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str) and not hasattr(run, "_fields"):
         return run
+    if is_pipeline(run):
+        return str(run), run  # as in pt.Experiment
     return (Path(run).name if isinstance(run, str | PathLike) else f"run {position}"), run
 
 

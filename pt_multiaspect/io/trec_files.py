@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .file_contents import Source, Text, as_text, load
 from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
-__all__ = ["NAME_COLUMNS", "load_run", "read_qrels", "read_run"]
+__all__ = ["NAME_COLUMNS", "load_run", "read_qrels", "read_run", "without_metadata"]
 
 #: The remedy for a file with more label columns than aspects, which the command line words its own way.
 NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
@@ -124,8 +125,9 @@ def read_run(source: Source) -> pd.DataFrame:
     source : path or open file
         Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs;
         files compressed by gzip, bzip2 or Zstandard are recognised by content, text is
-        UTF-8, blank lines are skipped. Or a Parquet or Arrow (Feather) file with the columns
-        ``qid docno score`` or ``query_id doc_id score``, recognised by content too.
+        UTF-8, blank lines are skipped. A header in the format of ir_metadata may come before. Or a
+        Parquet or Arrow (Feather) file with the columns ``qid docno score`` or ``query_id doc_id
+        score``, recognised by content too.
 
     Returns
     -------
@@ -134,14 +136,14 @@ def read_run(source: Source) -> pd.DataFrame:
         gives, in the file's order. Ids and ``name`` (the tag) are strings,
         ``rank`` is int64 and ``score`` float64. The rank is the file's own:
         evaluation orders by score. Of Parquet and Arrow files, all columns; they need not have
-        ``rank`` and ``name``.
+        ``rank`` and ``name``. ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
 
     Raises
     ------
     MultiAspectError
         For a file that is missing, empty or not text, and for a malformed
         line: wrong number of fields, a rank that is not a whole number, a
-        score that is no number or is ``nan``.
+        score that is not a number or is ``nan``; for a header without an end.
 
     See Also
     --------
@@ -160,8 +162,11 @@ def read_run(source: Source) -> pd.DataFrame:
     table = read_arrow(name, data)
     if table is not None:
         return frame_of_run(name, table)
-    rows = read_lines(as_text(name, data), _RUN).frame().astype({"rank": np.int64})
-    return rows[["qid", "docno", "rank", "score", "name"]]
+    metadata, text = without_metadata(as_text(name, data))
+    rows = read_lines(text, _RUN).frame().astype({"rank": np.int64})[["qid", "docno", "rank", "score", "name"]]
+    if metadata is not None:
+        rows.attrs["ir_metadata"] = metadata
+    return rows
 
 
 def load_run(source: Source) -> Run:
@@ -170,9 +175,34 @@ def load_run(source: Source) -> Run:
     table = read_arrow(name, data)
     if table is not None:
         return run_of_table(name, table)
-    columns = read_lines(as_text(name, data), _RUN, ("qid", "docno"))
+    columns = read_lines(without_metadata(as_text(name, data))[1], _RUN, ("qid", "docno"))
     query, qids = columns.codes["qid"]
     return Run(qids, query, columns.docnos, columns.numbers["score"])
+
+
+def without_metadata(text: Text) -> tuple[str | None, Text]:
+    """Split a run into the YAML of its header in the format of ir_metadata, None without, and its rows.
+
+    Raises
+    ------
+    MultiAspectError
+        If the header has no end.
+    """
+    if not text.data.startswith(b"#") or _START.match(text.data) is None:
+        return None, text
+    end = _END.search(text.data)
+    if end is None:
+        raise MultiAspectError(
+            f"{text.name}:1: the header begins with # ir_metadata.start, but no line # ir_metadata.end follows"
+        )
+    lines = text.data[: end.start()].decode().splitlines()[1:]
+    return "".join(f"{line.removeprefix('#').removeprefix(' ').rstrip()}\n" for line in lines), text.after(
+        end.end()
+    )
+
+
+#: The lines around the header of a run (Breuer et al. 2022).
+_START, _END = (re.compile(rb"^# ?ir_metadata\.%s[ \t\r]*\n" % mark, re.MULTILINE) for mark in (b"start", b"end"))
 
 
 _LABEL = NumberField("a finite number (or nan for no judgment)", lambda values: ~np.isinf(values))

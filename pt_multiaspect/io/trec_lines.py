@@ -285,10 +285,9 @@ def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
 
 def _check_no_binary_data(text: Text) -> None:
     if b"\0" in text.data:
-        line = text.data.count(b"\n", 0, text.data.index(b"\0")) + 1
         raise MultiAspectError(
-            f"{text.name}:{line}: binary data (a NUL byte); expected a TREC file in UTF-8, plain or compressed by "
-            "gzip, bzip2 or Zstandard"
+            f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); expected a TREC file "
+            "in UTF-8, plain or compressed by gzip, bzip2 or Zstandard"
         )
 
 

@@ -37,7 +37,7 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     -------
     ndarray of float, shape (n_hits,)
     """
-    # One sequence per theme and query; documents without a gain on the theme are no part of it.
+    # One sequence per theme and query; documents without a gain on the theme are not part of it.
     theme, hit = np.nonzero(themes[:, hits.row])
     sequence = theme * hits.n_queries + hits.query[hit]
     position = positions(sequence)

@@ -16,6 +16,8 @@ from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffor
 from .search_length import ESL
 from .rank_biased_utility import RBU
 from .session import MDCU, nMDCU
+from .mean_of import MeanOf
+from .intents import DSharpnDCG, DnDCG, IRec
 from .subtopics import Subtopics
 from .fairness import AWRF, GF, GFR
 
@@ -54,14 +56,18 @@ __all__ = [
     "AspectMean",
     "CRPRecovery",
     "CoverageRatio",
+    "DSharpnDCG",
     "DirectMeasure",
+    "DnDCG",
     "Frustration",
     "HarmfulCompat",
     "HelpfulCompat",
     "HelpfulMinusHarmful",
+    "IRec",
     "Joint",
     "JointMeasure",
     "LinearMeasure",
+    "MeanOf",
     "Measure",
     "NoveltyRatio",
     "On",

@@ -9,23 +9,25 @@ import numpy as np
 
 from .._typing import Floats
 from .._validation import choice
-from ..bases import Bases, parse_base
+from ..aspects.parameter import AspectSpec
+from ..bases import Bases, Term, parse_base
+from ..bases.cascade import UTILITIES, LinearStopping, linear_stop
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, refuse_unknown
 from ..kernels import fairness
 from ..kernels.forms import Jarvelin, Linear
 from ..kernels.hits import sums
 from ..kernels.ranked import stopping
 from .grouped import GROUPS, GroupMeasure, warn_if_none
+from .mean_of import MeasureMean
+from .measure import Measure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
+from .terms import TermMeasure
 
 __all__ = ["AWRF", "GF", "GFR"]
-
-#: The probability that the user continues to the next rank in iRBU.
-_PATIENCE = 0.99
 
 
 class _AWRF(GroupMeasure):
@@ -169,65 +171,7 @@ class _AWRF(GroupMeasure):
 _DIVERGENCE = choice("divergence", *fairness.DIVERGENCES)
 
 
-class _Stopping(GroupMeasure):
-    """A measure of users who stop at a document with the probability gain / (1 + maximum gain)."""
-
-    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return relevance."""
-        self.validate_params()
-        return (judgments.view("relevance", self.spec),)
-
-    def _stops(self, rankings: Rankings, view: AspectView) -> Floats:
-        """Return the probability that the user stops at each judged document of the ranking."""
-        view.check_gains(self.NAME)
-        target = view.target
-        return stopping(rankings.top(self.cutoff), target.gain / (1.0 + target.top))
-
-    def _group_fairness(self, rankings: Rankings, view: AspectView, dimension: int, divergence: str) -> Floats:
-        """Return the GF of one dimension, per query."""
-        hits = rankings.top(self.cutoff)
-        key = ("seen", self._groups, dimension, self.cutoff)
-        seen: Floats = rankings.cached(key, lambda: self._seen(rankings, dimension))
-        wanted = self._target(rankings.judgments, dimension)[hits.query]
-        stops = self._stops(rankings, view)
-        return sums(hits.query, stops * (1.0 - fairness.DIVERGENCES[divergence](seen, wanted)), hits.n_queries)
-
-    def _seen(self, rankings: Rankings, dimension: int) -> Floats:
-        """Return the mean membership of the documents down to each judged document of the ranking."""
-        hits = rankings.top(self.cutoff)
-        groups = self._groups.dimensions[dimension]
-        query, rank, docnos = rankings.documents(self.cutoff)
-        n_groups = len(groups.groups)
-        row, group, share = groups.expand(docnos, np.arange(len(docnos)))
-        membership = sums(row * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
-        warn_if_none(self._groups, len(docnos), len(row))
-        total = membership.sum(axis=1)
-        wrong = np.flatnonzero((total > 0) & (np.abs(total - 1.0) > 1e-6))
-        if len(wrong):
-            raise MultiAspectError(
-                f"{groups.name}: expected shares that sum to 1 for document {docnos[wrong[0]]}, got "
-                f"{total[wrong[0]]:g}; give the shares of its groups, such as {{'a': 0.5, 'b': 0.5}}"
-            )
-        membership[total == 0] = 1.0 / n_groups
-        # Judged documents are among the retrieved ones, at their ranks.
-        first = np.cumsum(hits.n_ret) - hits.n_ret
-        at = first[hits.query] + hits.rank - 1
-        seen: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[at]
-        return seen
-
-    def _check_divergence(self, dimension: int, divergence: str) -> None:
-        groups = self._groups.dimensions[dimension]
-        if divergence == "JSD":
-            return
-        if not self._groups.is_ordered or len(groups.groups) < 2:
-            raise MultiAspectError(
-                f"{divergence} compares ordered groups: expected at least two groups of {groups.name} whose order "
-                "is that of the target (one order for all queries) or of the columns of a DataFrame; declare the "
-                "target, or use JSD"
-            )
-
-
-class _GF(_Stopping):
+class _GF(GroupMeasure):
     """Group fairness: closeness of the documents seen to a target distribution, at the rank of stopping.
 
     GF = Σ_i w_i (1 - divergence(mean membership of ranks 1 to i, target)), where w_i = s_i Π_{j<i} (1 - s_j) is the
@@ -238,7 +182,9 @@ class _GF(_Stopping):
     Parameters
     ----------
     groups : Groups or str
-        The groups and their target distribution, or the name of declared groups, of one dimension.
+        The groups and their target distribution, or the name of declared groups.
+    dimension : str, optional
+        The dimension of the groups, required if they have several.
     divergence : {'JSD', 'NMD', 'RNOD'}, default 'JSD'
         Jensen-Shannon divergence (base 2), for nominal groups; normalised match distance or root normalised
         order-aware divergence, for groups whose order the target declares.
@@ -250,7 +196,8 @@ class _GF(_Stopping):
     Notes
     -----
     Documents without memberships are members of all groups with equal shares. The shares of other documents sum
-    to 1. Without a target, it is the mean membership of the relevant documents of each query.
+    to 1. A target over several dimensions is summed over the other dimensions. Without a target, it is the mean
+    membership of the relevant documents of each query that belong to a group of the dimension.
 
     References
     ----------
@@ -281,6 +228,9 @@ class _GF(_Stopping):
     SOURCES = ("sakai2023",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "groups": GROUPS,
+        "dimension": Param(
+            lambda name: None if name is None else str(name), None, "the dimension, if the groups have several"
+        ),
         "divergence": Param(_DIVERGENCE, "JSD", "how distributions are compared: JSD, NMD or RNOD"),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
@@ -289,13 +239,66 @@ class _GF(_Stopping):
     def _check(self) -> None:
         if self["groups"] is None:
             return
-        if len(self._groups.dimensions) > 1:
-            names = choices(dimension.name for dimension in self._groups.dimensions)
-            raise MultiAspectError(f"expected groups of one dimension, got {names}; GFR takes several")
-        self._check_divergence(0, self["divergence"])
+        names = [dimension.name for dimension in self._groups.dimensions]
+        if self["dimension"] is None and len(names) > 1:
+            raise MultiAspectError(
+                f"expected groups of one dimension, got {choices(names)}; GFR takes several, or choose one, "
+                f"dimension={names[0]!r}"
+            )
+        if self["dimension"] is not None:
+            refuse_unknown([self["dimension"]], names, "one of the dimensions of the groups", "dimension")
+        self._dimension = 0 if self["dimension"] is None else names.index(self["dimension"])
+        groups, divergence = self._groups.dimensions[self._dimension], self["divergence"]
+        if divergence != "JSD" and (not self._groups.is_ordered or len(groups.groups) < 2):
+            raise MultiAspectError(
+                f"{divergence} compares ordered groups: expected at least two groups of {groups.name} whose order "
+                "is that of the target (one order for all queries) or of the columns of a DataFrame; declare the "
+                "target, or use JSD"
+            )
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """Return relevance."""
+        self.validate_params()
+        return (judgments.view("relevance", self.spec),)
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        return self._group_fairness(rankings, views[0], 0, self["divergence"])
+        (view,) = views
+        hits = rankings.top(self.cutoff)
+        key = ("seen", self._groups, self._dimension, self.cutoff)
+        seen: Floats = rankings.cached(key, lambda: self._seen(rankings))
+        wanted = self._target(rankings.judgments, self._dimension)[hits.query]
+        view.check_gains(self.NAME)
+        stops = stopping(hits, linear_stop(view.target))
+        return sums(
+            hits.query, stops * (1.0 - fairness.DIVERGENCES[self["divergence"]](seen, wanted)), hits.n_queries
+        )
+
+    def _seen(self, rankings: Rankings) -> Floats:
+        """Return the mean membership of the documents down to each judged document of the ranking."""
+        hits = rankings.top(self.cutoff)
+        groups = self._groups.dimensions[self._dimension]
+        query, rank, docnos = rankings.documents(self.cutoff)
+        n_groups = len(groups.groups)
+        row, group, share = groups.expand(docnos, np.arange(len(docnos)))
+        membership = sums(row * n_groups + group, share, len(docnos) * n_groups).reshape(-1, n_groups)
+        warn_if_none(self._groups, len(docnos), len(row))
+        total = membership.sum(axis=1)
+        wrong = np.flatnonzero((total > 0) & (np.abs(total - 1.0) > 1e-6))
+        if len(wrong):
+            raise MultiAspectError(
+                f"{groups.name}: expected shares that sum to 1 for document {docnos[wrong[0]]}, got "
+                f"{total[wrong[0]]:g}; give the shares of its groups, such as {{'a': 0.5, 'b': 0.5}}"
+            )
+        membership[total == 0] = 1.0 / n_groups
+        # Judged documents are among the retrieved ones, at their ranks.
+        first = np.cumsum(hits.n_ret) - hits.n_ret
+        at = first[hits.query] + hits.rank - 1
+        seen: Floats = fairness.mean_membership(query, rank, membership, hits.n_queries)[at]
+        return seen
+
+
+AWRF = register(_AWRF)
+GF = register(_GF)
 
 
 def _parse_divergences(divergence: object) -> str | dict[str, str]:
@@ -304,7 +307,31 @@ def _parse_divergences(divergence: object) -> str | dict[str, str]:
     return str(_DIVERGENCE(divergence))
 
 
-class _GFR(_Stopping):
+class _Utility(TermMeasure):
+    """The relevance part of GFR: ERR or iRBU, for the same user as that of GF."""
+
+    NAME = "Utility"
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "relevance": Param(choice("relevance", *UTILITIES), "ERR", "the measure of relevance: ERR or iRBU"),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    @property
+    def spec(self) -> AspectSpec:
+        """Return the declared aspects, or relevance."""
+        return self["aspects"] or ("relevance",)
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """Return relevance."""
+        return (judgments.view("relevance", self.spec),)
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        (view,) = self.views(judgments)
+        return [Term.alone(LinearStopping(self["relevance"], self.cutoff), view.target)]
+
+
+class _GFR(MeasureMean):
     """Group fairness and relevance: the mean of a measure of relevance and of `GF` in each dimension.
 
     The measure of relevance is ERR = Σ_i w_i / i or iRBU = Σ_i w_i .99^i, with the w_i of `GF`. Values are between
@@ -359,39 +386,33 @@ class _GFR(_Stopping):
     SOURCES = ("sakai2023",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "groups": GROUPS,
-        "relevance": Param(choice("relevance", "ERR", "iRBU"), "ERR", "the measure of relevance: ERR or iRBU"),
+        "relevance": _Utility.SUPPORTED_PARAMS["relevance"],
         "divergence": Param(_parse_divergences, "JSD", "how distributions are compared, or a dict by dimension"),
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }
 
     def _check(self) -> None:
-        if self["groups"] is None:
-            return
-        for dimension, divergence in enumerate(self._divergences()):
-            self._check_divergence(dimension, divergence)
+        shared = {"aspects": self["aspects"], "cutoff": self["cutoff"]}
+        members: list[Measure] = [_Utility(relevance=self["relevance"], **shared)]
+        if self["groups"] is not None:
+            members += [
+                GF(groups=self["groups"], dimension=name, divergence=divergence, **shared)
+                for name, divergence in self._divergences().items()
+            ]
+        self.members = tuple((member, 1.0) for member in members)
 
-    def _divergences(self) -> list[str]:
+    def _divergences(self) -> dict[str, str]:
         """Return the divergence of each dimension."""
-        names = [dimension.name for dimension in self._groups.dimensions]
+        names = [dimension.name for dimension in self["groups"].dimensions]
         divergence: Any = self["divergence"]
         if isinstance(divergence, str):
-            return [divergence] * len(names)
+            return dict.fromkeys(names, divergence)
         if set(divergence) != set(names):
             raise MultiAspectError(
                 f"divergence: expected one for each dimension ({choices(names)}), got {choices(divergence)}"
             )
-        return [divergence[name] for name in names]
-
-    def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        hits, view = rankings.top(self.cutoff), views[0]
-        worth = 1.0 / hits.rank if self["relevance"] == "ERR" else _PATIENCE**hits.rank
-        parts = [sums(hits.query, self._stops(rankings, view) * worth, hits.n_queries)]
-        for dimension, divergence in enumerate(self._divergences()):
-            parts.append(self._group_fairness(rankings, view, dimension, divergence))
-        return np.asarray(np.mean(parts, axis=0), dtype=np.float64)
+        return {name: divergence[name] for name in names}
 
 
-AWRF = register(_AWRF)
-GF = register(_GF)
 GFR = register(_GFR)

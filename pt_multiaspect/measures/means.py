@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,35 +14,19 @@ from ..bases import Base, Term
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, warn_once
+from ..errors import MultiAspectError, choices
 from ..kernels import means
 from ..kernels.best_ranking import best_ranking, placed
 from ..kernels.hits import ratio
 from ..orders.order import check_gate
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
-from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
+from .terms import BasedMeasure, TermMean, base_depends_on, declared, range_with_gains, warn_of_units
 
 __all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
 
 
-def _check_units(name: str, bases: Iterable[Base]) -> None:
-    """Warn if bases with values on different scales are averaged, as the one with larger values dominates.
-
-    Bases whose values have no maximum are alike only if they are the same measure.
-    """
-    distinct = list(dict.fromkeys(bases))
-    unbounded = [base for base in distinct if not np.isfinite(base.RANGE).all()]
-    if unbounded and len({base.NAME for base in distinct}) > 1:
-        warn_once(
-            f"{name} averages bases on different scales, {choices(base.text for base in distinct)}: the values of "
-            f"{choices(base.text for base in unbounded)} have no maximum and may dominate. Choose bases with the "
-            "same range, such as nDCG and P, or weights= that balance them",
-            key=f"units: {choices(base.text for base in distinct)}",
-        )
-
-
-class AspectMean(BasedMeasure):
+class AspectMean(TermMean, BasedMeasure):
     """A mean over aspects. Subclasses define `combine`, and `slope` if the mean is concave.
 
     With `slope`, `pt_multiaspect.analysis.upper_bound` can bound the mean.
@@ -69,6 +53,7 @@ class AspectMean(BasedMeasure):
     #: The name of the mean if it requires non-negative values, for the error message.
     NONNEGATIVE: str | None = None
     IS_WEIGHTED_SUM = False
+    _OF_RANKINGS = ("base", "empty", "gate", "normalized", "cutoff")
     SUPPORTED_PARAMS = {
         "base": base_param("the measure for each aspect, or a dict with one measure per aspect", per_aspect=True),
         "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
@@ -95,6 +80,31 @@ class AspectMean(BasedMeasure):
         ndarray of float, shape (n_queries,)
             A finite value per query.
         """
+
+    def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
+        """Return the mean of criteria of single answers, whose values take the place of those of the base.
+
+        Parameters
+        ----------
+        values : mapping of str to ndarray of float, shape (n_answers,)
+            The values of each criterion, in [0, 1].
+
+        Returns
+        -------
+        ndarray of float, shape (n_answers,)
+            A value per answer.
+
+        Raises
+        ------
+        MultiAspectError
+            If the weights are not those of the criteria, or a parameter is given that is defined for rankings only.
+        """
+        self._refuse_of_rankings(self._OF_RANKINGS)
+        self._check_names(list(values))
+        shares = dict(zip(values, self._shares_of(list(values)), strict=True))
+        counted = [name for name, share in shares.items() if share > 0]
+        criteria = np.stack([values[name] for name in counted])
+        return self.combine(criteria, np.broadcast_to([[shares[name]] for name in counted], criteria.shape))
 
     def _check(self) -> None:
         super()._check()
@@ -139,7 +149,8 @@ class AspectMean(BasedMeasure):
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         if self["weights"] is None:
-            _check_units(self.NAME, [self.bases.of(view.name) for view in views])
+            bases = [self.bases.of(view.name) for view in views]
+            warn_of_units(self.NAME, "bases", [(base.text, base.NAME, base.RANGE) for base in bases])
         return super()._evaluate(rankings, views)
 
     def depends_on(self, view: AspectView) -> bool:
@@ -152,43 +163,6 @@ class AspectMean(BasedMeasure):
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the base of each aspect on its labels; aspects of weight 0 are left out."""
         return judgments.cached(("terms", self), lambda: self._make_terms(judgments))
-
-    GAIN_PER_QUERY = True
-
-    def document_gain(self, judgments: Judgments) -> Floats:
-        """Return the linear form Σ_a p_a g_a(d) / norm_a(q) for each judged document d of each query q.
-
-        The norm depends on the base: the ideal DCG at k for nDCG@k, the number of positive documents
-        for R, 1 for DCG, CG, P and RBP (g is 1 for positive documents of binary bases). An aspect whose
-        norm is 0 is left out of the query. Sorting by the linear form maximises CAM if all aspects have the same
-        linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no score per document
-        does so, and the form is a *surrogate* (see `gain_is_surrogate`).
-
-        Parameters
-        ----------
-        judgments : Judgments
-            The judged documents.
-
-        Returns
-        -------
-        ndarray of float, shape (n_pool,)
-            At least 0.
-        """
-        self.validate_params()  # norms need the cutoff of P and other required parameters of bases
-        self.warn_if_inferred(self.views(judgments))
-        for term in self.terms(judgments):
-            term.check_gains(f"a training label from {self}")
-        shares = [
-            term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0]
-            for term in self.terms(judgments)
-        ]
-        return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
-
-    def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        """Return whether a term is not linear, discounts differ, or several terms have no weighted sum."""
-        terms = self.terms(judgments)
-        keys = {term.base.gain_share(term.target)[1] for term in terms}
-        return None in keys or len(keys) > 1 or not (self.IS_WEIGHTED_SUM or len(terms) == 1)
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         views = self.views(judgments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import ir_measures
@@ -147,6 +147,15 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def _check(self) -> None:
         """Raise an error for invalid combinations of parameters."""
 
+    def _refuse_of_rankings(self, parameters: Iterable[str]) -> None:
+        """Raise an error if parameters are given that mean nothing for the criteria of single answers."""
+        given = [name for name in parameters if name in self.params]
+        if given:
+            raise MultiAspectError(
+                f"{choices(given)} is defined for rankings, but the criteria of an answer are combined as they "
+                "are; omit it"
+            )
+
     def _check_names(self, names: Sequence[str]) -> None:
         """Raise if aspect names do not fit the parameters; called as soon as the names are declared or known."""
         if "weights" in self.SUPPORTED_PARAMS:
@@ -229,8 +238,13 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     @property
     def cutoff(self) -> int | None:
         """Return the last rank that counts, or None."""
-        cutoff: int | None = self["cutoff"]
+        cutoff: int | None = self.params.get("cutoff")
         return cutoff
+
+    @property
+    def accepts_cutoff(self) -> bool:
+        """Return whether ``measure @ k`` sets a cutoff."""
+        return "cutoff" in self.SUPPORTED_PARAMS
 
     @property
     def spec(self) -> AspectSpec:
@@ -251,7 +265,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def shares(self, views: Sequence[AspectView]) -> list[float]:
         """Return the weights of `views`, normalised to sum to 1."""
-        weights = weights_of(self["weights"], [view.name for view in views])
+        return self._shares_of([view.name for view in views])
+
+    def _shares_of(self, names: Sequence[str]) -> list[float]:
+        """Return the weights of aspects by name, normalised to sum to 1."""
+        weights = weights_of(self["weights"], names)
         total = sum(weights)
         if np.isinf(total):
             largest = max(weights)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
+
+import ir_measures
 
 from .._typing import Floats
 from ..aspects.aspects import aspect_name
 from ..bases import Term
 from ..collection.judgments import Judgments
 from ..collection.views import AspectView
-from ..errors import refuse_unknown
+from ..errors import MultiAspectError, refuse_unknown
+from .measure import Measure
 from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
 
-__all__ = ["On"]
+__all__ = ["On", "on_relevance"]
 
 
 class _On(BasedMeasure):
@@ -109,3 +113,21 @@ class _On(BasedMeasure):
 
 
 On = register(_On)
+
+
+def on_relevance(measure: ir_measures.Measure) -> Measure:
+    """Return `On` relevance for a measure of ir-measures; a measure of this package is returned unchanged.
+
+    Raises
+    ------
+    MultiAspectError
+        If the values of `On` differ from those of ir-measures.
+    """
+    if getattr(measure, "CHECKS_PARAMS", False):
+        return cast(Measure, measure)
+    if isinstance(measure, type(ir_measures.ERR)):
+        raise MultiAspectError(
+            f"{measure} uses 4 as the highest grade in ir-measures, but the highest grade of the aspect "
+            f"as a base; pass On(base={str(measure)!r}) for the latter"
+        )
+    return On(base=measure)

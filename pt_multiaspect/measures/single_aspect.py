@@ -64,12 +64,6 @@ class SingleAspectMeasure(Measure, Base):
         return self(cutoff=cutoff)
 
     @property
-    def cutoff(self) -> int | None:
-        """Return the last rank that counts, or None."""
-        cutoff: int | None = self["cutoff"] if "cutoff" in self.SUPPORTED_PARAMS else None
-        return cutoff
-
-    @property
     def spec(self) -> AspectSpec:
         """Return relevance, the only aspect; `On` selects others."""
         return ("relevance",)

@@ -9,8 +9,9 @@ import ir_measures
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
-from .._validation import real
-from ..bases import Bases, parse_base
+from .._validation import boolean, real
+from ..bases import Bases, Term, parse_base
+from ..bases.cascade import LinearStopping, linear_stop
 from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
@@ -18,6 +19,7 @@ from ..errors import MultiAspectError, choices
 from ..kernels import subtopics
 from ..kernels.forms import Log2, Power, Reciprocal
 from ..kernels.hits import Hits, ratio
+from .intents import PROBABILITIES, intents_of, warn_of_missing_intents
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import BasedMeasure
@@ -33,12 +35,19 @@ _DISCOUNTED: dict[type, tuple[Callable[[ir_measures.Measure], Callable[[Ints], F
     type(ir_measures.nNRBP): (lambda measure: Power(measure["beta"]), True),
     type(ir_measures.NRBP): (lambda measure: Power(measure["beta"]), False),
 }
-_NRBP, _ST_RECALL, _P_IA, _AP_IA = (
-    type(measure) for measure in (ir_measures.NRBP, ir_measures.StRecall, ir_measures.P_IA, ir_measures.AP_IA)
+_ERR_IA, _NRBP, _ST_RECALL, _P_IA, _AP_IA = (
+    type(measure)
+    for measure in (
+        ir_measures.ERR_IA,
+        ir_measures.NRBP,
+        ir_measures.StRecall,
+        ir_measures.P_IA,
+        ir_measures.AP_IA,
+    )
 )
 _KNOWN = (*_DISCOUNTED, _ST_RECALL, _P_IA, _AP_IA)
 #: Measures that divide by the cutoff, or by what could be gained down to it.
-_NEED_CUTOFF = (type(ir_measures.alpha_DCG), type(ir_measures.ERR_IA), _P_IA)
+_NEED_CUTOFF = (type(ir_measures.alpha_DCG), _ERR_IA, _P_IA)
 #: The redundancy intolerance of ERR_IA and nERR_IA.
 _ALPHA = 0.5
 
@@ -65,11 +74,15 @@ class _Subtopics(BasedMeasure):
         ``alpha_nDCG``, ``alpha_DCG``, ``ERR_IA``, ``nERR_IA``, ``NRBP``, ``nNRBP``, ``StRecall``, ``P_IA`` or
         ``AP_IA``, with their parameters ``alpha`` in [0, 1], ``beta`` in [0, 1) and ``rel``. An explicit
         ``rel`` replaces the thresholds of all aspects.
+    graded : bool, default False
+        For ``ERR_IA``: use the gains of the grades rather than the thresholds, as NTCIREVAL (see Notes).
+    weights : dict of str to float, optional
+        For ``graded=True``: the probabilities of the intents, normalised to sum to 1; equal by default.
     aspects : Aspects, mapping or str, optional
         The aspects, their scales and thresholds; by default, every label column.
     cutoff : int, optional
         Cutoff of the base: ``Subtopics(base=...) @ k`` is ``Subtopics(base=base @ k)``. ``alpha_DCG``,
-        ``ERR_IA`` and ``P_IA`` require one; ``NRBP``, ``nNRBP`` and ``AP_IA`` accept none.
+        ``ERR_IA`` (unless graded) and ``P_IA`` require one; ``NRBP``, ``nNRBP`` and ``AP_IA`` accept none.
 
     Notes
     -----
@@ -79,6 +92,10 @@ class _Subtopics(BasedMeasure):
     same without a cutoff. ``alpha_nDCG``, ``nERR_IA`` and ``nNRBP`` divide by the sum of a greedy ranking of the
     judged documents, which is not the optimum: no ranking is optimal at every rank in general. As in ndeval,
     ties of the greedy ranking are broken by docno, descending.
+
+    Graded ERR-IA is Σ_s P(s) ERR_s, where P(s) are `weights` and ERR_s = Σ_k (1 / k) p_k Π_{j<k} (1 - p_j) with
+    p = gain / (1 + maximum gain of the scale). It is not divided, so that 1 is not attainable; a subtopic without
+    relevant documents counts 0.
 
     Values agree with ndeval (through ir-measures and pyndeval) on runs without ties. Ties of runs are broken
     by docno, descending, as everywhere in this package; ndeval breaks them ascending. ndeval leaves ``ERR_IA@1``
@@ -91,7 +108,8 @@ class _Subtopics(BasedMeasure):
     Clarke et al.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008. Chapelle et al.: Expected
     Reciprocal Rank for Graded Relevance. CIKM 2009. Clarke, Kolla, Vechtomova: An Effectiveness Measure for
     Ambiguous and Underspecified Queries. ICTIR 2009. Agrawal et al.: Diversifying Search Results. WSDM 2009.
-    Zhai, Cohen, Lafferty: Beyond Independent Relevance. SIGIR 2003.
+    Zhai, Cohen, Lafferty: Beyond Independent Relevance. SIGIR 2003. Sakai and Song: Evaluating Diversified Search
+    Results Using Per-intent Graded Relevance. SIGIR 2011 (graded ERR-IA).
 
     Examples
     --------
@@ -116,10 +134,12 @@ class _Subtopics(BasedMeasure):
     PRETTY_NAME = "Intent-aware measure on aspects"
     SHORT_DESC = "An intent-aware measure, such as α-nDCG, with each aspect as a subtopic."
     CITATION = "Clarke et al. 2008"
-    SOURCES = ("clarke2008",)
+    SOURCES = ("clarke2008", "sakai2011")
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "base": Param(_parse, _parse("alpha_nDCG"), "the intent-aware measure", spell=Bases.spelled),
+        "graded": Param(boolean("graded"), False, "ERR_IA of gains, with probabilities of intents, undivided"),
+        "weights": PROBABILITIES,
         "aspects": ASPECTS,
         "cutoff": CUTOFF,
     }
@@ -127,6 +147,10 @@ class _Subtopics(BasedMeasure):
     def _check(self) -> None:
         super()._check()
         params = self.bases.one.params
+        if self["weights"] is not None and not self["graded"]:
+            raise MultiAspectError("weights are the probabilities of intents of graded ERR_IA: pass graded=True")
+        if self["graded"] and (self._base.measure_class is not _ERR_IA or "rel" in params):
+            raise MultiAspectError(f"graded=True requires the base ERR_IA, without rel, got {self._base.text}")
         if params.get("judged_only"):
             raise MultiAspectError(
                 "base: judged_only=True is not supported; remove unjudged documents from the run"
@@ -149,18 +173,34 @@ class _Subtopics(BasedMeasure):
 
     def validate_params(self) -> None:
         """Raise an error if the base requires a cutoff and has none."""
-        if self._base.measure_class in _NEED_CUTOFF and self._base.cutoff is None:
+        needs_cutoff = self._base.measure_class in _NEED_CUTOFF and not self["graded"]
+        if needs_cutoff and self._base.cutoff is None:
             raise MultiAspectError(f"{self.NAME}: the base {self._base.text} requires a cutoff, as in {self}@20")
 
     def depends_on(self, view: AspectView) -> bool:
+        if self["graded"]:
+            return self["weights"] is None or bool(self["weights"][view.name])
         return not view.scale.greater_is_better or (view.scale.is_fractional and self._base.rel is None)
 
     def _members(self, judgments: Judgments) -> Bools:
         """Return whether each judged document belongs to each subtopic, shape (n_subtopics, n_pool)."""
         return np.stack([view.target.relevant(self._base.rel) for view in self.views(judgments)])
 
+    def terms(self, judgments: Judgments) -> list[Term]:
+        """Return ERR on each intent, if graded."""
+        if not self["graded"]:
+            return []
+        base, ones = LinearStopping("ERR", self._base.cutoff), np.ones(judgments.n_queries)
+        intents = intents_of(self, self.views(judgments))
+        return [Term(base, view.target, share * ones, view.name) for view, share in intents]
+
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         self.validate_params()
+        if self["graded"]:
+            for view, _ in intents_of(self, views):
+                view.check_gains(f"{self.NAME}(graded=True)")
+            warn_of_missing_intents(self, views)
+            return super()._evaluate(rankings, views)
         base, kind, cutoff = self._base, self._base.measure_class, self._base.cutoff
         members, hits = self._members(rankings.judgments), rankings.top(cutoff)
         if kind is _ST_RECALL:
@@ -191,9 +231,9 @@ class _Subtopics(BasedMeasure):
         )
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        """Return the number of subtopics of each judged document, its gain at rank 1.
+        """Return the number of subtopics of each judged document, or Σ P gain / (1 + maximum gain) if graded.
 
-        It is a surrogate: what a document adds depends on the documents above it.
+        This is the gain at rank 1. It is a surrogate: what a document adds depends on the documents above it.
 
         Parameters
         ----------
@@ -206,6 +246,10 @@ class _Subtopics(BasedMeasure):
             From 0 to the number of aspects.
         """
         self.warn_if_inferred(self.views(judgments))
+        if self["graded"]:
+            terms = self.terms(judgments)
+            gains = [term.weight[judgments.pool_query] * linear_stop(term.target) for term in terms]
+            return np.asarray(np.sum(gains, axis=0), dtype=np.float64)
         return np.asarray(self._members(judgments).sum(axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:

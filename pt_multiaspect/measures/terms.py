@@ -12,13 +12,22 @@ from ..aspects.aspect import Aspect
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Base, Bases
+from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, warn_once
 from .identity import hashable
 from .measure import Measure
 
-__all__ = ["BasedMeasure", "TermMeasure", "base_depends_on", "declared", "range_with_gains"]
+__all__ = [
+    "BasedMeasure",
+    "TermMean",
+    "TermMeasure",
+    "base_depends_on",
+    "declared",
+    "range_with_gains",
+    "warn_of_units",
+]
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
@@ -39,6 +48,31 @@ def range_with_gains(limits: tuple[float, float], parts: Iterable[tuple[Base, As
     return (-np.inf, limits[1]) if is_signed else limits
 
 
+def warn_of_units(name: str, what: str, parts: Iterable[tuple[str, str, tuple[float, float]]]) -> None:
+    """Warn if values on different scales are averaged, as the one with larger values dominates.
+
+    Values without a maximum are alike only if they are of the same measure.
+
+    Parameters
+    ----------
+    name : str
+        The name of the mean.
+    what : str
+        What it averages, such as "bases".
+    parts : iterable of (str, str, tuple)
+        The printed form, name and range of each.
+    """
+    distinct = {text: (kind, limits) for text, kind, limits in parts}
+    unbounded = [text for text, (_, limits) in distinct.items() if not np.isfinite(limits).all()]
+    if unbounded and len({kind for kind, _ in distinct.values()}) > 1:
+        warn_once(
+            f"{name} averages {what} on different scales, {choices(distinct)}: the values of {choices(unbounded)} "
+            f"have no maximum and may dominate. Choose {what} with the same range, such as nDCG and P, or weights "
+            "that balance them",
+            key=f"units: {choices(distinct)}",
+        )
+
+
 class TermMeasure(Measure):
     """A measure that is a function of terms, each a base evaluated on one gain per document."""
 
@@ -53,6 +87,47 @@ class TermMeasure(Measure):
         )
 
 
+class TermMean(TermMeasure):
+    """A mean of terms, whose linear form is a training label."""
+
+    GAIN_PER_QUERY = True
+
+    def document_gain(self, judgments: Judgments) -> Floats | None:
+        """Return the linear form Σ_a p_a g_a(d) / norm_a(q) for each judged document d of each query q.
+
+        The norm depends on the base: the ideal DCG at k for nDCG@k, the number of positive documents
+        for R, 1 for DCG, CG, P and RBP (g is 1 for positive documents of binary bases). A term whose
+        norm is 0 is left out of the query. Sorting by the linear form maximises CAM if all aspects have the same
+        linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no score per document
+        does so, and the form is a *surrogate* (see `gain_is_surrogate`).
+
+        Parameters
+        ----------
+        judgments : Judgments
+            The judged documents.
+
+        Returns
+        -------
+        ndarray of float, shape (n_pool,), or None
+            At least 0; None if the measure is not a function of single-aspect measures.
+        """
+        self.validate_params()  # norms need the cutoff of P and other required parameters of bases
+        terms = self.terms(judgments)
+        if not terms:
+            return None
+        self.warn_if_inferred(self.views(judgments))
+        for term in terms:
+            term.check_gains(f"a training label from {self}")
+        shares = [term.weight[judgments.pool_query] * term.base.gain_share(term.target)[0] for term in terms]
+        return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
+
+    def gain_is_surrogate(self, judgments: Judgments) -> bool:
+        """Return whether a term is not linear, discounts differ, or several terms have no weighted sum."""
+        terms = self.terms(judgments)
+        keys = {term.base.gain_share(term.target)[1] for term in terms}
+        return None in keys or len(keys) > 1 or not (self.IS_WEIGHTED_SUM or len(terms) == 1)
+
+
 class BasedMeasure(TermMeasure):
     """A measure over one base, or one base per aspect; its cutoff is the cutoff of the bases."""
 
@@ -65,6 +140,17 @@ class BasedMeasure(TermMeasure):
                 f"{self.NAME}: lower is better for some of the bases "
                 f"{choices(base.text for base in self.bases.each())} and higher for others; choose bases that agree"
             )
+
+    @property
+    def cutoff(self) -> int | None:
+        """Return the cutoff of the measure, or of its base."""
+        cutoff: int | None = self.params.get("cutoff")
+        return self.bases.default.cutoff if cutoff is None and self.bases.default is not None else cutoff
+
+    @property
+    def accepts_cutoff(self) -> bool:
+        """Return whether a base has a cutoff parameter."""
+        return any(base.accepts_cutoff for base in self.bases.each())
 
     @property
     def lower_is_better(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
+from ..aspects.aspect import Scale
 from ..aspects.aspects import Aspects
 from ..aspects.parameter import AspectSpec
 from ..bases import Base
@@ -21,15 +22,35 @@ from ..collection.judgments import Judgments
 from ..collection.views import AspectView
 from ..errors import MultiAspectError, choices, warn_once
 from ..orders import DistanceOrder, TupleOrder
-from ..orders.order import AXES, check_gate
+from ..orders.order import AXES, check_gate, grade_values
 from ..orders.parameter import parse_order, spell_order
 from ..orders.registered import check_distance
 from .joint import Joint, JointMeasure, JointSource
 from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
-from .terms import BasedMeasure
+from .terms import BasedMeasure, declared
 
 __all__ = ["TOMA"]
+
+
+#: Maximum difference of the value of a criterion from that of a grade.
+_ROUNDING = 1e-9
+
+
+def _grades(values: Floats, name: str, scale: Scale) -> Ints:
+    """Return the index of the grade that each value of a criterion is the rescaled gain of."""
+    of_grades = grade_values(scale)
+    if (np.diff(of_grades) < 2 * _ROUNDING).any():
+        raise MultiAspectError(f"expected a gain of its own for each grade of {name}, got equal ones")
+    index = np.maximum(np.searchsorted(of_grades - _ROUNDING, values, side="right") - 1, 0)
+    faulty = values[np.abs(of_grades[index] - values) > _ROUNDING]
+    if len(faulty):
+        raise MultiAspectError(
+            f"expected values of {name} that are those of its grades ({scale}), "
+            f"{choices(map(spell, of_grades.tolist()))}, got {spell(float(faulty[0]))}; convert grades with "
+            "from_criteria"
+        )
+    return index.astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,6 +266,39 @@ class _TOMA(JointMeasure, BasedMeasure):
             aspects, self["distance"], axes=self["axes"], weights=self["weights"], gate=self["gate"]
         )
 
+    def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
+        """Return the closeness of single answers to the best grades, from the values of their criteria.
+
+        Parameters
+        ----------
+        values : mapping of str to ndarray of float, shape (n_answers,)
+            The values of each criterion: gains of grades, rescaled from 0 for the lowest grade to 1 for the best.
+
+        Returns
+        -------
+        ndarray of float, shape (n_answers,)
+            1 - distance / maximum distance, or the relative weight of an explicit order.
+
+        Raises
+        ------
+        MultiAspectError
+            If the scales are not declared, a value is not that of a grade, or a parameter is given that is defined
+            for rankings only.
+        """
+        self._refuse_of_rankings(("base", "positives", "cutoff"))
+        if self["weighting"] == "exponential":
+            raise MultiAspectError("the closeness of an answer is normalized; omit weighting=")
+        scales = dict(declared(self.spec))
+        undeclared = [name for name in values if name not in scales or scales[name].grades is None]
+        if undeclared:
+            raise MultiAspectError(
+                f"expected declared scales, as in TOMA(aspects={{{undeclared[0]!r}: [1, 2, 3, 4, 5]}}), got no "
+                f"grades of {choices(undeclared)}"
+            )
+        order = self.order(Aspects(scales))
+        grades = [_grades(values[name], name, scale) for name, scale in zip(order.names, order.scales, strict=True)]
+        return order.closeness(np.stack(grades, axis=1))
+
     def base(self) -> Base:
         return self._base
 
@@ -275,7 +329,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         order = self["order"]
         if order is not None and order.lower_is_better:
             raise MultiAspectError(
-                f"lower is better for the order {spell_order(order)}, so its weights are no labels to train on; "
+                f"lower is better for the order {spell_order(order)}, so its weights are not labels to train on; "
                 "use another order"
             )
         self.warn_if_inferred(self.views(judgments))

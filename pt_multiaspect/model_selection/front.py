@@ -62,7 +62,7 @@ def pareto_front(
     choose: str | Mapping[str, float] | None = None,
     at_least: Mapping[str, float] | None = None,
 ) -> pd.DataFrame | int:
-    """Mark the settings of a search that no other dominates on several scores, or choose one of them.
+    """Return all settings of a search, with those on the Pareto front marked, or the position of a chosen one.
 
     A setting is dominated if another scores at least as high on all metrics and higher on one. Scores that differ
     by rounding errors are equal.

@@ -204,7 +204,7 @@ class AspectRanker(Wrapper):
         return self
 
     def _evaluated(self) -> EvaluatedMeasure | None:
-        """Return the measure of evaluation; None if only a target is given that is no measure."""
+        """Return the measure of evaluation; None if only a target is given that is not a measure."""
         if self.measure is not None:
             return EvaluatedMeasure(self.measure, missing=self.missing)
         measure = read_target(self.target)
@@ -485,7 +485,7 @@ class AspectRanker(Wrapper):
             message = (
                 f"score needs measure=, as the target {self.target!r} "
                 + ("was set by set_params: in a search, each candidate would be scored by its own target"
-                   if searched else "is no measure")
+                   if searched else "is not a measure")
             )  # fmt: skip
             warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
             raise MultiAspectError(message)

@@ -73,8 +73,9 @@ def _is_aspect(target: object) -> bool:
 def _no_labels(target: object) -> MultiAspectError:
     return MultiAspectError(
         "expected a measure with a gain per document (TOMA, CAM, MM, GAM, WHAM, uRBP, uRBPgr, unDCG, uERR, NWCS, "
-        "RBU, MDCU, nMDCU, Subtopics, On), 'scaled sum', the name of an aspect or an Order to aggregate labels, "
-        f"got {target!r}. Train on one of these; ranking_scorer selects models by any measure"
+        "RBU, MDCU, nMDCU, Subtopics, IRec, DnDCG, DSharpnDCG, On, MeanOf these), 'scaled sum', the name of an "
+        f"aspect or an Order to aggregate labels, got {target!r}. "
+        "Train on one of these; ranking_scorer selects models by any measure"
     )
 
 

@@ -91,6 +91,12 @@ def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
     return result
 
 
+def grade_values(scale: Scale) -> NDArray[np.float64]:
+    """Return the gain of each grade, rescaled from 0 for the lowest grade to 1 for the top grade."""
+    (gaps,) = gaps_to_best([scale], "equal")
+    return np.array([float(1 - gap) for gap in gaps])
+
+
 def numeric(labels: pd.Series[Any], column: str) -> NDArray[np.float64]:
     """Return the labels of a column as floats, NaN where missing."""
     values = pd.to_numeric(labels, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)

@@ -21,9 +21,13 @@ from ..collection.judgments import Judgments
 from ..description import describe
 from ..errors import choices, refuse_unknown
 from ..evaluation import check_columns, evaluate, interval_columns
+from ..evaluation.labels import recorded
+from ..evaluation.provenance import as_yaml, provenance
+from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.topics import check_all_topics
-from ..io.runs import named_runs, read_if_file, repeatable
+from ..io.runs import NamedRuns, read_if_file, repeatable
 from ..tables import systems_table
+from ..tables.content import test_name
 from ..views import Block, Heading, Sentence, View
 from .columns import evaluated, with_aspect_columns, without_copies
 from .figures import Figures, Options, wide
@@ -43,7 +47,9 @@ def report(
     | Mapping[str, ir_measures.Measure | str]
     | None = None,
     *,
+    topics: object = None,
     aspects: object = None,
+    human: object = None,
     base: ir_measures.Measure | str = "nDCG@10",
     baseline: str | None = None,
     test: str = "t",
@@ -53,6 +59,7 @@ def report(
     seed: int = 0,
     ci: float = 0.95,
     depth: int = 10,
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
     title: str = "Multi-aspect evaluation",
     n_jobs: int = 1,
     progress: bool = True,
@@ -68,9 +75,15 @@ def report(
         Wide qrels with one numeric column per aspect; see `Judgments`.
     measures : measure, str, sequence of these or mapping, optional
         As in `evaluate`. By default TOMA@10, CAM@10 and MM@10, or AP and RR if there is one aspect.
+    topics : DataFrame or dataset of PyTerrier, optional
+        The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
         Which aspects, and their label scales, also for measures that declare none; by default all label columns
         on inferred scales.
+    human : DataFrame, dict, iterable or Judgments, optional
+        Human judgments of some of the topics, of at least 4 drawn at random, if `qrels` are those of a model. Below
+        each value, the page then shows the estimate and interval of `analysis.prediction_powered`. Everything
+        else, also tests and marks, is based on `qrels`.
     base : measure or str, default 'nDCG@10'
         The measure that is added for each aspect alone.
     baseline : str, optional
@@ -91,6 +104,9 @@ def report(
     depth : int, default 10
         Number of ranks that are shown of each ranking. With many runs, topics and measures, the page has fewer
         ranks, at least 5, then only the topics on which the runs differ most; it says so.
+    by : str, path, mapping or Series, optional
+        The group of each judged topic by query id, or a file of these, as for `aggregate`. A reader can choose the
+        group whose topics are shown; the page opens with all topics.
     title : str, default 'Multi-aspect evaluation'
         The title of the page.
     n_jobs : int, default 1
@@ -108,8 +124,9 @@ def report(
     Raises
     ------
     MultiAspectError
-        As `evaluate`, and if the baseline is not a run, a parameter is out of range, the measures are a suite over
-        the topics with a positive document, or a label is that of an interval of another measure.
+        As `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a parameter is out of
+        range, the measures are a suite over the topics with a positive document, a label is that of an interval of
+        another measure, or groups are not those of the judged topics.
     ImportError
         If the page is written and vl-convert-python is not installed.
     FileNotFoundError
@@ -153,11 +170,13 @@ def report(
     depth = count("depth")(depth)
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
-    named = {name: repeatable(run) for name, run in named_runs(runs).items()}
+    of_topics, qrels = NamedRuns.on_topics(runs, qrels, topics, progress=progress)
+    named = {name: repeatable(run) for name, run in of_topics}
     if baseline is not None:
         refuse_unknown([baseline], named, "one of the runs", "baseline")
     qrels = in_memory(qrels)
     judgments = Judgments.of(qrels)
+    groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
     # Columns without names, as of tuples, get those of the aspects.
     chosen = list(judgments.label_names) if spec is None else [view.name for view in judgments.views(spec)]
     names = chosen if len(chosen) == len(judgments.label_names) else list(judgments.label_names)
@@ -166,9 +185,19 @@ def report(
     check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
     perquery, labels = without_copies(perquery, labels, base, given)
+    by_people = None if human is None else Judgments.of(human)
+    record = provenance(
+        named,
+        {", ".join(judgments.label_names): judgments, **({} if by_people is None else {"human": by_people})},
+        judgments,
+        {label: measure for label, measure in recorded(perquery).items() if measure is not None},
+        baseline=baseline,
+        test={"name": test_name(test, None), "correction method": options.family_correction or "none"},
+    )
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(qrels if is_frame(qrels) else judgments, spec, runs=named)
-    figures = Figures(title, description, perquery, labels, baseline, options)
+    by_human = None if by_people is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
+    figures = Figures(title, description, perquery, labels, baseline, options, groups, as_yaml(record), by_human)
     names_of_runs, _, _, values = wide(perquery)
     in_order = {name: named[name] for name in names_of_runs}
     rankings = ranked(in_order, judgments, spec, figures.measures, values, depth)
@@ -221,18 +250,23 @@ class Report(View):
     perquery : DataFrame
         The values, as `evaluate` returns them.
     systems : DataFrame
-        The aggregates with intervals, as `aggregate` returns them.
+        The aggregates with intervals, as `aggregate` returns them, with `by` those of groups before those of all
+        topics.
     aspects : dict of str to str
         The label of the measure of each aspect alone.
     baseline : str or None
         The first baseline.
     comparisons : DataFrame or None
         The tests against each system as the baseline, as `analysis.compare_with_baseline` returns them for one
-        baseline. None if there are fewer than two systems or topics, also for the next two.
+        baseline, but with `by` without groups of one topic. None if there are fewer than two systems or topics,
+        also for the next two.
     correlations : DataFrame or None
         Kendall's τ-b between the system rankings of the measures, as `analysis.correlation` returns it.
     power : DiscriminativePower or None
         The discriminative power of the measures.
+    powered : PredictionPowered or None
+        The estimates from human judgments and `qrels`, as `analysis.prediction_powered` returns them; None
+        without human judgments.
     not_dominated : list of str
         The systems that no other dominates on the aspects: none is at least as good on all and better on one.
     notes : list of str
@@ -247,7 +281,7 @@ class Report(View):
         self._figures, self._data = figures, data
         self.title, self.description, self.perquery = figures.title, figures.description, figures.perquery
         self.systems, self.notes, self.not_dominated = figures.systems, figures.notes, figures.not_dominated
-        self.aspects, self.baseline = dict(figures.aspects), figures.baseline
+        self.aspects, self.baseline, self.powered = dict(figures.aspects), figures.baseline, figures.powered
         tests = figures.tests
         self.comparisons: pd.DataFrame | None = None if tests is None else tests.comparisons
         self.correlations: pd.DataFrame | None = None if tests is None else tests.correlations

@@ -11,18 +11,25 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..analysis import DiscriminativePower, correlation, discriminative_power
-from ..analysis._frames import matrix
-from ..analysis._significance import corrector
+from ..analysis import (
+    DiscriminativePower,
+    PredictionPowered,
+    correlation,
+    discriminative_power,
+    prediction_powered,
+)
+from ..analysis._frames import matrix, of_measures
+from ..analysis._significance import correct_groups
 from ..description import Description
 from ..errors import MultiAspectError, number_of, silenced
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.labels import recorded
-from ..integration.aggregators import lower_aggregate_is_better
+from ..evaluation.topic_groups import ALL, rows_by_group
+from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from ..tables.heads import Head, heads_of
 
-__all__ = ["Figures", "Options", "Tests", "ends", "fronts", "wide"]
+__all__ = ["Figures", "Options", "Tests", "ends", "fronts", "of_group", "wide"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Tests:
     """The comparisons of all pairs of systems."""
 
     power: DiscriminativePower
-    #: As `compare_with_baseline` returns, with each system as the baseline.
+    #: As `compare_with_baseline` returns, with each system as the baseline, without groups of one topic.
     comparisons: pd.DataFrame
     correlations: pd.DataFrame
 
@@ -63,10 +70,16 @@ class Figures:
     aspects: Mapping[str, str]
     baseline: str | None
     options: Options
+    #: The group of each topic; empty if there are no groups.
+    groups: Mapping[str, str]
+    #: Versions, digests of the input, scales and measures, as YAML.
+    provenance: str
+    #: The values by human judgments, None if all judgments are of one kind.
+    human: pd.DataFrame | None = None
     #: The measures by label.
     measures: dict[str, Any] = field(init=False)
     heads: list[Head] = field(init=False)
-    #: The aggregates, with intervals where there are any.
+    #: The aggregates, with intervals where there are any, also those of groups.
     systems: pd.DataFrame = field(init=False)
     #: What the page leaves out, and why.
     notes: list[str] = field(init=False)
@@ -74,22 +87,35 @@ class Figures:
     tests: Tests | None = field(init=False, default=None)
     #: The systems that no other dominates on the aspects.
     not_dominated: list[str] = field(init=False)
+    #: The estimates from human judgments and the labels of the report, None without human judgments.
+    powered: PredictionPowered | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         perquery = self.perquery
         known = recorded(perquery)
         self.measures = {label: known[label] for label in map(str, perquery["measure"].unique())}
         self.heads = heads_of(self.measures)
-        self.systems, self.notes = _systems_table(perquery, self.options.ci)
+        self.systems, self.notes = _systems_table(perquery, self.options.ci, self.groups)
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
         if min(n_systems, n_topics) >= 2:
-            self.tests = _tests_of(perquery, self.options)
+            self.tests = _tests_of(perquery, self.options, self.groups)
         else:
             few = "systems" if n_systems < 2 else "topics"
             self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
+        if self.human is not None:
+            self.powered = self._powered(self.human)
         several = list(self.aspects.values())
-        rows = _non_dominated(perquery, self.systems, several) if len(several) > 1 else []
-        self.not_dominated = self.systems["name"].iloc[rows].tolist()
+        systems = of_group(self.systems)
+        rows = _non_dominated(perquery, systems, several) if len(several) > 1 else []
+        self.not_dominated = systems["name"].iloc[rows].tolist()
+
+    def _powered(self, human: pd.DataFrame) -> PredictionPowered:
+        """Return the estimates of the measures that are averaged over topics."""
+        means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
+        of_means = [of_measures(values, means) for values in (human, self.perquery)]
+        powered = prediction_powered(*of_means, baseline=self.baseline, ci=self.options.ci)
+        self.notes += [powered.notes[0], "Tests and their marks compare values by the model's judgments."]
+        return powered
 
     @property
     def counts(self) -> list[str]:
@@ -98,65 +124,87 @@ class Figures:
         return [number_of(self.perquery[column].nunique(), noun) for noun, column in counts.items()]
 
 
+def of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
+    """Return the rows of a group of topics, which are all rows of a table without groups."""
+    return table[table["group"] == group] if "group" in table else table
+
+
 def wide(perquery: pd.DataFrame) -> tuple[list[str], list[str], list[str], Floats]:
     """Return systems, topics and measures in the order of the frame, and the values by measure, system, topic."""
     values, names, qids, labels = matrix(perquery, as_given=True, least=1)
     return names, qids, labels, values.transpose(2, 0, 1)
 
 
-def _systems_table(perquery: pd.DataFrame, ci: float) -> tuple[pd.DataFrame, list[str]]:
+def _systems_table(perquery: pd.DataFrame, ci: float, groups: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
     """Return the aggregates with intervals where there are any, and why there are none elsewhere."""
     known = recorded(perquery)
     parts, notes = [], []
     for label, of_measure in perquery.groupby("measure", sort=False):
         measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
         try:
-            part = aggregate(of_measure, measures, ci=ci)
+            part = aggregate(of_measure, measures, ci=ci, by=groups or None)
         except MultiAspectError as error:
-            part = aggregate(of_measure, measures)
+            part = aggregate(of_measure, measures, by=groups or None)
             notes.append(str(error))
-        parts.append(part.set_index("name"))
+        parts.append(part.set_index(["group", "name"] if groups else "name"))
     table = pd.concat(parts, axis=1).reset_index()
     return table, notes
 
 
-def _tests_of(perquery: pd.DataFrame, options: Options) -> Tests:
+def _tests_of(perquery: pd.DataFrame, options: Options, groups: Mapping[str, str]) -> Tests:
     """Compare all pairs of at least two systems, and the measures on them."""
-    power = discriminative_power(
-        perquery, options.test, n_resamples=options.n_resamples, alpha=options.alpha, seed=options.seed
-    )
+
+    def powers(topics: pd.DataFrame) -> DiscriminativePower:
+        return discriminative_power(
+            topics, options.test, n_resamples=options.n_resamples, alpha=options.alpha, seed=options.seed
+        )
+
+    power = powers(perquery)
     with silenced():  # undefined correlations are shown as such
         correlations = correlation(perquery)
     names = list(map(str, perquery["name"].unique()))
-    return Tests(power, _with_each_baseline(power.pairs, names, options), correlations)
+    comparisons = _with_each_baseline({ALL: power.pairs}, names, options)
+    of_groups = {
+        group: powers(topics).pairs
+        for group, topics in rows_by_group(perquery, groups)
+        if topics["qid"].nunique() > 1
+    }
+    if of_groups:
+        comparisons = pd.concat([_with_each_baseline(of_groups, names, options), comparisons], ignore_index=True)
+    return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
 
 
-def _with_each_baseline(pairs: pd.DataFrame, names: list[str], options: Options) -> pd.DataFrame:
-    """Return the comparisons with each system as the only baseline, whose levels are those of the pairs."""
-    correct = corrector(options.test, options.family_correction, options.alpha)
+def _with_each_baseline(pairs: Mapping[str, pd.DataFrame], names: list[str], options: Options) -> pd.DataFrame:
+    """Return the comparisons with each system as the only baseline, whose levels are those of pairs by group."""
     rows_by_name = {name: row for row, name in enumerate(names)}
-    parts = []
-    for measure, of_measure in pairs.groupby("measure", sort=False):
-        first, second = (of_measure[side].map(str).map(rows_by_name).to_numpy() for side in "ab")
-        difference, level = np.zeros((len(names), len(names))), np.ones((len(names), len(names)))
-        difference[second, first] = of_measure["difference"] + 0.0  # a minus b, where b is the baseline
-        difference[first, second] = -of_measure["difference"] + 0.0
-        level[first, second] = level[second, first] = of_measure["asl"]
+    first_group = next(iter(pairs.values()))
+    parts: dict[str, list[pd.DataFrame]] = {group: [] for group in pairs}
+    for measure in first_group["measure"].unique():
+        shape = (len(pairs), len(names), len(names))
+        difference, level = np.zeros(shape), np.ones(shape)
+        for number, of_group in enumerate(pairs.values()):
+            rows = of_group[of_group["measure"] == measure]
+            first, second = (rows[side].map(str).map(rows_by_name).to_numpy() for side in "ab")
+            difference[number, second, first] = rows["difference"] + 0.0  # a minus b, where b is the baseline
+            difference[number, first, second] = -rows["difference"] + 0.0
+            level[number, first, second] = level[number, second, first] = rows["asl"]
         for against, baseline in enumerate(names):
             others = np.flatnonzero(np.arange(len(names)) != against)
-            asl = level[against, others]
-            p = correct(asl)
-            rows: dict[str, Any] = {
-                "measure": measure,
-                "baseline": baseline,
-                "name": [names[row] for row in others],
-                "difference": difference[against, others],
-                "asl": asl,
-                "p": p,
-                "significant": p < options.alpha,
-            }
-            parts.append(pd.DataFrame(rows))
-    return pd.concat(parts, ignore_index=True)
+            asl = level[:, against, others]
+            p = correct_groups(asl, options.test, options.correction, options.alpha)
+            for number, group in enumerate(pairs):
+                columns: dict[str, Any] = {
+                    "group": group,
+                    "measure": measure,
+                    "baseline": baseline,
+                    "name": [names[row] for row in others],
+                    "difference": difference[number, against, others],
+                    "asl": asl[number],
+                    "p": p[number],
+                    "significant": p[number] < options.alpha,
+                }
+                parts[group].append(pd.DataFrame(columns))
+    return pd.concat([part for of_group in parts.values() for part in of_group], ignore_index=True)
 
 
 def fronts(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str]) -> dict[tuple[int, int], list[int]]:
@@ -195,4 +243,4 @@ def _non_dominated(perquery: pd.DataFrame, table: pd.DataFrame, labels: list[str
 def ends(table: pd.DataFrame, label: str, ci: float) -> tuple[list[float], list[float]] | None:
     """Return the lower and upper ends of the intervals of a measure, if it has any."""
     low, high = interval_columns(label, ci)
-    return (table[low].tolist(), table[high].tolist()) if low in table else None
+    return (table[low].tolist(), table[high].tolist()) if low in table and table[low].notna().all() else None

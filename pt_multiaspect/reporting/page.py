@@ -20,7 +20,7 @@ import numpy as np
 
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
-from ..tables.content import best_marks, test_name
+from ..tables.content import test_name
 from ..tables.heads import scales_of
 from ..views import Bar, Cells, Column, Table, asset, decimals, html_of, template
 from .figures import Figures
@@ -102,21 +102,35 @@ def _judgments(figures: Figures) -> dict[str, Any]:
 def _systems(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     options, tested = figures.options, figures.tests is not None
     columns = []
-    for head, means, ends in zip(figures.heads, data["means"], data["ends"], strict=True):
-        marks = best_marks(np.array(means, dtype=np.float64), head.lower_is_better)
+    for row, (means, marks, ends) in enumerate(zip(data["means"], data["marks"], data["ends"], strict=True)):
         texts = [""] * len(means)
-        if ends is not None:
+        if data["powered"] is not None and data["powered"][row] is not None:
+            texts = [
+                f"{decimals(mean)} [{decimals(low)}, {decimals(high)}]"
+                for mean, low, high in zip(*data["powered"][row], strict=True)
+            ]
+        elif ends is not None and data["powered"] is None:
             texts = [f"[{decimals(low)}, {decimals(high)}]" for low, high in zip(*ends, strict=True)]
         columns.append(zip(map(decimals, means), marks, texts, strict=True))
-    below = [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
+    below = [] if figures.powered is None else [("powered", "estimates with human judgments")]
+    below += [("ends", f"{100 * options.ci:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
     notes = ["The best value of each measure is bold, the second best underlined. Select a column head to sort."]
     if tested:
+        in_all, another = (" in all", "; those in all groups are another") if data["groups"] else ("", "")
         notes.append(
             f"▲ significantly better, ▼ significantly worse than the baseline: "
             f"{test_name(options.test, options.family_correction)}, p < {options.alpha:g}, "
-            f"{number_of(len(data['queries']), 'topic')}. The comparisons of one measure are a family."
+            f"{number_of(len(data['queries']), 'topic')}{in_all}. "
+            f"The comparisons of one measure are a family{another}."
+        )
+    if data["groups"]:
+        notes.append(
+            "The choice of topics applies to this table, to the chart of aspects and to the table of topics; all "
+            "other figures are over all topics. Groups of one topic have neither intervals nor tests."
+            + ("" if figures.powered is None else " Estimates with human judgments are over all topics only.")
         )
     return {
+        "groups": [f"{part['group']} ({len(part['shown'])})" for part in (data, *data["groups"])],
         "tested": tested,
         "baseline": data["baseline"],
         "below": [(value, text) for value, text in below if value != "p" or tested],
@@ -205,4 +219,5 @@ def _definitions(figures: Figures) -> dict[str, Any]:
     return {
         "measures": [(head, getattr(measure, "in_words", None), str(measure)) for head, measure in measures],
         "scales": [(title, in_words(own)), *named],
+        "provenance": figures.provenance,
     }

@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..analysis import PredictionPowered
+from ..evaluation.topic_groups import ALL
 from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
-from .figures import Figures, ends, fronts, wide
+from ..tables.content import best_marks
+from .figures import Figures, ends, fronts, of_group, wide
 
 __all__ = ["as_script", "payload"]
 
@@ -30,7 +33,7 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         Arrays are in the order of ``runs``, ``queries`` and ``measures``. Values have full precision; p-values have
         six significant digits, and verdicts follow from the p-values before rounding.
     """
-    names, qids, labels, values = wide(figures.perquery)
+    names, qids, _, values = wide(figures.perquery)
     known, options = figures.measures, figures.options
     aspects = {label: aspect for aspect, label in figures.aspects.items()}
     measures = [
@@ -43,21 +46,52 @@ def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
         }
         for head in figures.heads
     ]
-    table, tests = figures.systems, figures.tests
+    number_of_topic = {str(qid): number for number, qid in enumerate(qids)}
+    members: dict[str, list[int]] = {group: [] for group in figures.groups.values()}
+    for qid, group in figures.groups.items():
+        members[group].append(number_of_topic[qid])
     return {
         "runs": names,
         "queries": qids,
         "measures": measures,
         "aspects": list(figures.aspects),
-        "means": [table[label].tolist() for label in labels],
-        "ends": [ends(table, label, options.ci) for label in labels],
         "ci": options.ci,
         "values": values.tolist(),
         "baseline": None if figures.baseline is None else names.index(figures.baseline),
-        "tests": None if tests is None else _tests(tests.comparisons, names, labels, known, options.alpha),
-        "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, labels).items()},
+        **_over_topics(figures, ALL, list(range(len(qids)))),
+        "groups": [_over_topics(figures, group, sorted(topics)) for group, topics in members.items()],
         **ranked,
     }
+
+
+def _over_topics(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
+    """Return what depends on the topics that are chosen: those of a group, or all of them."""
+    table = of_group(figures.systems, group)
+    compared = None if figures.tests is None else of_group(figures.tests.comparisons, group)
+    names, known, options = table["name"].tolist(), figures.measures, figures.options
+    means = [table[label].tolist() for label in known]
+    return {
+        "group": group,
+        "shown": topics,
+        "means": means,
+        "marks": [
+            best_marks(np.array(column, dtype=np.float64), head.lower_is_better)
+            for column, head in zip(means, figures.heads, strict=True)
+        ],
+        "ends": [ends(table, label, options.ci) for label in known],
+        "powered": None if figures.powered is None or group != ALL else _powered(figures.powered, list(known)),
+        "tests": None
+        if compared is None or compared.empty
+        else _tests(compared, names, list(known), known, options.alpha),
+        "fronts": {f"{x},{y}": rows for (x, y), rows in fronts(figures.perquery, table, list(known)).items()},
+    }
+
+
+def _powered(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
+    """Return the estimates and the ends of their intervals by measure, None for a measure without."""
+    by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
+    columns = ["estimate", "low", "high"]
+    return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
 
 
 def _tests(

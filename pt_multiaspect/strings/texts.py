@@ -70,7 +70,7 @@ class Texts:
             try:
                 return cls.of_strings(column.to_numpy(dtype=object))
             except TypeError:
-                pass  # some are no strings
+                pass  # some are not strings
         return cls.of_strings(identifiers(column, what))
 
     @classmethod

@@ -111,7 +111,7 @@ def _suite(name: str, settings: dict[str, Any]) -> Suite:
             f"suite({name!r}): expected groups with a target, the track's distribution for each query, got none; "
             "declare it, Groups(..., target={qid: ...})"
         )
-    texts: dict[str, Any] = {key: entry[key] for key in ("topics", "about_topics") if key in entry}
+    texts: dict[str, Any] = {key: entry[key] for key in ("average_over", "about_topics") if key in entry}
     texts |= {key: tuple(entry.get(key, ())) for key in ("notes", "sources")}
     return Suite(name, entry["title"], parsed, columns, **texts)
 

@@ -29,8 +29,8 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
         The measures by label.
     columns : dict of str to str
         The label columns that the qrels must have, with the meaning of their labels.
-    topics : {'judged', 'positive'}
-        The topics of each mean, see `evaluate`.
+    average_over : {'judged', 'positive'}
+        The topics that count for each measure, see `evaluate`.
     about_topics : str
         The topics of the official means.
     notes : tuple of str
@@ -51,7 +51,7 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
     title: str
     measures: dict[str, ir_measures.Measure]
     columns: dict[str, str]
-    topics: str = TOPICS[0]
+    average_over: str = TOPICS[0]
     about_topics: str = "All judged topics."
     notes: tuple[str, ...] = field(default=())
     sources: tuple[str, ...] = field(default=())

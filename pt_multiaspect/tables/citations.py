@@ -107,7 +107,7 @@ def cite(
 
 
 def _sources(measure: ir_measures.Measure) -> Iterator[str]:
-    """Yield the sources of a measure and of its bases."""
+    """Yield the sources of a measure, of its bases and of the measures of which it is a mean."""
     if hasattr(measure, "SOURCES"):
         yield from measure.SOURCES
     elif type(registry.get(measure.NAME)) is type(measure):
@@ -117,6 +117,8 @@ def _sources(measure: ir_measures.Measure) -> Iterator[str]:
     if hasattr(measure, "bases"):
         for base in measure.bases.each():
             yield from _sources(getattr(base, "measure", base))
+    for member, _ in getattr(measure, "members", ()):
+        yield from _sources(member)
 
 
 def _entry(source: str) -> str:

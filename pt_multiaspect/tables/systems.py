@@ -230,7 +230,7 @@ def systems_table(
     value are all bold, and the next lower value is underlined. If all systems are tied, none is marked. Values
     that differ by a rounding error (at most 1e-12 of the maximum) are tied.
 
-    Columns may be over different topics, as after ``evaluate(topics='positive')``: a sentence below the table
+    Columns may be over different topics, as after ``evaluate(average_over='positive')``: a sentence below the table
     then gives their numbers.
 
     Examples
@@ -303,7 +303,7 @@ def systems_table(
                 after = f"[{', '.join(rounded(end, digits[head.label]) for end in ends)}]"
             elif ci is not None:
                 check_mean(head, means[row], values[head.label][row])
-                after = f"± {rounded(half_width(values[head.label][row], ci), digits[head.label])}"
+                after = f"± {rounded(float(half_width(values[head.label][row], ci)), digits[head.label])}"
             cells[name].append(
                 Cell(
                     rounded(means[row], digits[head.label]),
@@ -322,7 +322,7 @@ def systems_table(
     has_marks = any(cell.mark for row_of_cells in cells.values() for cell in row_of_cells)
     legend = "Best value per column in bold, second best underlined."
     notes = [
-        *([Sentence(legend, about_marks=True)] if has_marks else []),
+        *([Sentence(legend, in_text="* best value of the column")] if has_marks else []),
         *sign_notes(signs, counts, test, correction, alpha, ci, interval),
         *topics_note(counts, perquery),
         *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),

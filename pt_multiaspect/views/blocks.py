@@ -51,8 +51,8 @@ class Sentence:
     tag: str = ""
     #: A printed measure or the like that ends the sentence.
     code: str = ""
-    #: Whether it says what marks of cells mean, which text does not show.
-    about_marks: bool = False
+    #: What text shows instead: what a * behind the best values means, which other forms show by bold type.
+    in_text: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,8 @@ class Column:
     separated: bool = False
     #: Whether text leaves it out, as bars of numbers that another column shows.
     redundant: bool = False
+    #: The head that text shows instead, where other forms have room for a long one.
+    in_text: str = ""
 
 
 @dataclass(frozen=True)

@@ -162,14 +162,15 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
         where = f" (see {table.elsewhere})" if table.elsewhere else ""
         lines += _wrap(f"Not shown for lack of room: {names}{where}.", width, "")
     for note in table.notes:
-        if not note.about_marks:
-            lines += _lines(note, width, emphasis)
+        lines += _lines(replace(note, text=note.in_text or note.text), width, emphasis)
     return lines
 
 
 def _plain_rows(table: Table) -> list[Row]:
     """Return rows whose cells have no more than a text and a mark; numbers beside signs are aligned."""
     rows = table.drawn_rows()
+    if any(note.in_text for note in table.notes):
+        rows = [_starred(row) for row in rows]
     plain = [row for row in rows if row.span == 1]
     signs = [
         max(
@@ -184,6 +185,17 @@ def _plain_rows(table: Table) -> list[Row]:
         else replace(row, cells=[_plain(cell, 0) for cell in row.cells])
         for row in rows
     ]
+
+
+def _starred(row: Row) -> Row:
+    """Return a row with a * behind the best values."""
+    return replace(
+        row,
+        cells=[
+            replace(cell, signs=f"{cell.signs}*") if isinstance(cell, Cell) and cell.mark == "best" else cell
+            for cell in row.cells
+        ],
+    )
 
 
 def _plain(cell: Cell | Bar | str, room: int) -> Cell | Bar:
@@ -224,7 +236,7 @@ def _fitting(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitte
 
 def _fit(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> _Fitted:
     """Return columns in the full width of their cells, with heads broken to that or to `head`."""
-    names = [printable(table.columns[column].head) for column in columns]
+    names = [printable(table.columns[column].in_text or table.columns[column].head) for column in columns]
     least = [cells[column] for column in columns]
     heads = [[name] for name in names] if head is None else _heads(names, [max(head, width) for width in least])
     widths = [max(width, *map(len, lines)) for width, lines in zip(least, heads, strict=True)]

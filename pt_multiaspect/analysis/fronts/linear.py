@@ -147,7 +147,7 @@ def linear_topics(measures: Mapping[str, Measure], judgments: Judgments) -> Iter
     Raises
     ------
     MultiAspectError
-        If a measure is no sum over ranks, or lower is better for it.
+        If a measure is not a sum over ranks, or lower is better for it.
     """
     sums = [_as_sum(label, measure, judgments) for label, measure in measures.items()]
     by_sorting = is_by_sorting([form for measure in sums for form in measure.forms])

@@ -25,7 +25,7 @@ __all__ = ["RESERVED", "AttainableFront", "Line"]
 #: Maximum excess of systems over the front that is a rounding error.
 _ROUNDING = 1e-9
 
-#: Columns that are no measures.
+#: Columns that are not measures.
 RESERVED = ("name", "qid", "supported", "gap", "dpfr", "nearest", "hypervolume", "attainable", "dominated_by")
 
 

@@ -180,8 +180,9 @@ def _check_known(measure: Measure, terms: list[Term]) -> None:
 def _unknown(measures: str) -> MultiAspectError:
     return MultiAspectError(
         f"no upper bound is known for {measures}: expected CAM, MM, WHAM or GAM over nDCG, DCG, CG, RBP, P, R, "
-        "SetR, Rprec, AP, RR, ERR or Success, CAM over CRP, or a measure with one gain per document (On, TOMA, "
-        "uRBP, uRBPgr, unDCG, uERR) over these. A base of your own must define `additive` or `progression`"
+        "SetR, Rprec, AP, RR, ERR or Success, CAM over CRP, a measure with one gain per document (On, TOMA, uRBP, "
+        "uRBPgr, unDCG, uERR, DnDCG) over these, or MeanOf those that are weighted sums. "
+        "A base of your own must define `additive` or `progression`"
     )
 
 

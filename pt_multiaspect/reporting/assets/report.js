@@ -41,6 +41,14 @@
     const direction = before === first ? (lower ? "descending" : "ascending") : first;
     table.querySelectorAll("th[aria-sort]").forEach((each) => each.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", direction);
+    sortAgain();
+  };
+
+  const sortAgain = () => {
+    const head = table.querySelector("th[aria-sort]");
+    if (head === null) return;
+    const column = Number(head.querySelector(".sort").dataset.column);
+    const direction = head.getAttribute("aria-sort");
     const sign = direction === "ascending" ? 1 : -1;
     const names = new Intl.Collator("en", { numeric: true });
     const compare = (a, b) =>
@@ -64,20 +72,41 @@
       row.classList.toggle("baseline", system === against);
       data.measures.forEach((_, measure) => {
         const cell = row.cells[measure + 1];
-        const verdict = against === null ? "." : data.tests.verdicts[measure][against][system];
+        const verdict = against === null || data.tests === null ? "." : data.tests.verdicts[measure][against][system];
         const sign = cell.querySelector(".mark");
         sign.textContent = { "+": "▲", "-": "▼", ".": "" }[verdict];
         sign.className = `mark ${{ "+": "better", "-": "worse", ".": "" }[verdict]}`;
         const said = { "+": "significantly better", "-": "significantly worse", ".": "" }[verdict];
         if (said) { sign.setAttribute("role", "img"); sign.setAttribute("aria-label", said); }
         else { sign.removeAttribute("role"); sign.removeAttribute("aria-label"); }
-        const p = against === null || against === system ? "" : showP(data.tests.p[measure][against][system]);
+        const p = against === null || against === system || data.tests === null ? "" : showP(data.tests.p[measure][against][system]);
         cell.title = p;
         const ends = data.ends[measure];
         const interval = ends === null ? "" : `[${show(ends[0][system])}, ${show(ends[1][system])}]`;
-        cell.querySelector("small").textContent = { ends: interval, p, "": "" }[below];
+        const powered = data.powered === null || data.powered[measure] === null ? "" :
+          data.powered[measure].map((column) => show(column[system]));
+        const estimate = powered && `${powered[0]} [${powered[1]}, ${powered[2]}]`;
+        cell.querySelector("small").textContent = { powered: estimate, ends: interval, p, "": "" }[below];
       });
     }
+  };
+
+  // What depends on the choice of topics, of all topics first.
+  const choices = [{ ...data }, ...data.groups];
+  const ofGroup = () => (data.group === "all" ? "" : ` (topics of ${data.group})`);
+
+  const chooseTopics = () => {
+    Object.assign(data, choices[Number(find("group").value)]);
+    for (const row of rows) {
+      const system = Number(row.dataset.row);
+      data.measures.forEach((_, measure) => {
+        const value = row.cells[measure + 1].firstElementChild;
+        value.textContent = show(data.means[measure][system]);
+        value.className = data.marks[measure][system];
+      });
+    }
+    sortAgain();
+    mark();
   };
 
   table.querySelectorAll(".sort").forEach((button) => button.addEventListener("click", () => sortBy(button)));
@@ -86,6 +115,7 @@
   if (find("baseline")) {
     find("baseline").addEventListener("change", mark);
   }
+  find("group")?.addEventListener("change", chooseTopics);
   mark();
 
   // -- charts ---------------------------------------------------------------------------------------------
@@ -171,7 +201,7 @@
       said: `${name}: ${show(data.means[x][row])}, ${show(data.means[y][row])}` + (on.has(row) ? ", not dominated" : ""),
     }));
     find("front").textContent = x === y ? "Choose two different measures."
-      : `Not dominated: ${front.map((row) => data.runs[row]).join(", ")}.`;
+      : `Not dominated${ofGroup()}: ${front.map((row) => data.runs[row]).join(", ")}.`;
     return draw("scatter", scatterSpec, points, { xTitle: named(x), yTitle: named(y),
       xFlip: data.measures[x].lowerMean, yFlip: data.measures[y].lowerMean });
   };
@@ -216,7 +246,7 @@
     const { measure, a, b } = pair();
     const lower = data.measures[measure].lower;
     const of = (run, query) => data.values[measure][run][query];
-    const all = range(data.queries.length).map((query) => ({
+    const all = data.shown.map((query) => ({
       query, a: of(a, query), b: b === null ? null : of(b, query),
       difference: b === null ? of(a, query) : of(a, query) - of(b, query),
     }));
@@ -232,7 +262,7 @@
     find("counts").textContent = b === null ? ""
       : `A is better on ${better} topic${better === 1 ? "" : "s"}, worse on ${worse} and equal to B on`
         + ` ${all.length - better - worse}`
-        + ` (${data.measures[measure].short}${lower ? ", lower is better" : ""}).`;
+        + ` (${data.measures[measure].short}${lower ? ", lower is better" : ""})${ofGroup()}.`;
     all.sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference) || one.query - other.query);
     const head = make("tr");
     head.append(headCell("Topic"), headCell("A"), ...(b === null ? [] : [headCell("B"), headCell("A − B")]));
@@ -373,13 +403,13 @@
   const start = async () => {
     if (find("scatter")) {
       await drawScatter();
-      ["x", "y", "baseline"].forEach((id) => find(id)?.addEventListener("change", drawScatter));
+      ["x", "y", "baseline", "group"].forEach((id) => find(id)?.addEventListener("change", drawScatter));
     }
     const bars = await drawTopics();
     bars.addEventListener("click", (_, item) => {
       if (item && item.datum && "query" in item.datum) choose(item.datum.query, true);
     });
-    ["measure", "a", "b"].forEach((id) => find(id).addEventListener("change", drawTopics));
+    ["measure", "a", "b", "group"].forEach((id) => find(id)?.addEventListener("change", drawTopics));
     document.documentElement.dataset.ready = "true";
   };
 

@@ -1,0 +1,193 @@
+"""How often intervals cover the mean by human judgments: prediction-powered, of human topics and of labels alone.
+
+``nice python -m benchmarks.study.coverage`` repeats it in a few minutes and writes ``coverage.json``. The runs and
+judgments are those of CLEF eHealth 2015: a simulated judge, who overrates, labels all documents, humans those of a
+few topics. All topics are drawn with replacement from the 66, so that the mean over these is the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import pt_multiaspect as ma
+
+from .report import load, save
+from .worlds import FILES_2015, SCALES_2015, judged_runs
+
+RESULTS = Path(__file__).with_name("coverage.json")
+
+MEASURES = {"CAM@10": ma.CAM(aspects=SCALES_2015) @ 10, "nDCG@10": ma.On(aspects=SCALES_2015, base="nDCG") @ 10}
+
+#: Numbers of human topics.
+N_HUMAN = (6, 12, 20)
+
+#: Fractions of the grades that the judge raises and lowers by one, if there is a higher or lower one.
+RAISED, LOWERED = 0.25, 0.10
+
+#: Interval -> columns of its ends.
+INTERVALS = {
+    "prediction-powered": ("low", "high"),
+    "human alone": ("human_low", "human_high"),
+    "labels alone": ("model_low", "model_high"),
+}
+
+#: Tables leave out runs with a value of 0 on more topics: no t interval covers the mean of such values.
+MOST_ZEROS = 0.5
+
+
+def overrated(qrels: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return the labels of a judge who errs on each label independently."""
+    rng = np.random.default_rng(seed)
+    labels = {}
+    for name, aspect in SCALES_2015.items():
+        chance = rng.random(len(qrels))
+        error = (chance < RAISED).astype(int) - (chance >= 1 - LOWERED)
+        labels[name] = (qrels[name] + error).clip(0, max(aspect.scale.grades))
+    return qrels.assign(**labels)
+
+
+def values_of(runs: dict[str, pd.DataFrame], qrels: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Return the values of each measure, runs × topics."""
+    values = ma.evaluate(runs, qrels, MEASURES, progress=False)
+    return {
+        str(label): part.pivot(index="name", columns="qid", values="value").loc[list(runs)].to_numpy()
+        for label, part in values.groupby("measure", sort=False)
+    }
+
+
+def intervals(human: np.ndarray, model: np.ndarray, n: int, n_draws: int, seed: int) -> pd.DataFrame:
+    """Return the intervals of all draws, runs × draws, of which each is a run to `prediction_powered`.
+
+    Parameters
+    ----------
+    human, model : ndarray, runs × topics
+        The values by human judgments and by the judge's.
+    n : int
+        The number of human topics of each draw. The further topics are as many as the collection has, less n.
+    n_draws, seed : int
+        The number of draws, and their seed.
+
+    Returns
+    -------
+    DataFrame
+        The result of `prediction_powered`.
+    """
+    n_topics = human.shape[1]
+    topics = np.random.default_rng(seed).integers(n_topics, size=(n_draws, n_topics))
+    frames = [long(human[:, topics[:, :n]]), long(model[:, topics])]
+    return ma.analysis.prediction_powered(*frames).table
+
+
+def long(values: np.ndarray) -> pd.DataFrame:
+    """Return the long frame of values, runs × draws × topics, whose names are numbers."""
+    n_names, n_topics = values.shape[0] * values.shape[1], values.shape[2]
+    return pd.DataFrame(
+        {
+            "name": np.repeat(np.arange(n_names), n_topics),
+            "qid": np.tile(np.arange(n_topics), n_names),
+            "measure": "value",
+            "value": values.ravel(),
+        }
+    )
+
+
+def study(data: Path, n_judges: int, n_draws: int) -> dict[str, Any]:
+    """Return coverage and mean width by statistic, measure, number of human topics, interval and run."""
+    ranked, qrels = judged_runs(data / "clef2015", FILES_2015)
+    runs = {str(name): part for name, part in ranked.groupby("name")}
+    human = values_of(runs, qrels)
+    found: dict[str, Any] = {}
+    for judge in range(n_judges):
+        model = values_of(runs, overrated(qrels, judge))
+        for label in MEASURES:
+            for statistic in ("mean", "difference"):
+                few, many = human[label], model[label]
+                if statistic == "difference":  # from the first run
+                    few, many = (values[1:] - values[0] for values in (few, many))
+                for n in N_HUMAN:
+                    table = intervals(few, many, n, n_draws, seed=1000 * judge + n)
+                    rows = found.setdefault(statistic, {}).setdefault(label, {}).setdefault(str(n), {})
+                    for interval, ends in INTERVALS.items():
+                        low, high = (table[end].to_numpy().reshape(len(few), n_draws) for end in ends)
+                        truth = few.mean(axis=1, keepdims=True)
+                        covered = ((low <= truth) & (truth <= high)).mean(axis=1)
+                        sums = rows.setdefault(interval, {"coverage": 0.0, "width": 0.0})
+                        sums["coverage"] += covered / n_judges
+                        sums["width"] += (high - low).mean(axis=1) / n_judges
+    zeros = {label: (values == 0).mean(axis=1).tolist() for label, values in human.items()}
+    return {"runs": list(runs), "zeros": zeros, "intervals": _listed(found)}
+
+
+def _listed(value: Any) -> Any:
+    """Return nested results with lists, rounded to four decimals, instead of arrays."""
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in value.items()}
+    return [round(number, 4) for number in value.tolist()]
+
+
+def table(results: dict[str, Any], statistic: str = "mean", most_zeros: float = MOST_ZEROS) -> pd.DataFrame:
+    """Return the coverage and width of each interval, averaged over runs.
+
+    Parameters
+    ----------
+    results : dict
+        The stored results.
+    statistic : {'mean', 'difference'}
+        The mean of a run, or its difference from the first run.
+    most_zeros : float
+        The largest fraction of topics on which a run has the value 0.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure and number of human topics.
+    """
+    rows = []
+    for label, by_n in results["intervals"][statistic].items():
+        kept = np.array(results["zeros"][label]) <= most_zeros
+        kept = kept[1:] if statistic == "difference" else kept
+        for n, by_interval in by_n.items():
+            row: dict[str, Any] = {"measure": label, "human topics": int(n), "runs": int(kept.sum())}
+            for interval, figures in by_interval.items():
+                for figure in ("coverage", "width"):
+                    row[f"{interval}, {figure}"] = float(np.array(figures[figure])[kept].mean())
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def main() -> None:
+    """Run the study, write its results and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    shared = Path(os.environ.get("PT_MULTIASPECT_SHARED", "../shared"))
+    parser.add_argument("--data", type=Path, default=shared / "data", help="the folder with clef2015")
+    parser.add_argument("--judges", type=int, default=20, help="number of simulated judges")
+    parser.add_argument("--draws", type=int, default=200, help="number of draws of topics per judge")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    start = time.process_time()
+    about = {
+        "command": "python -m benchmarks.study.coverage",
+        "judges": given.judges,
+        "draws": given.draws,
+        "raised": RAISED,
+        "lowered": LOWERED,
+        "ci": 0.95,
+    }
+    results = study(given.data, given.judges, given.draws)
+    save({"about": about, **results}, given.out)
+    for statistic in ("mean", "difference"):
+        for most_zeros in (MOST_ZEROS, 1.0):
+            print(f"\n{statistic}, runs with a value of 0 on at most {most_zeros:.0%} of the topics")
+            print(table(load(given.out), statistic, most_zeros).round(3).to_string(index=False))
+    print(f"{time.process_time() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Intuitiveness of measures: the concordance test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pandas as pd
+
+from ..collection.frames import as_pandas
+from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
+from ._frames import directions, matrix, selected
+
+__all__ = ["intuitiveness"]
+
+#: Values that differ by at most this, relative to the maximum of the measure, are tied (rounding errors).
+_TOLERANCE = 1e-12
+
+
+def intuitiveness(
+    perquery: Any,
+    gold: str | Sequence[str],
+    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+) -> pd.DataFrame:
+    """Compute how often measures that disagree about two rankings agree with simple gold measures.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)``
+        return. Lower-is-better measures, such as ESL, are recognised by the record of `pt_multiaspect.evaluate`,
+        or by their labels.
+    gold : str or sequence of str
+        The labels of one or several simple measures of the frame, each of which stands for a property that the
+        measures should capture, such as the precision of an aspect.
+    measures : sequence of measures or str, or mapping of str to measure or str, optional
+        The measures to compare; all others of the frame by default. A mapping ``{label: measure}`` says which
+        measures the labels refer to, or whether 'higher' or 'lower' is better, also of gold measures.
+
+    Returns
+    -------
+    DataFrame
+        One row per pair of measures, in the order of the frame: ``a`` and ``b``; ``n_disagreements``, the number of
+        topics and pairs of systems about which they disagree; ``intuitiveness_a`` and ``intuitiveness_b``, the
+        fraction of these in which the measure is concordant with all gold measures; NaN without disagreements.
+
+    Raises
+    ------
+    MultiAspectError
+        If a measure is not in the frame, there are fewer than two measures beside the gold measures, two systems or
+        two topics, systems have different topics, or a value is missing or not finite.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
+
+    Notes
+    -----
+    For a topic and two systems X and Y, let Δ_M be the value of X minus that of Y by measure M, negated if lower
+    is better. Two measures disagree if Δ_a · Δ_b < 0, and a is concordant with the gold measure G if
+    Δ_a · Δ_G ≥ 0. The intuitiveness of a relative to b is the number of disagreements in which a is concordant with
+    every gold measure, divided by the number of disagreements.
+
+    If the gold measure ties X and Y, both are concordant, so that the two fractions sum to at least 1 for one gold
+    measure. Differences of at most 1e-12 of the maximum of a measure are ties. The cases share topics and systems:
+    a test that takes them as independent is too optimistic. A measure that is part of another, such as the base of
+    CAM on one aspect, favours that measure as gold.
+
+    References
+    ----------
+    Sakai: Evaluation with Informational and Navigational Intents. WWW 2012.
+    Sakai: How Intuitive Are Diversified Search Metrics? Concordance Test Results for the Diversity U-Measures.
+    AIRS 2013.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> scores = {"AP": [0.9, 0.5, 0.4, 0.2], "RR": [0.5, 1.0, 0.25, 0.1], "P@5": [0.6, 0.4, 0.4, 0.2]}
+    >>> rows = [
+    ...     (f"run {n % 2}", f"q{n // 2}", measure, value)
+    ...     for measure, values in scores.items()
+    ...     for n, value in enumerate(values)
+    ... ]
+    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    >>> ma.analysis.intuitiveness(perquery, gold="P@5")
+        a   b  n_disagreements  intuitiveness_a  intuitiveness_b
+    0  AP  RR                1              1.0              0.0
+    """
+    perquery = as_pandas(perquery)
+    golden = [gold] if isinstance(gold, str) else list(gold)
+    refuse_repeated(golden, "measures", "gold")
+    if not golden:
+        raise MultiAspectError("gold: expected at least one measure of the frame, got none")
+    if measures is not None and not isinstance(measures, Mapping | str):
+        measures = [*measures, *(label for label in golden if label not in map(str, measures))]
+    rows, by_label = selected(perquery, measures)
+    values, _, _, names = matrix(rows)
+    labels = list(map(str, names))
+    refuse_unknown(golden, labels, "measures of the frame", "gold")
+    compared = [column for column, label in enumerate(labels) if label not in golden]
+    if len(compared) < 2:
+        others = choices(labels[column] for column in compared)
+        raise MultiAspectError(f"expected at least two measures beside {choices(golden)}, got {others}")
+    values = values * directions(rows, values, names, by_label, "intuitiveness")
+    near = _TOLERANCE * np.abs(values).max(axis=(0, 1))
+    disagreements, correct = np.zeros((2, len(compared), len(compared)))
+    for system in range(1, len(values)):
+        differences = (values[:system] - values[system]).reshape(-1, len(labels))
+        signs = np.sign(np.where(np.abs(differences) <= near, 0.0, differences))
+        up, down = ((sign * signs[:, compared] > 0).astype(np.float64) for sign in (1, -1))
+        of_gold = signs[:, [labels.index(label) for label in golden]]
+        disagreements += up.T @ down + down.T @ up
+        # Measures that disagree have no ties themselves.
+        correct += (up * np.all(of_gold >= 0, axis=1, keepdims=True)).T @ down
+        correct += (down * np.all(of_gold <= 0, axis=1, keepdims=True)).T @ up
+    with np.errstate(invalid="ignore"):
+        fractions = correct / disagreements
+    table = [
+        (labels[compared[a]], labels[compared[b]], int(disagreements[a, b]), fractions[a, b], fractions[b, a])
+        for a, b in combinations(range(len(compared)), 2)
+    ]
+    return pd.DataFrame(table, columns=["a", "b", "n_disagreements", "intuitiveness_a", "intuitiveness_b"])

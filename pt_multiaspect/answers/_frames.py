@@ -1,0 +1,171 @@
+"""Files of judged answers, and the long frame of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Bools, Floats, Ints
+from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
+from ..errors import MultiAspectError, choices, counted, number_of
+from ..evaluation.long_frames import COLUMNS, check_distinct
+from ..integration.records import record
+from ..io.file_contents import Text, as_text, load
+from ..io.run_files import run_files
+from ..kernels.hits import ratio
+from ..strings.identifiers import identifiers
+
+__all__ = ["answers_of", "check_values", "different_topics", "score_frame", "texts", "units", "weighted_means"]
+
+#: Columns with the name of the run that gave an answer.
+RUN_COLUMNS = ("name", "run_id")
+
+#: Values are outside their range by no more than this because of rounding.
+ROUNDING = 1e-9
+
+
+def texts(source: Any) -> Iterator[Text]:
+    """Yield the content of files, given as a path, a directory, a pattern, an open file or a list of these."""
+    items = source if isinstance(source, list | tuple) else [source]
+    if not items:
+        raise MultiAspectError("expected at least one file, got none")
+    for item in items:
+        for file in run_files(item) if isinstance(item, str | PathLike) else [item]:
+            yield as_text(*load(file))
+
+
+def answers_of(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_COLUMNS) -> pd.DataFrame:
+    """Return the run and the topic of each row of a frame, as the columns ``name qid``."""
+    check_distinct_columns(frame, what)
+    if not len(frame):
+        raise MultiAspectError(f"{what}: expected at least one row, got none")
+    name, qid = (id_column(frame, columns, what) for columns in (RUN_COLUMNS, queries))
+    return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})
+
+
+def units(
+    column: pd.Series[Any], answers: pd.DataFrame, what: str, remedy: str = "", *, high: float = 1.0
+) -> Floats:
+    """Return the numbers of a column, or raise an error if one is missing or outside [0, `high`].
+
+    What only rounding puts outside is clipped.
+
+    Parameters
+    ----------
+    column : Series
+        The numbers or truth values, one per row of `answers`.
+    answers : DataFrame
+        The run and the topic of each row.
+    what, remedy : str
+        The beginning and the end of the error.
+    high : float, default 1
+        The maximum.
+    """
+    values = read_labels(column)
+    valid = (values >= -ROUNDING) & (values <= high + ROUNDING) & np.isfinite(values)
+    expected = "a number in [0, 1]" if high == 1 else "a number of at least 0"
+    check_values(valid, column, answers, f"{what}: expected {expected} in {column.name}", remedy)
+    return np.clip(values, 0.0, high)
+
+
+def check_values(
+    valid: Bools, column: pd.Series[Any], answers: pd.DataFrame, expected: str, remedy: str = ""
+) -> None:
+    """Raise an error that begins with `expected` if values are not valid.
+
+    Parameters
+    ----------
+    valid : ndarray of bool, shape (n_rows,)
+        Whether each value is valid.
+    column : Series
+        The values as given.
+    answers : DataFrame
+        The run and the topic of each row.
+    expected, remedy : str
+        The beginning and the end of the error.
+    """
+    faulty = np.flatnonzero(~valid)
+    if len(faulty):
+        (name, qid), value = answers.iloc[faulty[0]][["name", "qid"]], column.iloc[faulty[0]]
+        got = repr(value) if isinstance(value, str) else value
+        raise MultiAspectError(
+            f"{expected} for {name} on topic {qid}, got {got} {counted(len(faulty), 'value')}"
+            + (f"; {remedy}" if remedy else "")
+        )
+
+
+def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) -> pd.DataFrame:
+    """Return the long frame of scores, with the scores of each answer in adjacent rows.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        The run and the topic of each answer.
+    scores : mapping of str to ndarray of float, shape (n_answers,)
+        The scores by name.
+    what : str
+        The beginning of errors.
+
+    Raises
+    ------
+    MultiAspectError
+        If a run has several answers to a topic.
+    """
+    n_answers = len(answers)
+    result = pd.DataFrame(
+        {
+            "name": np.repeat(answers["name"].to_numpy(dtype=object), len(scores)),
+            "qid": np.repeat(answers["qid"].to_numpy(dtype=object), len(scores)),
+            "measure": np.tile(np.array(list(scores), dtype=object), n_answers),
+            "value": np.stack(list(scores.values()), axis=1).ravel(),
+        }
+    )[COLUMNS]
+    try:
+        check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run a name of its own")
+    except MultiAspectError as error:
+        raise MultiAspectError(f"{what}: {error}") from None
+    record(result, dict.fromkeys(scores))
+    return result
+
+
+def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int) -> Floats:
+    """Return Σ w x / Σ w over the rows of each answer; 0 where the weights sum to 0.
+
+    Parameters
+    ----------
+    answer : ndarray of int, shape (n_rows,)
+        The index of the answer of each row.
+    values, weights : ndarray of float, shape (n_rows,)
+        The values x and the weights w ≥ 0.
+    n_answers : int
+        The number of answers, with and without rows.
+    """
+    total, whole = (
+        np.bincount(answer, of_rows, n_answers).astype(float) for of_rows in (weights * values, weights)
+    )
+    return ratio(total, whole)
+
+
+def different_topics(answers: pd.DataFrame, *sizes: Floats | Ints, of: str) -> list[str]:
+    """Return a warning if answers to a topic were judged by different numbers of items, such as nuggets.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        The run and the topic of each answer.
+    *sizes : ndarray, shape (n_answers,)
+        Numbers or weights of the items of each answer.
+    of : str
+        The items, in the plural.
+    """
+    by_topic = pd.DataFrame(dict(enumerate(sizes))).groupby(answers["qid"], sort=False).nunique()
+    topics = by_topic.index[(by_topic > 1).any(axis=1)].tolist()
+    if not topics:
+        return []
+    examples = choices([*topics[:3], "…"] if len(topics) > 3 else topics)
+    note = f"on {number_of(len(topics), 'topic')} ({examples}), runs were judged by different {of}"
+    return [f"{note}, so their scores may not be comparable"]

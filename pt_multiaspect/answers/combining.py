@@ -1,0 +1,133 @@
+"""One value of several criteria of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from ir_measures import Measure as AnyMeasure
+
+from .._typing import Bools, Floats, Ints
+from ..errors import MultiAspectError, choices, counted, refuse_taken, refuse_unknown
+from ..evaluation.labels import recorded
+from ..evaluation.long_frames import check_distinct, read_long_frame
+from ..integration.aggregators import lower_is_better
+from ..integration.parsing import parse_all
+from ..integration.records import RECORD, record
+from ._frames import ROUNDING
+
+__all__ = ["combine"]
+
+
+def combine(
+    perquery: Any, measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str]
+) -> pd.DataFrame:
+    """Combine several criteria of each answer to one value, by the means of CAM, MM, WHAM and GAM, or by TOMA.
+
+    A ranking of one document is its own ideal, so that measures divided by the ideal are 1 for every answer. Here,
+    the values of the criteria take the place of the base's values on the aspects, and nothing is divided.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        Columns ``name qid measure value``: criteria in [0, 1], of which 1 is the best, from `nugget_scores`,
+        `argue_scores`, `rubric_scores`, `from_criteria` or several of them (``pd.concat``), or values of measures
+        from `evaluate`. Further columns, as of seeds, tell answers apart.
+    measures : measure, str, sequence of these or mapping
+        Means, such as ``"MM"`` or ``CAM(weights={"faithful": 2, "complete": 1})``, or TOMA with declared scales.
+        The parameter `aspects` selects the criteria, ``"MM(aspects='faithful,complete')"``; by default, all of the
+        frame that were not combined by such a measure. A mapping is ``{label: measure}``.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `perquery`, and one row per answer and measure. A mean is that of the criteria. TOMA is the
+        closeness 1 - distance / maximum distance to the best grades, or the relative weight of an explicit order.
+
+    Raises
+    ------
+    MultiAspectError
+        If an answer lacks a criterion, a value is outside [0, 1] or, for TOMA, is not a grade of its scale, lower
+        values of a criterion are better, or a measure has parameters that only mean something for rankings: `base`,
+        a cutoff, `empty`, `normalized`, `positives`.
+
+    See Also
+    --------
+    from_criteria : Values in [0, 1] of grades on declared scales.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import pt_multiaspect as ma
+    >>> judged = pd.DataFrame({"qid": ["q1"], "name": ["mine"], "faithful": [2], "complete": [1]})
+    >>> scales = {"faithful": 2, "complete": 2}
+    >>> criteria = ma.answers.from_criteria(judged, aspects=scales)
+    >>> measures = {"CAM": "CAM", "MM": "MM", "closeness": ma.TOMA(aspects=scales)}
+    >>> ma.answers.combine(criteria, measures).round(4)
+       name qid    measure   value
+    0  mine  q1   faithful  1.0000
+    1  mine  q1   complete  0.5000
+    2  mine  q1        CAM  0.7500
+    3  mine  q1         MM  0.6667
+    4  mine  q1  closeness  0.6464
+    """
+    labelled = parse_all(measures)
+    frame = read_long_frame(perquery)
+    keys = [column for column in frame.columns if column not in ("measure", "value")]
+    check_distinct(
+        frame,
+        ["name", "measure", "qid", *(key for key in keys if key not in ("name", "qid"))],
+        "keep one answer, or give each run a name of its own",
+    )
+    known = recorded(frame)
+    refuse_taken(labelled, known, "a measure of the frame")
+    criteria = [label for label, measure in known.items() if not hasattr(measure, "of_criteria")]
+    written = frame["measure"].map(str).to_numpy()
+    answer = np.asarray(frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup(), dtype=np.intp)
+    first = np.unique(answer, return_index=True)[1]
+    answers = frame[keys].iloc[first]
+    parts = [frame]
+    records = dict(frame.attrs.get(RECORD) or {})
+    for label, measure in labelled.items():
+        if not hasattr(measure, "of_criteria"):
+            raise MultiAspectError(
+                f"{label}: expected a mean of criteria (CAM, MM, WHAM, GAM) or TOMA, got {measure}"
+            )
+        names = criteria if measure.spec is None else list(measure.spec)
+        if not names:
+            raise MultiAspectError(f"{label}: expected at least one criterion in the frame, got none")
+        refuse_unknown(names, known, "criteria of the frame", label)
+        lower = [name for name in names if lower_is_better(known[name])]
+        if lower:
+            raise MultiAspectError(f"{label}: expected criteria where higher is better, got {choices(lower)}")
+        try:
+            values = measure.of_criteria(
+                {name: _column(frame, written == name, answer, answers, name) for name in names}
+            )
+        except MultiAspectError as error:
+            raise MultiAspectError(f"{label}: {error}") from None
+        parts.append(answers.assign(measure=label, value=values))
+        # Joined frames lose their records; of the criteria, higher is better.
+        records = dict.fromkeys(name for name in names if known[name] is None) | records | {label: measure}
+    result = pd.concat(parts, ignore_index=True)[frame.columns].infer_objects()
+    result.attrs = dict(frame.attrs)
+    record(result, records)
+    return result
+
+
+def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFrame, name: str) -> Floats:
+    """Return the value of a criterion, which some rows of the frame have, for each answer."""
+    values = np.full(len(answers), np.nan)
+    values[answer[rows]] = frame["value"].to_numpy()[rows]
+    faulty = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
+    if len(faulty):
+        run, qid = answers[["name", "qid"]].iloc[faulty[0]]
+        got = "none" if np.isnan(values[faulty[0]]) else f"{values[faulty[0]]:g}"
+        raise MultiAspectError(
+            f"expected a value of {name} in [0, 1] for {run} on topic {qid}, got {got} "
+            f"{counted(len(faulty), 'answer')}; divide percentages by 100, convert grades with from_criteria, "
+            "and leave out topics that are not judged for all runs"
+        )
+    return np.asarray(np.clip(values, 0.0, 1.0), dtype=np.float64)

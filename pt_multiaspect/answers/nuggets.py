@@ -1,0 +1,177 @@
+"""Nugget scores of answers, from the assignments of nuggetizer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._numbers import read_json
+from ..collection.columns import id_column
+from ..collection.frames import to_pandas
+from ..errors import MultiAspectError, choices, shown, warn_once
+from ._frames import RUN_COLUMNS, answers_of, different_topics, score_frame, texts, weighted_means
+
+__all__ = ["nugget_scores"]
+
+_WHAT = "nugget_scores"
+
+#: The importance of nuggets, with their weights in the vital and in the weighted scores.
+_IMPORTANCE = {"vital": (1.0, 1.0), "okay": (0.0, 0.5)}
+
+#: The support of nuggets, with its values in the strict and in the other scores.
+_ASSIGNMENT = {"support": (1.0, 1.0), "partial_support": (0.0, 0.5), "not_support": (0.0, 0.0)}
+
+
+def nugget_scores(assignments: Any) -> pd.DataFrame:
+    """Score answers by the nuggets that they contain, as the TREC RAG tracks do.
+
+    A nugget is a fact that a good answer contains. It is vital or okay, and an answer supports it, supports it in
+    part, or does not support it.
+
+    Parameters
+    ----------
+    assignments : path, open file, DataFrame, or list of paths or of dicts
+        The output of nuggetizer for answers: files with one JSON object per line (also compressed, a directory, or
+        a pattern such as ``"assignments/*.jsonl"``), or the same as rows of a frame or as dicts. An object has a
+        topic ``qid``, a run ``run_id`` (or ``name``), and ``nuggets``, a list of objects with the keys
+        ``importance`` and ``assignment``.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``name qid measure value``, as `evaluate` returns them, with six rows per answer and values in
+        [0, 1]: ``strict_vital_score``, ``vital_score``, ``strict_weighted_score``, ``weighted_score``,
+        ``strict_all_score`` and ``all_score``.
+
+    Raises
+    ------
+    MultiAspectError
+        If a file cannot be read, a key is missing, also the importance or the assignment of a nugget, or a run has
+        several answers to a topic.
+
+    Warns
+    -----
+    MultiAspectWarning
+        In one message, how many assignments are other words and count as ``not_support``, how many importances are
+        other words and count in the ``all`` scores only, and on how many topics runs were judged by different
+        nuggets.
+
+    See Also
+    --------
+    combine : One value of several criteria.
+    aggregate : The mean over topics.
+
+    Notes
+    -----
+    A score is Σ w s / Σ w over the nuggets of an answer, 0 if Σ w is 0. The support s is 1 for ``support`` and 0
+    for ``not_support``; for ``partial_support`` it is 0.5, and 0 in strict scores. The weight w is 1 for vital
+    nuggets and 0 for others in the ``vital`` scores, 1 for vital and 0.5 for okay nuggets in the ``weighted``
+    scores, 1 for all nuggets in the ``all`` scores. The tracks' V_strict is ``strict_vital_score``, A_strict is
+    ``strict_all_score``.
+
+    References
+    ----------
+    Pradeep et al.: Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer Framework.
+    arXiv:2411.09607, 2024.
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> nuggets = [
+    ...     {"text": "Python is a language", "importance": "vital", "assignment": "support"},
+    ...     {"text": "It dates from 1991", "importance": "vital", "assignment": "partial_support"},
+    ...     {"text": "It has threads", "importance": "okay", "assignment": "not_support"},
+    ...     {"text": "It has lists", "importance": "okay", "assignment": "not_support"},
+    ... ]
+    >>> scores = ma.answers.nugget_scores([{"qid": "q1", "run_id": "mine", "nuggets": nuggets}])
+    >>> scores.round(4)
+       name qid                measure   value
+    0  mine  q1     strict_vital_score  0.5000
+    1  mine  q1            vital_score  0.7500
+    2  mine  q1  strict_weighted_score  0.3333
+    3  mine  q1         weighted_score  0.5000
+    4  mine  q1       strict_all_score  0.2500
+    5  mine  q1              all_score  0.3750
+    """
+    frame = _read(assignments)
+    if "docid" in frame.columns and not set(RUN_COLUMNS) & set(frame.columns):
+        raise MultiAspectError(
+            f"{_WHAT}: expected assignments of answers, with a run_id, got those of documents, with a docid; "
+            "from_subtopics makes qrels of documents' nuggets"
+        )
+    answers = answers_of(frame, _WHAT)
+    lists = id_column(frame, ("nuggets",), _WHAT)
+    rows: list[tuple[int, str, str]] = []
+    for row, (name, qid, nuggets) in enumerate(zip(answers["name"], answers["qid"], lists, strict=True)):
+        rows += [(row, *words) for words in _words(nuggets, f"for {name} on topic {qid}")]
+    answer = np.array([row for row, _, _ in rows], dtype=np.intp)
+    importance, assignment = [word for _, word, _ in rows], [word for _, _, word in rows]
+    vital, weighted = np.array([_IMPORTANCE.get(word, (0.0, 0.0)) for word in importance]).reshape(-1, 2).T
+    strict, graded = np.array([_ASSIGNMENT.get(word, (0.0, 0.0)) for word in assignment]).reshape(-1, 2).T
+    scores = {
+        f"{prefix}{kind}_score": weighted_means(answer, support, weights, len(answers))
+        for kind, weights in (("vital", vital), ("weighted", weighted), ("all", np.ones(len(rows))))
+        for prefix, support in (("strict_", strict), ("", graded))
+    }
+    result = score_frame(answers, scores, _WHAT)
+    sizes = [np.bincount(answer, weights, minlength=len(answers)) for weights in (vital, weighted, None)]
+    notes = [
+        *_others(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
+        *_others(importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"),
+        *different_topics(answers, *sizes, of="nuggets"),
+    ]
+    if notes:
+        warn_once(f"{_WHAT}: {'; '.join(notes)}")
+    return result
+
+
+def _read(assignments: Any) -> pd.DataFrame:
+    """Return assignments as a frame with one row per answer."""
+    frame = to_pandas(assignments)
+    if frame is not None:
+        return frame
+    if isinstance(assignments, list | tuple) and assignments and isinstance(assignments[0], Mapping):
+        records = [(f"item {number}", item) for number, item in enumerate(assignments, 1)]
+    else:
+        records = [
+            (where, read_json(line.decode(), where))
+            for text in texts(assignments)
+            for number, line, _ in text.lines()
+            for where in [f"{text.name}:{number}"]
+        ]
+    for where, item in records:
+        if not isinstance(item, Mapping):
+            raise MultiAspectError(
+                f"{where}: expected a JSON object with qid, run_id and nuggets, got {shown(item)}"
+            )
+    return pd.DataFrame([dict(item) for _, item in records])
+
+
+def _words(nuggets: object, where: str) -> Iterator[tuple[str, str]]:
+    """Yield the importance and the assignment of each nugget of an answer."""
+    if not isinstance(nuggets, Iterable) or isinstance(nuggets, str | bytes | Mapping):
+        raise MultiAspectError(f"{_WHAT}: expected a list of nuggets {where}, got {shown(nuggets)}")
+    for nugget in nuggets:
+        words = [nugget.get(key) if isinstance(nugget, Mapping) else None for key in ("importance", "assignment")]
+        if any(word is None or word != word for word in words):  # NaN, as pandas reads missing values
+            raise MultiAspectError(
+                f"{_WHAT}: expected an importance and an assignment of every nugget, got {shown(nugget)} {where}"
+            )
+        yield str(words[0]), str(words[1])
+
+
+def _others(words: list[str], known: Mapping[str, object], what: str, consequence: str) -> list[str]:
+    """Return a warning of the words that are not known, if there are any."""
+    others = Counter(word for word in words if word not in known)
+    if not others:
+        return []
+    examples = [repr(word) for word, _ in others.most_common(3)]
+    if len(others) > len(examples):
+        examples.append("…")
+    return [
+        f"{sum(others.values())} of {len(words)} {what} are other words ({choices(examples)}) and {consequence}"
+    ]

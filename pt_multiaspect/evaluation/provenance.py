@@ -1,0 +1,165 @@
+"""Provenance of values: versions, inputs, scales and measures, as ir_metadata where that has fields.
+
+Breuer, Keller, Schaer: ir_metadata: An Extensible Metadata Schema for IR Experiments. SIGIR 2022.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import ir_measures
+import pandas as pd
+
+from ..collection.judgments import Judgments
+from ..collection.run import Run
+from ..integration.provider import supports
+from ..io.file_contents import as_text, load
+from ..io.trec_files import without_metadata
+from .digests import content_digest, installed_versions
+
+__all__ = ["as_yaml", "provenance"]
+
+#: Keys that YAML reads as strings without quotes, unless they are words that YAML 1.1 reads as other values.
+_PLAIN = re.compile(r"[A-Za-z_][\w@.-]*( [a-z]+)*", re.ASCII)
+_KEYWORDS = frozenset("y yes n no on off true false null".split())  # noqa: SIM905
+
+
+def provenance(
+    runs: Mapping[str, object],
+    qrels: Mapping[str, object],
+    judgments: Judgments,
+    measures: Mapping[str, ir_measures.Measure],
+    *,
+    baseline: str | None = None,
+    test: Mapping[str, str] | None = None,
+    command: str | None = None,
+) -> dict[str, Any]:
+    """Return what ran, as nested mappings, lists and plain values.
+
+    Parameters
+    ----------
+    runs : mapping of str to run
+        The runs by name.
+    qrels : mapping of str to path or Judgments
+        The qrels by aspects.
+    judgments : Judgments
+        The content of the qrels.
+    measures : mapping of str to Measure
+        The measures by label.
+    baseline : str, optional
+        The run that others are compared with.
+    test : mapping of str to str, optional
+        The significance test, with the keys name and correction method.
+    command : str, optional
+        The command line.
+    """
+    versions = installed_versions()
+    reported: dict[str, Any] = {"reported measures": [str(measure) for measure in measures.values()]}
+    if baseline is not None:
+        reported["baseline"] = [baseline]
+    if test is not None:
+        reported["significance test"] = [dict(test)]
+    implementation: dict[str, Any] = {"source": {"lang": [f"python {versions.pop('python')}"]}}
+    if command is not None:
+        implementation["executable"] = {"cmd": command}
+    return {
+        "schema-version": 0.1,
+        "platform": {
+            "operating system": {"kernel": f"{platform.system()} {platform.release()}"},
+            "software": {"libraries": {"python": [f"{name}=={version}" for name, version in versions.items()]}},
+        },
+        "research goal": {"evaluation": reported},
+        "implementation": implementation,
+        "data": {
+            "test collection": {"qrels": [_source(source) for source in qrels.values()]},
+        },
+        # What the schema has no fields for.
+        "pt_multiaspect": {
+            "measures": {label: str(measure) for label, measure in measures.items()},
+            "scales": _scales(judgments, measures),
+            "qrels": {aspects: _digested(source) for aspects, source in qrels.items()},
+            "runs": {name: _digested(run) for name, run in runs.items()},
+        },
+    }
+
+
+def _source(source: object) -> str:
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "in memory"
+
+
+def _digested(source: object) -> dict[str, Any]:
+    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of what is in memory."""
+    if not isinstance(source, str | os.PathLike):
+        rows = _labels(source) if isinstance(source, Judgments) else Run.of(source).to_pandas()
+        return {"digest": content_digest(rows)}
+    path = os.path.expanduser(source)
+    with open(path, "rb") as file:
+        data = file.read()
+    found: dict[str, Any] = {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
+    content = load(io.BytesIO(data))
+    if b"ir_metadata.start" in content.data[:100]:
+        found["ir_metadata"], _ = without_metadata(as_text(*content))
+    return found
+
+
+def _labels(judgments: Judgments) -> pd.DataFrame:
+    """Return the judged pairs and their labels, equal for all forms of the qrels."""
+    pairs = {"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos}
+    return pd.DataFrame({**pairs, **{name: judgments.labels(name) for name in judgments.label_names}})
+
+
+def _scales(judgments: Judgments, measures: Mapping[str, ir_measures.Measure]) -> list[dict[str, Any]]:
+    """Return the scales of the aspects, declared or inferred, with the measures that use them."""
+    scales: dict[str, dict[str, Any]] = {}
+    for label, measure in measures.items():
+        if supports(measure):
+            views = measure.views(judgments)
+            aspects = {view.name: view.aspect.to_spec() for view in views}
+            inferred = [view.name for view in views if view.inferred]
+            entry = scales.setdefault(json.dumps([aspects, inferred]), {"measures": [], "aspects": aspects})
+            entry["measures"].append(label)
+            if inferred:
+                entry["inferred"] = inferred
+    return list(scales.values())
+
+
+def as_yaml(content: Mapping[str, Any]) -> str:
+    """Return nested mappings, lists and plain values as YAML."""
+    return "".join(f"{line}\n" for line in _lines(content))
+
+
+def _lines(content: Any) -> Iterator[str]:
+    """Yield the lines of a mapping or list that is not empty."""
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            name = key if _PLAIN.fullmatch(key) and key.lower() not in _KEYWORDS else _scalar(key)
+            if _is_nested(value):
+                yield f"{name}:"
+                yield from (f"  {line}" for line in _lines(value))
+            else:
+                yield f"{name}: {_scalar(value)}"
+    else:
+        for value in content:
+            first, *others = _lines(value) if _is_nested(value) else [_scalar(value)]
+            yield f"- {first}"
+            yield from (f"  {line}" for line in others)
+
+
+def _scalar(value: object) -> str:
+    """Return a plain value, or a list of numbers, in JSON that is YAML, too."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in text)
+
+
+def _is_nested(value: object) -> bool:
+    """Return whether a value takes lines of its own; lists of numbers do not."""
+    return bool(value) and (
+        isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], int | float))
+    )

@@ -1,0 +1,99 @@
+"""Groups of topics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_scalar
+
+from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown
+from ..io.file_contents import as_text, load
+from .long_frames import COLUMNS
+
+__all__ = ["ALL", "read_topic_groups", "rows_by_group"]
+
+#: The name of the rows of all topics.
+ALL = "all"
+
+
+def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
+    """Return the group of each topic.
+
+    Parameters
+    ----------
+    by : str, path, mapping or Series
+        A further column of the frame, or groups by query id, also in a file: lines of a query id, white space and
+        the name of its group, which may contain blanks.
+    topics : DataFrame
+        A long frame, or another with a column ``qid``.
+
+    Returns
+    -------
+    dict of str to str
+        Groups by query id, in the given order.
+
+    Raises
+    ------
+    MultiAspectError
+        If a topic has no group or several, a group is named 'all', or there is no such topic.
+    """
+    pairs: Iterable[tuple[Any, Any]]
+    if isinstance(by, Mapping | pd.Series):
+        pairs = by.items()
+    elif isinstance(by, str) and by in topics.columns and by not in COLUMNS:
+        pairs = zip(topics["qid"], topics[by], strict=True)
+    elif isinstance(by, PathLike) or (isinstance(by, str) and os.path.isfile(os.path.expanduser(by))):
+        pairs = _in_file(by)
+    else:
+        raise MultiAspectError(
+            "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics and groups, got "
+            f"{shown(by)} (columns: {choices(topics.columns)})"
+        )
+    groups: dict[str, str] = {}
+    for qid, group in dict.fromkeys(_named(qid, group) for qid, group in pairs):
+        if groups.setdefault(qid, group) != group:
+            raise MultiAspectError(f"by: expected one group per topic, got {groups[qid]} and {group} for {qid}")
+    qids = dict.fromkeys(map(str, topics["qid"]))
+    refuse_unknown(groups, qids, "topics that have values", "by")
+    missing = [qid for qid in qids if not groups.get(qid)]
+    if missing:
+        raise MultiAspectError(
+            f"by: expected a group for each topic, got none for {choices(missing[:5])} "
+            f"{counted(len(missing), 'topic')}; give them one, such as 'other'"
+        )
+    if ALL in groups.values():
+        raise MultiAspectError(f"by: the group {ALL!r} has the name of the row of all topics; rename it")
+    return groups
+
+
+def _named(qid: object, group: Any) -> tuple[str, str]:
+    """Return the names of a topic and of its group, which is empty if it is missing."""
+    if not is_scalar(group):
+        raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")
+    return str(qid), "" if pd.isna(group) else str(group).strip()
+
+
+def _in_file(path: str | PathLike[str]) -> Iterator[tuple[str, str]]:
+    try:
+        text = as_text(*load(path))
+    except MultiAspectError as error:
+        raise MultiAspectError(f"by: {error}") from None
+    for number, line, fields in text.lines():
+        if len(fields) < 2:
+            raise MultiAspectError(
+                f"by: {text.name}:{number}: expected a query id, a blank and the name of its group, got "
+                f"{shown(line.decode())}"
+            )
+        qid, group = line.decode().split(maxsplit=1)
+        yield qid, group
+
+
+def rows_by_group(perquery: pd.DataFrame, groups: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield each group of topics and its rows of a long frame."""
+    group = perquery["qid"].map(str).map(groups)
+    for name in dict.fromkeys(groups.values()):
+        yield name, perquery[group == name]

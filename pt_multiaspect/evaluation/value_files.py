@@ -1,0 +1,282 @@
+"""Values of runs per topic as files: those of `evaluate`, and the formats of other tools."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from ..errors import MultiAspectError, choices, cut, refuse_taken, refuse_unknown
+from ..io.file_contents import Text, as_text, load
+from ..io.trec_lines import excerpt
+from .long_frames import COLUMNS, check_distinct
+from .store import read_directory
+
+__all__ = ["FORMATS", "read_values", "written_values"]
+
+#: The fields of a line, by format. Only JSON lines may contain names with blanks.
+_FIELDS = {
+    "trec_eval": ("measure", "qid", "value"),
+    "tot": ("name", "measure", "qid", "value"),
+    "ir_measures": ("name", "qid", "measure", "value"),
+}
+
+#: The keys of JSON lines: those written, and those of the output of ir_measures and of long frames.
+_KEYS = {
+    "name": ("run_id", "name"),
+    "qid": ("topic_id", "query_id", "qid"),
+    "measure": ("measure",),
+    "value": ("value",),
+}
+
+FORMATS = (*_FIELDS, "jsonl")
+
+#: The topic of lines that contain aggregates, and a line of trec_eval that names the run.
+_ALL, _RUNID = "all", "runid"
+
+#: A line number, the line, and the fields that it has.
+_Row: TypeAlias = tuple[int, bytes, dict[str, Any]]
+
+
+def read_values(
+    path: str | os.PathLike[str], *, format: str | None = None, name: str | None = None
+) -> pd.DataFrame:
+    r"""Read values per topic: those that `evaluate` has written to a directory, or a file of another tool.
+
+    Parameters
+    ----------
+    path : path
+        The directory given as ``out=``; with `format`, a file, plain or compressed.
+    format : {'trec_eval', 'tot', 'ir_measures', 'jsonl'}, optional
+        The format of the file, whose fields are separated by blanks or tabs: ``measure topic value``, as printed by
+        ``trec_eval -q``; ``run measure topic value``; ``run topic measure value``, or without the run, as
+        printed by ``ir_measures --by_query``; or one JSON object per line with the keys ``run_id topic_id measure
+        value`` (or ``name``; ``query_id`` or ``qid``), the run optional. It is not guessed, as several have the
+        same number of fields. Lines of the topic ``all`` contain aggregates and are skipped.
+    name : str, optional
+        The name of the run, if the lines lack it. By default that of trec_eval's line ``runid``, or of the file.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``name qid measure value``, as returned by `evaluate`. From a directory, the runs are sorted by the
+        names of their files, and ``attrs["measures"]`` contains the measures by label. From a file, the rows are in
+        its order, and a label is the measure that it names, if any; see `aggregate`.
+
+    Raises
+    ------
+    MultiAspectError
+        If the directory contains no values, values of several evaluations (while another process writes to it), or
+        several values of a run. If a line of a file is malformed, the file contains only aggregates, or several
+        values of a measure for a topic.
+
+    Warns
+    -----
+    MultiAspectWarning
+        For each file of a directory that is damaged, which is left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pt_multiaspect as ma
+    >>> qrels, runs = {"q1": {"d1": 0, "d2": 1}}, {"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}
+    >>> directory = tempfile.mkdtemp()
+    >>> done = ma.evaluate(runs, qrels, ["map", "P@1"], progress=False, out=directory, collect=False)
+    >>> ma.read_values(directory)
+       name qid measure  value
+    0  mine  q1     map    0.5
+    1  mine  q1     P@1    0.0
+
+    >>> file = Path(directory) / "bm25.eval"
+    >>> _ = file.write_text("map\tq1\t0.5000\nmap\tq2\t0.2500\nrunid\tall\tbm25\nmap\tall\t0.3750\n")
+    >>> ma.read_values(file, format="trec_eval")
+       name qid measure  value
+    0  bm25  q1     map   0.50
+    1  bm25  q2     map   0.25
+    """
+    if format is None:
+        if name is not None:
+            raise MultiAspectError(f"name: expected None without format=, got {name!r}: {path} names its runs")
+        return read_directory(path)
+    refuse_unknown([format], FORMATS, "a format", "format")
+    text = as_text(*load(path))
+    rows = list(_json_rows(text) if format == "jsonl" else _split_rows(text, format))
+    columns = {column: [row[column] for *_, row in rows] for column in COLUMNS if rows and column in rows[0][2]}
+    if not rows:
+        raise MultiAspectError(f"{text.name}: the file is empty; expected {_described(format)}")
+    if "name" in columns and name is not None:
+        raise MultiAspectError(f"name: expected None, as the lines of {text.name} name their runs, got {name!r}")
+    is_topic = [qid != _ALL for qid in columns["qid"]]
+    if all(is_topic) and _ALL in columns["measure"]:
+        number, line, _ = rows[columns["measure"].index(_ALL)]
+        raise MultiAspectError(
+            f"{text.name}:{number}: expected {_described(format)}, got the measure all: {excerpt(line)}; use "
+            "another format="
+        )
+    kept = [row for row, counts in zip(rows, is_topic, strict=True) if counts]
+    if not kept:
+        raise MultiAspectError(
+            f"{text.name}: expected values of topics, got only aggregates (topic all); write the file with the "
+            "option -q of trec_eval, ir_measures or pt-multiaspect"
+        )
+    if "name" not in columns:
+        run = name or _run_named(text, columns) or Path(text.name).name
+        kept = [(number, line, {"name": run, **row}) for number, line, row in kept]
+    texts = {
+        column: np.array([row[column] for *_, row in kept] + [None], dtype=object)[:-1] for column in COLUMNS[:3]
+    }
+    result = pd.DataFrame({**texts, "value": [_value(text, *row) for row in kept]})
+    check_distinct(result, ["name", "measure", "qid"], f"leave out all but one in {text.name}")
+    return result
+
+
+def _split_rows(text: Text, format: str) -> Iterator[_Row]:
+    """Yield the lines of a format whose fields are separated by blanks or tabs."""
+    fields = _FIELDS[format]
+    for position, (number, line, found) in enumerate(text.lines()):
+        if position == 0 and format == "ir_measures" and len(found) == len(fields) - 1:
+            fields = fields[1:]
+        if len(found) != len(fields):
+            aggregates = "; aggregates have no topic, --by_query prints values of topics"
+            raise MultiAspectError(
+                f"{text.name}:{number}: expected {_described(format)}, got {len(found)} fields: {excerpt(line)}"
+                + (aggregates if format == "ir_measures" and len(found) == 2 else "")
+            )
+        yield number, line, dict(zip(fields, (field.decode() for field in found), strict=True))
+
+
+def _json_rows(text: Text) -> Iterator[_Row]:
+    """Yield the lines of JSON."""
+    keys: dict[str, str] = {}
+    for number, line, _ in text.lines():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            found = None
+        if not keys and isinstance(found, dict):
+            keys = {
+                column: key
+                for column, known in _KEYS.items()
+                if (key := next(filter(found.__contains__, known), ""))
+            }
+        complete = isinstance(found, dict) and {*keys} >= {*COLUMNS[1:]} and found.keys() >= {*keys.values()}
+        row = {column: found[key] for column, key in keys.items()} if complete else {}
+        names = [row.get(column) for column in COLUMNS[:3] if column in row]
+        if not complete or any(isinstance(value, bool) or not isinstance(value, str | int) for value in names):
+            raise MultiAspectError(
+                f"{text.name}:{number}: expected {_described('jsonl')}, got {excerpt(line)}"
+                + (", other keys than in lines before" if isinstance(found, dict) and keys and not complete else "")
+            )
+        yield number, line, {column: value if column == "value" else str(value) for column, value in row.items()}
+
+
+def _described(format: str) -> str:
+    if format == "jsonl":
+        return "JSON objects with the keys run_id, topic_id, measure and value"
+    optional = " (or without the run)" if format == "ir_measures" else ""
+    words = {"name": "run", "qid": "topic"}
+    return f"lines `{' '.join(words.get(field, field) for field in _FIELDS[format])}`{optional}"
+
+
+def _run_named(text: Text, columns: dict[str, list[Any]]) -> str:
+    """Return the run that a line of trec_eval names, empty if there is none."""
+    named = {
+        value for measure, value in zip(columns["measure"], columns["value"], strict=True) if measure == _RUNID
+    }
+    if len(named) > 1:
+        raise MultiAspectError(
+            f"{text.name}: expected the values of one run, got those of {choices(sorted(named))}; divide the file"
+        )
+    return next(iter(named), "")
+
+
+def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
+    """Return the value of a line."""
+    value = row["value"]
+    try:
+        # float() also reads True and 1_000.
+        if not isinstance(value, bool) and "_" not in str(value):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise MultiAspectError(
+        f"{text.name}:{number}: expected a number as value, got {cut(repr(value))} (topic {row['qid']}): "
+        f"{excerpt(line)}"
+    )
+
+
+def written_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str:
+    """Write values in the format of another tool: per run, those of topics, then aggregates, whose topic is all.
+
+    Parameters
+    ----------
+    values : DataFrame
+        The result of `evaluate`, or some of its rows.
+    means : DataFrame
+        The result of `aggregate`, whose runs are written in its order.
+    format : str
+        One of `FORMATS`.
+
+    Returns
+    -------
+    str
+        The lines, with numbers in full precision.
+
+    Raises
+    ------
+    MultiAspectError
+        If lines could not be read as what they are: a name contains blanks, a topic has the name ``all``, or there
+        are several runs in the format of trec_eval, which does not name them.
+    """
+    labels = list(means.columns[1:])
+    if (values["qid"] == _ALL).any():
+        raise MultiAspectError(
+            f"format {format}: expected topics with other names than all, which stands for aggregates; use csv"
+        )
+    if format == "trec_eval":
+        refuse_taken(labels, (_RUNID, "num_q"), "a line of trec_eval")
+        if len(means) > 1:
+            raise MultiAspectError(
+                f"format trec_eval: expected one run, as no line names it, got {choices(means['name'])}; use tot"
+            )
+    if format != "jsonl":
+        _refuse_blanks(format, "a name", means["name"], "name the run, as in NAME=RUN")
+        _refuse_blanks(format, "a label", labels, "label the measure, as in -m LABEL=MEASURE")
+        _refuse_blanks(format, "the topic", values["qid"].unique(), "use jsonl")
+    by_run = dict(list(values.groupby("name", sort=False)))
+    lines = []
+    for name, *aggregates in means.itertuples(index=False, name=None):
+        rows = by_run.get(name, values.iloc[:0])
+        of_topics = zip(rows["qid"], rows["measure"], rows["value"].tolist(), strict=True)
+        of_run = [(_ALL, label, float(value)) for label, value in zip(labels, aggregates, strict=True)]
+        if format == "trec_eval":
+            of_run.insert(0, (_ALL, _RUNID, name))
+        lines += [_WRITERS[format](name, *row) for row in (*of_topics, *of_run)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _refuse_blanks(format: str, what: str, names: Iterable[str], remedy: str) -> None:
+    for name in names:
+        if not name or re.search(r"\s", name):
+            raise MultiAspectError(
+                f"format {format}: expected {what} without blanks, which separate fields, got {name!r}; {remedy}"
+            )
+
+
+def _json_line(name: str, qid: str, measure: str, value: float) -> str:
+    return json.dumps({"run_id": name, "topic_id": qid, "measure": measure, "value": value})
+
+
+_WRITERS: dict[str, Callable[..., str]] = {
+    "trec_eval": lambda name, qid, measure, value: f"{measure}\t{qid}\t{value}",
+    "tot": lambda name, qid, measure, value: f"{name}\t{measure}\t{qid}\t{value}",
+    "ir_measures": lambda name, qid, measure, value: f"{name}\t{qid}\t{measure}\t{value}",
+    "jsonl": _json_line,
+}

@@ -1,0 +1,38 @@
+"""Judgments that are built once for several evaluators of the same qrels."""
+
+from __future__ import annotations
+
+import threading
+from copy import copy
+
+import pandas as pd
+
+from ..collection.judgments import Judgments
+
+__all__ = ["LastJudgments"]
+
+
+class LastJudgments(threading.local):
+    """The judgments of the last qrels of each thread.
+
+    PyTerrier makes an evaluator for each run, of frames with the same content. As frames can be changed in place,
+    their content is compared.
+    """
+
+    _judgments: Judgments | None = None
+
+    def of(self, qrels: pd.DataFrame) -> Judgments:
+        """Return the judgments of a frame, with all that was computed from them."""
+        if self._judgments is None or not self._judgments.is_of(qrels):
+            self._judgments = None  # lest the memory of both is taken
+            self._judgments = Judgments(qrels)
+        return self._judgments
+
+    def fresh(self, qrels: object) -> Judgments:
+        """Return judgments without what measures have computed, as a class of the user may have changed since."""
+        if not isinstance(qrels, pd.DataFrame):
+            return Judgments.of(qrels)
+        last = self.of(qrels)
+        result = copy(last)
+        result.cached("pairs", lambda: last.pairs)
+        return result

@@ -1,0 +1,113 @@
+"""Pipelines of PyTerrier in place of runs, without importing PyTerrier."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, id_column
+from ..collection.frames import as_frame, to_pandas
+from ..collection.judgments import Judgments
+from ..errors import MultiAspectError, choices, number_of
+from ..strings.identifiers import identifiers
+
+__all__ = ["is_pipeline", "progress_bar", "qrels_of_topics", "retrieve", "topics_frame"]
+
+
+def is_pipeline(run: object) -> bool:
+    """Return whether an object is a transformer of PyTerrier; there is none before PyTerrier is imported."""
+    transformer = getattr(sys.modules.get("pyterrier"), "Transformer", None)
+    return transformer is not None and isinstance(run, transformer)
+
+
+def topics_frame(topics: Any) -> pd.DataFrame:
+    """Return topics as `pt.Experiment` takes them, or those of a dataset of PyTerrier.
+
+    Raises
+    ------
+    MultiAspectError
+        If they are anything else than a data frame with a column ``qid``, or empty.
+    """
+    if isinstance(topics, str):
+        raise MultiAspectError(
+            f"topics: expected a DataFrame or a dataset of PyTerrier, got {topics!r}; read files with "
+            "pt.io.read_topics, and get datasets with pt.get_dataset"
+        )
+    frame = as_frame(topics.get_topics() if hasattr(topics, "get_topics") else topics, "topics")
+    if "qid" not in frame.columns or not len(frame):
+        raise MultiAspectError(
+            f"topics: expected at least one row, and a column qid, got {number_of(len(frame), 'row')} with the "
+            f"columns {choices(frame.columns)}"
+        )
+    return frame
+
+
+def qrels_of_topics(qrels: object, topics: pd.DataFrame) -> object:
+    """Return the qrels of some topics, as `pt.Experiment` evaluates them.
+
+    Parameters
+    ----------
+    qrels : DataFrame, dict, iterable or Judgments
+        The qrels.
+    topics : DataFrame
+        The topics, in a column ``qid``.
+
+    Returns
+    -------
+    DataFrame or Judgments
+        A frame if `qrels` is one.
+
+    Raises
+    ------
+    MultiAspectError
+        If no topic is judged.
+    """
+    wanted = identifiers(topics["qid"], "topics")
+    frame = to_pandas(qrels)
+    found = Judgments.of(qrels) if frame is None else frame
+    judged = (
+        found.qids
+        if isinstance(found, Judgments)
+        else identifiers(id_column(found, QUERY_COLUMNS, "qrels"), "qrels")
+    )
+    kept = np.isin(judged, wanted)
+    if not kept.any():
+        raise MultiAspectError(
+            f"the topics and the qrels have no query in common: the topics have queries such as "
+            f"{choices(wanted[:3])}, the qrels have queries such as {choices(pd.unique(judged)[:3])}. Check the "
+            "query ids"
+        )
+    return found.of_queries(kept) if isinstance(found, Judgments) else found[kept]
+
+
+def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:
+    """Return the run of a pipeline.
+
+    Raises
+    ------
+    MultiAspectError
+        If it retrieves nothing, or lacks columns of a run.
+    """
+    run = as_frame(pipeline.transform(topics), f"the pipeline {name}")
+    kinds = {"qid": QUERY_COLUMNS, "docno": DOCUMENT_COLUMNS, "score": ("score",)}
+    missing = [column for column, names in kinds.items() if not set(names) & set(run.columns)]
+    if missing:
+        raise MultiAspectError(
+            f"the pipeline {name}: expected the columns qid, docno and score in its results, got no "
+            f"{' and no '.join(missing)} but {choices(run.columns)}"
+        )
+    if not len(run):
+        raise MultiAspectError(f"the pipeline {name} retrieves no document for {number_of(len(topics), 'topic')}")
+    return run
+
+
+def progress_bar(total: int | None, show: bool) -> Any:
+    """Return PyTerrier's progress bar of systems, which shows nothing without a terminal or a notebook."""
+    from tqdm import tqdm
+
+    bar = getattr(sys.modules.get("pyterrier"), "tqdm", tqdm)
+    if_terminal = False if "notebook" in bar.__module__ else None
+    return bar(total=total, desc="pipelines", unit="system", disable=if_terminal if show else True)

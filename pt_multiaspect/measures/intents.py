@@ -1,0 +1,302 @@
+"""Intents with probabilities and graded labels: I-rec, D-nDCG and D♯-nDCG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import ir_measures
+import numpy as np
+
+from .._numbers import exact
+from .._typing import Floats
+from .._validation import real
+from ..bases import Base, Term, as_base
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
+from ..errors import MultiAspectError, choices, number_of, warn_once
+from .joint import Joint, JointMeasure
+from .mean_of import MeasureMean
+from .measure import Measure
+from .parameters import ASPECTS, CUTOFF, Param, weights_param
+from .registry import register
+from .terms import TermMean, base_depends_on
+
+__all__ = ["PROBABILITIES", "DSharpnDCG", "DnDCG", "IRec", "intents_of", "warn_of_missing_intents"]
+
+PROBABILITIES = weights_param(
+    "the probability of each intent (aspect), normalised to sum to 1; equal by default; one of 0 is no intent"
+)
+
+
+def intents_of(measure: Measure, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
+    """Return the aspects whose intents have a positive probability, with the probabilities."""
+    return [(view, share) for view, share in zip(views, measure.shares(views), strict=True) if share > 0]
+
+
+def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
+    """Warn of topics without a label of an intent, which the measure counts nevertheless."""
+    lacking: dict[str, int] = {}
+    any_label = np.zeros(views[0].n_queries, dtype=np.bool_)
+    labelled = {}
+    for view, _ in intents_of(measure, views):
+        labelled[view.name] = np.bincount(view.pool_query[view.known], minlength=view.n_queries) > 0
+        any_label |= labelled[view.name]
+    for name, topics in labelled.items():
+        if n_lacking := int((any_label & ~topics).sum()):
+            lacking[name] = n_lacking
+    if lacking:
+        missing = choices(f"{name} in {number_of(n_topics, 'topic')}" for name, n_topics in lacking.items())
+        warn_once(
+            f"the qrels have no label of {missing}: there, {measure.NAME} counts the intent as one without "
+            "relevant documents. If the topics do not have it, evaluate them with a measure of their own intents, "
+            "aspects=",
+            key=missing,
+            group=f"intents of {measure.NAME}",
+        )
+
+
+class _IRec(TermMean):
+    """Intent recall: the fraction of the intents that have a relevant document in the ranking.
+
+    The aspects are the intents (subtopics, nuggets) of a topic. I-rec@k is the number of aspects on which a
+    document in the first k ranks reaches the threshold, divided by the number of all intents, also those without
+    relevant documents. Values are between 0 and 1.
+
+    Parameters
+    ----------
+    weights : dict of str to float, optional
+        The probabilities of the intents. All count alike, except those of probability 0, which are no intents.
+    aspects : Aspects, mapping or str, optional
+        The intents, their scales and thresholds; by default, every label column.
+    cutoff : int, optional
+        ``IRec @ k`` evaluates only the first k retrieved documents.
+
+    Notes
+    -----
+    All topics have the same intents: those of the measure. Where topics have intents of their own, evaluate the
+    topics of each set of intents by themselves. ``Subtopics(base="StRecall")`` is the same over the intents that
+    have relevant documents.
+
+    References
+    ----------
+    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011. Zhai,
+    Cohen, Lafferty: Beyond Independent Relevance. SIGIR 2003 (as subtopic recall).
+
+    Examples
+    --------
+    >>> from pt_multiaspect import IRec
+    >>> labels = {"d1": (2, 0, 0), "d2": (1, 1, 0), "d3": (0, 0, 0)}
+    >>> qrels = {"q1": {d: dict(zip(("buy", "repair", "sell"), of)) for d, of in labels.items()}}
+    >>> run = {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}}
+    >>> measure = IRec(aspects={"buy": 2, "repair": 1, "sell": 1})
+    >>> round(measure.calc_aggregate(qrels, run), 4)
+    0.6667
+    >>> measure.explain(run, qrels, "q1").ranks[["docno", "buy part", "repair part", "contribution"]].round(4)
+      docno  buy part  repair part  contribution
+    0    d1    0.3333       0.0000        0.3333
+    1    d3    0.0000       0.0000        0.0000
+    2    d2    0.0000       0.3333        0.3333
+    """
+
+    __name__ = "IRec"
+    NAME = __name__
+    PRETTY_NAME = "Intent recall (I-rec)"
+    SHORT_DESC = "The fraction of the intents (aspects) that have a relevant document in the ranking."
+    CITATION = "Sakai and Song 2011"
+    SOURCES = ("sakai2011",)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "weights": PROBABILITIES,
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    @property
+    def _success(self) -> Base:
+        return as_base(ir_measures.Success).at(self.cutoff)
+
+    def depends_on(self, view: AspectView) -> bool:
+        weights = self["weights"]
+        return (weights is None or bool(weights[view.name])) and base_depends_on(self._success, view)
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        """Return success on each intent."""
+        intents = intents_of(self, self.views(judgments))
+        weight = np.full(judgments.n_queries, 1.0 / len(intents))
+        return [Term(self._success, view.target, weight, view.name) for view, _ in intents]
+
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        warn_of_missing_intents(self, views)
+        found = [term.base.values(rankings, term.target) for term in self.terms(rankings.judgments)]
+        return np.asarray(np.sum(found, axis=0) / len(found), dtype=np.float64)
+
+
+def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Floats:
+    """Return Σ P g of each judged document, then of the lowest and of the highest grades.
+
+    Sums are of integers over a common denominator, so that equal sums are equal.
+    """
+    total_weight = sum(map(exact, weights))
+    tables = [
+        [exact(weight) / total_weight * exact(max(gain, 0.0)) for gain in view.scale.gains.tolist()]
+        for view, weight in zip(views, weights, strict=True)
+    ]
+    denominator = math.lcm(*(gain.denominator for table in tables for gain in table))
+    largest = int(sum(max(table) for table in tables) * denominator)
+    kind: Any = np.int64 if max(largest, denominator) < 2**53 else object
+    total = np.zeros(len(views[0].label) + 2, dtype=kind)
+    for view, table in zip(views, tables, strict=True):
+        gains = np.array([int(gain * denominator) for gain in table], dtype=kind)
+        total[:-2] += np.where(view.known, gains[view.grade], 0)
+        total[-2:] += gains[[0, -1]]
+    return np.asarray(total / denominator, dtype=np.float64)
+
+
+class _DnDCG(JointMeasure):
+    """D-nDCG: nDCG of the global gains of documents, which their intents share by probability.
+
+    The aspects are the intents of a topic. The global gain of a document is Σ_i P(i) g_i(d), where P(i) is the
+    probability of intent i, and g_i the gain of the document's grade on it. D-nDCG is nDCG over these gains; the
+    ideal ranking sorts all judged documents by them. Values are between 0 and 1.
+
+    Parameters
+    ----------
+    weights : dict of str to float, optional
+        The probabilities P(i), normalised to sum to 1; equal by default. Intents of probability 0 are ignored.
+    aspects : Aspects, mapping or str, optional
+        The intents, their scales and gains; by default, every label column.
+    cutoff : int, optional
+        ``DnDCG @ k`` evaluates only the first k retrieved documents.
+
+    Notes
+    -----
+    Documents that are not judged on an intent have the gain 0 on it. NTCIREVAL prints this value as MSnDCG@k. With
+    one intent, D-nDCG is nDCG. Equal global gains are recognised exactly: .1 · 3 is as good as .3 · 1.
+
+    References
+    ----------
+    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import DnDCG
+    >>> labels = {"d1": (2, 0), "d2": (1, 1), "d3": (0, 3)}
+    >>> qrels = {"q1": {d: {"buy": buy, "repair": repair} for d, (buy, repair) in labels.items()}}
+    >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
+    >>> measure = DnDCG(weights={"buy": 0.75, "repair": 0.25}, aspects={"buy": 3, "repair": 3})
+    >>> round(measure.calc_aggregate(qrels, {"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}), 4)
+    0.8765
+    >>> explanation = measure.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "discount", "contribution"]].round(4)
+      docno  gain  discount  contribution
+    0    d1  1.50    1.0000        0.5986
+    1    d2  1.00    0.6309        0.2518
+    2    d3  0.75    0.5000        0.1496
+    """
+
+    __name__ = "DnDCG"
+    NAME = __name__
+    PRETTY_NAME = "D-nDCG"
+    SHORT_DESC = "nDCG of the gains on the intents (aspects), weighted by the probabilities of these."
+    CITATION = "Sakai and Song 2011"
+    SOURCES = ("sakai2011",)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "weights": PROBABILITIES,
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def base(self) -> Base:
+        return as_base(ir_measures.nDCG).at(self.cutoff)
+
+    def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        intents = [view for view, _ in intents_of(self, views)]
+        for view in intents:
+            view.check_gains(self.NAME)
+        weights = self["weights"] or dict.fromkeys((view.name for view in intents), 1)
+        *gains, bottom, top = _global_gain(intents, [weights[view.name] for view in intents])
+        return Joint(np.array(gains), top=top, bottom=bottom)
+
+    def depends_on(self, view: AspectView) -> bool:
+        weights = self["weights"]
+        return (weights is None or bool(weights[view.name])) and base_depends_on(as_base(ir_measures.nDCG), view)
+
+    def document_gain(self, judgments: Judgments) -> Floats:
+        self.warn_if_inferred(self.views(judgments))
+        return self.target(judgments).gain
+
+
+def _gamma(gamma: object) -> float:
+    value = real("gamma", low=0)(gamma)
+    if value > 1:
+        raise MultiAspectError(f"gamma: expected a number from 0 to 1, got {value:g}")
+    return value
+
+
+class _DSharpnDCG(MeasureMean):
+    """D♯-nDCG: the mean γ I-rec + (1 - γ) D-nDCG of the diversity and of the relevance of a ranking.
+
+    The aspects are the intents of a topic; see `IRec` and `DnDCG`. Values are between 0 and 1. The maximum
+    attainable value of a topic can be below 1, as no ranking need be ideal for both.
+
+    Parameters
+    ----------
+    gamma : float in [0, 1], default 0.5
+        The weight γ of I-rec.
+    weights : dict of str to float, optional
+        The probabilities of the intents, normalised to sum to 1; equal by default. An aspect of probability 0 is no
+        intent.
+    aspects : Aspects, mapping or str, optional
+        The intents, their scales, gains and thresholds; by default, every label column.
+    cutoff : int, optional
+        ``DSharpnDCG @ k`` evaluates only the first k retrieved documents.
+
+    Notes
+    -----
+    D♯-nDCG is ``MeanOf({IRec: gamma, DnDCG: 1 - gamma})``. For other D♯ measures, average other measures.
+
+    References
+    ----------
+    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import DSharpnDCG
+    >>> labels = {"d1": (2, 0), "d2": (1, 1), "d3": (0, 3)}
+    >>> qrels = {"q1": {d: {"buy": buy, "repair": repair} for d, (buy, repair) in labels.items()}}
+    >>> run = {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
+    >>> measure = DSharpnDCG(aspects={"buy": 3, "repair": 3})
+    >>> round((measure @ 1).calc_aggregate(qrels, run), 4)  # (½ + ⅔) / 2
+    0.5833
+    >>> parts = ["IRec buy part", "IRec repair part", "DnDCG part", "contribution"]
+    >>> measure.explain(run, qrels, "q1").ranks[["docno", *parts]].round(4)
+      docno  IRec buy part  IRec repair part  DnDCG part  contribution
+    0    d1           0.25              0.00      0.1900        0.4400
+    1    d2           0.00              0.25      0.1199        0.3699
+    2    d3           0.00              0.00      0.1425        0.1425
+    """
+
+    __name__ = "DSharpnDCG"
+    NAME = __name__
+    PRETTY_NAME = "D♯-nDCG"
+    SHORT_DESC = "The weighted mean of I-rec and D-nDCG: of the diversity and the relevance of a ranking."
+    CITATION = "Sakai and Song 2011"
+    SOURCES = ("sakai2011",)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "gamma": Param(_gamma, 0.5, "the weight of I-rec, from 0 to 1"),
+        "weights": PROBABILITIES,
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def _check(self) -> None:
+        shared = {name: self[name] for name in ("weights", "aspects", "cutoff")}
+        weighted = ((IRec(**shared), self["gamma"]), (DnDCG(**shared), 1 - self["gamma"]))
+        self.members = tuple((member, weight) for member, weight in weighted if weight)
+
+
+IRec = register(_IRec)
+DnDCG = register(_DnDCG)
+DSharpnDCG = register(_DSharpnDCG)

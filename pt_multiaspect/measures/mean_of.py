@@ -1,0 +1,320 @@
+"""Weighted means of measures: MeanOf, and the base class of measures that are such means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import ir_measures
+import numpy as np
+from ir_measures.measures.base import MeanAgg
+
+from .._numbers import number
+from .._typing import Floats
+from ..aspects.aspects import Aspects
+from ..aspects.parameter import AspectSpec
+from ..bases import Term
+from ..bases.strings import check_params, read_measure
+from ..collection.judgments import Judgments
+from ..collection.rankings import Rankings
+from ..collection.views import AspectView
+from ..errors import MultiAspectError, choices, refuse_repeated, shown
+from .declaring import declare
+from .measure import Measure
+from .on import on_relevance
+from .parameters import ASPECTS, CUTOFF, Param
+from .registry import register
+from .terms import TermMean, warn_of_units
+
+__all__ = ["MeanOf", "MeasureMean"]
+
+#: Members with a longer printed form are named by their class in explanations.
+_LONGEST = 30
+
+
+def _selected(measure: Measure) -> AspectSpec:
+    """Return the scales or names of the aspects that a measure evaluates; None for all columns."""
+    return measure.spec or (measure.required_aspects if "aspect" in measure.SUPPORTED_PARAMS else None)
+
+
+class MeasureMean(TermMean):
+    """A weighted mean of measures. Subclasses set `members` in `_check`."""
+
+    #: The measures and their weights, which are positive and need not sum to 1.
+    members: tuple[tuple[Measure, float], ...] = ()
+
+    def validate_params(self) -> None:
+        """Raise an error if a parameter of the mean or of a member is missing."""
+        super().validate_params()
+        for member, _ in self.members:
+            member.validate_params()
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Return whether lower is better for the members, which agree."""
+        return any(member.lower_is_better for member, _ in self.members)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Return the weighted means of the minima and of the maxima of the members."""
+        if not self.members:
+            return self.RANGE
+        low, high = (self._mean(weight * member.range[end] for member, weight in self.members) for end in (0, 1))
+        return float(low), float(high)
+
+    def _mean(self, weighted: Iterable[Any]) -> Any:
+        """Return the sum of the weighted values over that of the weights, so that a mean of ones is exactly 1."""
+        return sum(weighted) / sum(weight for _, weight in self.members)
+
+    @property
+    def spec(self) -> AspectSpec:
+        """Return the scales that all members declare, or the names that all select; None without these."""
+        merged: dict[str, Any] = {}
+        for spec in [_selected(member) for member, _ in self.members]:
+            if spec is None:
+                return None
+            for name in spec:
+                merged.setdefault(name, spec[name] if isinstance(spec, Aspects) else None)
+        return Aspects(merged) if merged and None not in merged.values() else tuple(merged) or None
+
+    @property
+    def required_aspects(self) -> tuple[str, ...]:
+        """Return the label columns that the members require."""
+        return tuple(dict.fromkeys(name for member, _ in self.members for name in member.required_aspects))
+
+    def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
+        """Return the aspects that the members evaluate; of several scales of one, one that was inferred."""
+        self.validate_params()
+        views: dict[str, AspectView] = {}
+        for member, _ in self.members:
+            for view in member.views(judgments):
+                if view.name not in views or view.inferred:
+                    views[view.name] = view
+        return tuple(views.values())
+
+    def depends_on(self, view: AspectView) -> bool:
+        """Return whether a member that evaluates the aspect and does not declare it depends on its scale."""
+        specs = [(member, _selected(member)) for member, _ in self.members]
+        return any(
+            member.depends_on(view)
+            for member, spec in specs
+            if not isinstance(spec, Aspects) and (spec is None or view.name in spec)
+        )
+
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        judgments = rankings.judgments
+        values = (weight * member._evaluate(rankings, member.views(judgments)) for member, weight in self.members)
+        return np.asarray(self._mean(values), dtype=np.float64)
+
+    def _names(self) -> list[str]:
+        """Return a name for each member."""
+        return [member.NAME for member, _ in self.members]
+
+    def terms(self, judgments: Judgments) -> list[Term]:
+        """Return the terms of all members, with weights; empty if a member is not the weighted sum of its terms."""
+        return judgments.cached(("terms", self), lambda: self._make_terms(judgments))
+
+    def _make_terms(self, judgments: Judgments) -> list[Term]:
+        terms: list[Term] = []
+        total = sum(weight for _, weight in self.members)
+        for name, (member, weight) in zip(self._names(), self.members, strict=True):
+            parts = member.terms(judgments)
+            if not parts or not member.IS_WEIGHTED_SUM or member.params.get("normalized"):
+                return []
+            terms += [
+                replace(part, weight=part.weight * (weight / total), name=f"{name} {part.name}".strip())
+                for part in parts
+            ]
+        return terms
+
+    def distinctions(self, judgments: Judgments) -> list[Any]:
+        """Return the properties of each judged document that a member reads."""
+        return [column for member, _ in self.members for column in member.distinctions(judgments)]
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """Measures and their weights, as given."""
+
+    measures: tuple[tuple[ir_measures.Measure, float], ...]
+
+    def spelled(self) -> dict[str, float]:
+        """Return the printed form; ir-measures reads dicts, but no lists."""
+        return {str(measure): weight for measure, weight in self.measures}
+
+
+def _parse(measures: object) -> _Weighted | None:
+    if measures is None or isinstance(measures, _Weighted):
+        return measures
+    if isinstance(measures, Mapping):
+        weighted = [(_read(measure), _weight(measure, weight)) for measure, weight in measures.items()]
+    elif isinstance(measures, Sequence) and not isinstance(measures, str):
+        weighted = [(_read(measure), 1) for measure in measures]
+    else:
+        raise MultiAspectError(
+            "measures: expected a list of measures, or a dict of measures and weights, as in {'nDCG@10': 2, "
+            f"'RR': 1}}, got {shown(measures)}"
+        )
+    refuse_repeated([str(measure) for measure, _ in weighted], "measures", "measures")
+    if not any(weight for _, weight in weighted):
+        raise MultiAspectError(f"measures: expected at least one with a positive weight, got {shown(measures)}")
+    return _Weighted(tuple(weighted))
+
+
+def _weight(measure: object, weight: object) -> float:
+    value = number(weight, f"the weight of {measure}")
+    if value < 0:
+        raise MultiAspectError(f"the weight of {measure}: expected a number of at least 0, got {value}")
+    return value
+
+
+def _read(measure: object) -> ir_measures.Measure:
+    """Return a measure given as an object or a string, after checking that the mean of its values is meaningful."""
+    read: Any = read_measure(measure) if isinstance(measure, str) else measure
+    if not hasattr(read, "SUPPORTED_PARAMS"):
+        raise MultiAspectError(f"measures: expected measures or their names, got {shown(measure)}")
+    if not isinstance(read.aggregator(), MeanAgg):
+        raise MultiAspectError(
+            f"measures: {read} is not aggregated by the mean over topics, so its mean with others is undefined; "
+            "average measures that are, such as AP"
+        )
+    return check_params(read)
+
+
+class _MeanOf(MeasureMean):
+    """The weighted arithmetic mean of measures: Σ_m w_m m / Σ_m w_m.
+
+    The members are any measures whose aggregate over topics is a mean, of this package or of ir-measures, also
+    other means. Higher values are better for all of them, or lower ones for all. Values are between the weighted
+    means of the minima and of the maxima of the members.
+
+    Parameters
+    ----------
+    measures : dict of measure to float, or sequence of measures
+        The members with their weights w_m ≥ 0, or members of equal weight, as objects or strings. It can be given
+        without its name: ``MeanOf({"IRec": 1, "nDCG": 2})``. Members of weight 0 are ignored. Measures of
+        ir-measures evaluate relevance, as with `On`.
+    aspects : Aspects, mapping or str, optional
+        Declares the aspects and their scales for the members that declare none.
+    cutoff : int, optional
+        Cutoff of the members that accept one and have none: ``MeanOf([...]) @ k``. Members with another cutoff are
+        an error.
+
+    Notes
+    -----
+    `explain` and `pt_multiaspect.analysis.upper_bound` treat the mean as the sum of the terms of its members where
+    all of them are weighted sums of single-aspect measures, such as CAM, On, TOMA or DnDCG. The mean of others,
+    such as MM, has no known upper bound, and its contributions are marginal.
+
+    References
+    ----------
+    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011 (whose D♯
+    measures are means of two measures).
+
+    Examples
+    --------
+    >>> import pt_multiaspect as ma
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
+    >>> mean = ma.MeanOf({"On(aspect='relevance',base='AP')": 3, "On(aspect='credibility',base='RR')": 1})
+    >>> mean.calc_aggregate(qrels, run)  # (3 · 1 + 1 · ½) / 4
+    0.875
+    >>> ma.MeanOf(["nDCG", ma.CAM(base="AP")]) @ 10
+    MeanOf(measures={'nDCG': 1, "CAM(base='AP')": 1})@10
+    >>> mean.explain(run, qrels, "q1").ranks[["docno", "contribution", "running"]].round(3)
+      docno  contribution  running
+    0    d1         0.375    0.375
+    1    d2         0.500    0.875
+    """
+
+    __name__ = "MeanOf"
+    NAME = __name__
+    PRETTY_NAME = "Mean of measures"
+    SHORT_DESC = "The weighted arithmetic mean of measures."
+    CITATION = "Sakai and Song 2011"
+    SOURCES = ("sakai2011",)
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "measures": Param(
+            _parse,
+            None,
+            "the measures: a list, or a dict of measures and weights",
+            spell=lambda measures: measures and measures.spelled(),
+            required=True,
+        ),
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
+
+    def __init__(self, *args: Any, **params: Any) -> None:
+        if len(args) == 1 and "measures" not in params:
+            super().__init__(measures=args[0], **params)
+        else:
+            super().__init__(*args, **params)
+
+    def _check(self) -> None:
+        given: _Weighted | None = self["measures"]
+        if given is None:
+            return
+        members = [
+            (declare(on_relevance(measure), self["aspects"]), weight)
+            for measure, weight in given.measures
+            if weight
+        ]
+        if self["cutoff"] is not None:
+            members = [(self._cut(member), weight) for member, weight in members]
+            if not any(member.accepts_cutoff for member, _ in members):
+                raise MultiAspectError(
+                    f"@{self['cutoff']} is a cutoff, but no member accepts one: {choices(m for m, _ in members)}"
+                )
+        largest = max(weight for _, weight in members)
+        if not np.isfinite(sum(weight for _, weight in members)):
+            members = [(member, weight / largest) for member, weight in members]
+        self.members = tuple(members)
+        lower = [str(member) for member, _ in members if member.lower_is_better]
+        if 0 < len(lower) < len(members):
+            raise MultiAspectError(
+                f"lower is better for {choices(lower)}, and higher for other members; average measures that agree"
+            )
+
+    def _cut(self, member: Measure) -> Measure:
+        """Return a member with the cutoff of the mean, if it accepts one and has none."""
+        cutoff = self["cutoff"]
+        if not member.accepts_cutoff or member.cutoff == cutoff:
+            return member
+        if member.cutoff is not None:
+            raise MultiAspectError(
+                f"{self.NAME}@{cutoff} has the cutoff {cutoff}, but its member is {member}; set one cutoff, on the "
+                "mean or on the member"
+            )
+        return member(cutoff=cutoff)
+
+    @property
+    def accepts_cutoff(self) -> bool:
+        """Return whether a member accepts a cutoff."""
+        return any(member.accepts_cutoff for member, _ in self.members)
+
+    @property
+    def cutoff(self) -> int | None:
+        """Return the last rank that counts for a member, or None."""
+        cutoffs = [member.cutoff for member, _ in self.members]
+        return None if not cutoffs or None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
+
+    def _names(self) -> list[str]:
+        given: _Weighted = self["measures"]
+        texts = [str(measure) for measure, weight in given.measures if weight]
+        kinds = super()._names()
+        return [
+            text if len(text) <= _LONGEST or kinds.count(kind) > 1 else kind
+            for text, kind in zip(texts, kinds, strict=True)
+        ]
+
+    def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        if len({weight for _, weight in self.members}) == 1:
+            named = zip(self._names(), self.members, strict=True)
+            parts = [(name, member.NAME, member.range) for name, (member, _) in named]
+            warn_of_units(self.NAME, "measures", parts)
+        return super()._evaluate(rankings, views)
+
+
+MeanOf = register(_MeanOf)

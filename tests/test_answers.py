@@ -1,0 +1,927 @@
+"""Answers as units: nugget scores, reports, rubrics, criteria, and their combination to one value."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyterrier as pt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shared_data import shared_path
+from strategies import examples
+from test_journeys import cells
+
+import pt_multiaspect as ma
+from pt_multiaspect import CAM, CG, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, MultiAspectWarning, On
+
+SIX = [f"{strict}{kind}_score" for kind in ("vital", "weighted", "all") for strict in ("strict_", "")]
+IMPORTANCE = {"v": "vital", "o": "okay", "x": "failed"}
+ASSIGNMENT = {"s": "support", "p": "partial_support", "n": "not_support", "z": "protect"}
+
+
+def golden(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(shared_path("golden", name).read_text())
+    return content
+
+
+def nuggets(text: str) -> list[dict[str, str]]:
+    """Nuggets from two letters each, as in the golden file."""
+    return [
+        {"text": str(i), "importance": IMPORTANCE[text[i]], "assignment": ASSIGNMENT[text[i + 1]]}
+        for i in range(0, len(text), 2)
+    ]
+
+
+def record(qid: str, run: str, text: str) -> dict[str, Any]:
+    return {"query": "?", "qid": qid, "answer_text": "…", "run_id": run, "nuggets": nuggets(text)}
+
+
+def scores_of(frame: pd.DataFrame, qid: str = "q1", name: str = "a") -> dict[str, float]:
+    rows = frame[(frame["qid"] == qid) & (frame["name"] == name)]
+    return dict(zip(rows["measure"], rows["value"], strict=True))
+
+
+def criteria(*rows: tuple[Any, ...], names: tuple[str, ...] = ("faithful", "complete")) -> pd.DataFrame:
+    """A frame of criteria, from rows of a topic, a run and values."""
+    return pd.DataFrame(rows, columns=["qid", "name", *names])
+
+
+# --- nuggets ----------------------------------------------------------------------------------
+
+
+def reference_scores(judged: list[dict[str, str]]) -> dict[str, float]:
+    """The six scores in exact arithmetic, nugget by nugget, as MEASURES.md states them."""
+    result = {}
+    for strict in (True, False):
+        support = {"support": Fraction(1), "partial_support": Fraction(0) if strict else Fraction(1, 2)}
+        for kind in ("vital", "weighted", "all"):
+            total = count = Fraction(0)
+            for nugget in judged:
+                if kind == "all" or nugget["importance"] == "vital":
+                    weight = Fraction(1)
+                elif kind == "weighted" and nugget["importance"] == "okay":
+                    weight = Fraction(1, 2)
+                else:
+                    weight = Fraction(0)
+                total += weight * support.get(nugget["assignment"], Fraction(0))
+                count += weight
+            result[f"{'strict_' if strict else ''}{kind}_score"] = float(total / count) if count else 0.0
+    return result
+
+
+@pytest.fixture(scope="module")
+def tracks() -> dict[str, Any]:
+    return golden("answers.json")
+
+
+def test_scores_of_the_trec_rag_track(tracks: dict[str, Any], tmp_path: Path) -> None:
+    """Three systems on 301 topics, each from a file as nuggetizer writes it."""
+    for system, content in tracks["systems"].items():
+        lines = [json.dumps(record(qid, system, text)) for qid, (text, _) in content["topics"].items()]
+        (tmp_path / f"{system}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.warns(MultiAspectWarning, match=r"120 of 18428 importances .*; on 3 topics \(2024-19025") as caught:
+        perquery = ma.answers.nugget_scores(str(tmp_path / "*.jsonl"))
+    assert len(caught) == 1
+    assert sorted(set(perquery["measure"])) == sorted(tracks["scores"]) == sorted(SIX)
+    assert len(perquery) == 3 * 301 * 6
+    means = ma.aggregate(perquery).set_index("name")
+    wide = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[tracks["scores"]]
+    for system, content in tracks["systems"].items():
+        expected = np.array([values for _, values in content["topics"].values()])
+        assert np.abs(wide.loc[system].loc[list(content["topics"])] - expected).to_numpy().max() < 1e-9
+        assert means.loc[system, tracks["scores"]].tolist() == pytest.approx(content["mean"], abs=1e-9)
+
+
+def test_scores_of_nuggetizer() -> None:
+    for case in golden("nuggets.json")["cases"]:
+        judged = [
+            {"importance": importance, "assignment": assignment} for importance, assignment in case["nuggets"]
+        ]
+        scores = scores_of(ma.answers.nugget_scores([{"qid": "q1", "name": "a", "nuggets": judged}]))
+        assert {name: scores[name] for name in case["values"]} == pytest.approx(case["values"], abs=1e-9)
+
+
+WORDS = st.lists(st.tuples(st.sampled_from("vox"), st.sampled_from("spnz")).map("".join), max_size=9).map("".join)
+
+
+@given(texts=st.lists(WORDS, min_size=1, max_size=4))
+@examples(100)
+@pytest.mark.filterwarnings("ignore::pt_multiaspect.errors.MultiAspectWarning")
+def test_nugget_scores_equal_the_reference(texts: list[str]) -> None:
+    perquery = ma.answers.nugget_scores([record(f"q{i}", "a", text) for i, text in enumerate(texts)])
+    for i, text in enumerate(texts):
+        scores = scores_of(perquery, f"q{i}")
+        assert scores == pytest.approx(reference_scores(nuggets(text)), abs=1e-12)
+        assert all(0 <= value <= 1 for value in scores.values())
+        for kind in ("vital", "weighted", "all"):
+            assert scores[f"strict_{kind}_score"] <= scores[f"{kind}_score"]
+
+
+def test_an_answer_that_supports_everything_scores_exactly_1() -> None:
+    scores = scores_of(ma.answers.nugget_scores([record("q1", "a", "vs" * 7 + "os" * 3)]))
+    assert scores == dict.fromkeys(SIX, 1.0)
+
+
+def test_every_form_of_assignments_gives_the_same_scores(tmp_path: Path) -> None:
+    records = [record(qid, run, text) for qid, run, text in
+               [("001", "a", "vsvpon"), ("002", "a", ""), ("001", "b", "vnvsos"), ("002", "b", "")]]  # fmt: skip
+    expected = ma.answers.nugget_scores(records)
+    assert list(expected["qid"].unique()) == ["001", "002"]
+    lines = [json.dumps(line) for line in records]
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"
+    first.write_text("\n".join(lines[:2]) + "\n\n", encoding="utf-8")
+    second.write_bytes(gzip.compress("\n".join(lines[2:]).encode()))
+    frame = pd.DataFrame(records)
+    parquet = tmp_path / "frame.parquet"
+    frame.to_parquet(parquet)
+    renamed = frame.rename(columns={"run_id": "name", "qid": "query_id"})
+    with second.open("rb") as file:
+        forms: list[Any] = [
+            [first, second], str(tmp_path / "*.jsonl*"), [str(first), file], frame, renamed, tuple(records),
+            pd.read_parquet(parquet), pl.DataFrame(records),
+        ]  # fmt: skip
+        for form in forms:
+            pd.testing.assert_frame_equal(ma.answers.nugget_scores(form), expected)
+
+
+def test_other_words_are_said_once() -> None:
+    records = [record("q1", "a", "vzvzvsxsxsosxn")]
+    message = r"2 of 7 assign.*\('protect'\) and count as not_support; 3 of 7 importances .*\('failed'\) and count"
+    with pytest.warns(MultiAspectWarning, match=message) as caught:
+        scores = scores_of(ma.answers.nugget_scores(records))
+    assert len(caught) == 1
+    assert scores["strict_vital_score"] == 1 / 3
+    assert scores["strict_weighted_score"] == 1.5 / 3.5
+    assert scores["strict_all_score"] == 4 / 7
+    ma.answers.nugget_scores(records)
+
+
+def test_runs_judged_by_different_nuggets() -> None:
+    with pytest.warns(MultiAspectWarning, match=r"on 1 topic \(q2\), runs were judged by different nuggets"):
+        ma.answers.nugget_scores(
+            [
+                record("q1", "a", "vsos"),
+                record("q1", "b", "vnon"),
+                record("q2", "a", "vs"),
+                record("q2", "b", "vsvs"),
+            ]
+        )
+
+
+NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
+    "no importance": (
+        lambda: [{"qid": "q1", "name": "a", "nuggets": [{"assignment": "support"}]}],
+        "expected an importance and an assignment of every nugget, got .* for a on topic q1",
+    ),
+    "importance null": (
+        lambda: [{"qid": "q1", "name": "a", "nuggets": [{"importance": None, "assignment": "support"}]}],
+        "expected an importance and an assignment",
+    ),
+    "importance NaN": (
+        lambda: [{"qid": "q1", "name": "a", "nuggets": [{"importance": math.nan, "assignment": "support"}]}],
+        "expected an importance and an assignment",
+    ),
+    "nuggets that were not assigned": (
+        lambda: [{"qid": "q1", "name": "a", "nuggets": [{"text": "?", "importance": "vital"}]}],
+        "expected an importance and an assignment",
+    ),
+    "nuggets of text": (lambda: [{"qid": "q1", "name": "a", "nuggets": ["fact"]}], "of every nugget, got 'fact'"),
+    "nuggets no list": (lambda: [{"qid": "q1", "name": "a", "nuggets": "fact"}], "expected a list of nuggets"),
+    "no nuggets": (lambda: [{"qid": "q1", "name": "a"}], "expected one column nuggets, got"),
+    "one without nuggets": (
+        lambda: [record("q1", "a", "vs"), {"qid": "q2", "run_id": "a"}],
+        "expected a list of nuggets for a on topic q2, got nan",
+    ),
+    "no run": (lambda: [{"qid": "q1", "nuggets": []}], "expected one column name or run_id"),
+    "two names": (lambda: [{"qid": "q1", "name": "a", "run_id": "b", "nuggets": []}], "got name and run_id"),
+    "no topic": (lambda: [{"name": "a", "nuggets": []}], "expected one column qid or query_id"),
+    "one without a topic": (
+        lambda: [record("q1", "a", "vs"), {"run_id": "a", "nuggets": []}],
+        "expected a qid in every row, got none in row 1",
+    ),
+    "documents": (
+        lambda: [{"qid": "q1", "docid": "d1", "nuggets": []}],
+        "expected assignments of answers, with a run_id, got those of documents, .* from_subtopics",
+    ),
+    "two answers": (
+        lambda: [record("q1", "a", "vs"), record("q1", "a", "vn")],
+        "expected one value of strict_vital_score for a on topic q1, got several",
+    ),
+    "nothing": (list, "expected at least one file, got none"),
+    "no rows": (pd.DataFrame, "expected at least one row, got none"),
+    "no frame": (lambda: 3, "expected a path or an open file, got int"),
+    "no such file": (lambda: "missing.jsonl", "missing.jsonl: no such file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NUGGETS)
+def test_bad_assignments(case: str) -> None:
+    make, message = NUGGETS[case]
+    with pytest.raises(MultiAspectError, match=message) as caught:
+        ma.answers.nugget_scores(make())
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{not json}", r"bad.jsonl:2: expected valid JSON"),
+        ("[1, 2]", r"bad.jsonl:2: expected a JSON object with qid, run_id and nuggets, got \[1, 2\]"),
+        ('{"qid": "q1", "qid": "q2"}', "bad.jsonl:2: expected each key once"),
+    ],
+)
+def test_bad_lines(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json.dumps(record("q1", "a", "vs")) + "\n" + content + "\n", encoding="utf-8")
+    with pytest.raises(MultiAspectError, match=message):
+        ma.answers.nugget_scores(path)
+
+
+# --- reports ----------------------------------------------------------------------------------
+
+#: Per topic, the sentences that are supported, the sentences, the nuggets that are covered and the nuggets of the
+#: example report of ARGUE-Viz, the viewer of Auto-ARGUE (hltcoe/argue-viz, example-report.scores.tsv) ...
+ARGUE = {
+    "300": (14, 15, 9, 15), "303": (10, 10, 7, 10), "308": (9, 10, 6, 10), "309": (12, 12, 8, 12),
+    "310": (10, 11, 6, 11), "334": (16, 18, 15, 19), "335": (10, 11, 10, 11), "343": (10, 10, 6, 10),
+    "351": (11, 11, 8, 10), "352": (14, 15, 14, 15), "365": (13, 14, 10, 15), "367": (18, 18, 13, 18),
+    "372": (17, 17, 10, 17), "373": (12, 13, 7, 13), "377": (17, 17, 13, 19), "380": (18, 19, 16, 19),
+    "382": (18, 19, 17, 19), "383": (12, 13, 12, 13), "388": (10, 10, 6, 10),
+}  # fmt: skip
+#: ... some of its scores, and their means, which the file calls macro averages.
+ARGUE_SCORES = {
+    "300": (0.9333333333333333, 0.6, 0.7304347826086957),
+    "334": (0.8888888888888888, 0.7894736842105263, 0.8362369337979094),
+    "372": (1.0, 0.5882352941176471, 0.7407407407407407),
+}
+ARGUE_MEANS = (0.9549052363456795, 0.7159860218357855, 0.8108727761893327)
+ARGUE_NAMES = ["sentence_support", "nugget_coverage", "f1"]
+
+
+def argue_rows(qid: str, counts: tuple[float, ...], run: str = "a") -> list[tuple[str, str, str, float]]:
+    """Rows of Auto-ARGUE; without counts of their own, weighted nuggets count as the others."""
+    names = ("correctly_cited_sentences", "sentences_with_citations_or_requiring_citations", "correct_nuggets",
+             "nuggets", "correct_nuggets_weighted", "nuggets_weighted")  # fmt: skip
+    values = counts if len(counts) == 6 else (*counts, *counts[2:])
+    return [(run, qid, name, float(value)) for name, value in zip(names, values, strict=True)]
+
+
+def argue_frame(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["run_id", "request_id", "metric", "value"])
+
+
+def test_published_scores_of_reports(tmp_path: Path) -> None:
+    rows = [row for qid, counts in ARGUE.items() for row in argue_rows(qid, counts)]
+    overall = [("a", "all", "nuggets", 51.0), ("a", "all", "f1_macro", 0.5), ("a", "300", "sentences", 15.0)]
+    frame = argue_frame(*overall, *rows)
+    path = tmp_path / "run.scores.tsv"
+    frame.to_csv(path, sep="\t", index=False)
+    perquery = ma.answers.argue_scores(path)
+    for qid, expected in ARGUE_SCORES.items():
+        scores = scores_of(perquery, qid)
+        assert [scores[name] for name in ARGUE_NAMES] == pytest.approx(expected, abs=1e-12)
+        assert scores["nugget_coverage_weighted"] == scores["nugget_coverage"]
+        assert scores["f1_weighted"] == scores["f1"]
+    means = ma.aggregate(perquery)
+    assert means[ARGUE_NAMES].iloc[0].tolist() == pytest.approx(ARGUE_MEANS, abs=1e-12)
+    assert sorted(perquery["qid"].unique()) == sorted(ARGUE)
+    for form in (frame, [path], pl.DataFrame(frame), frame.rename(columns={"request_id": "qid", "run_id": "name"})):
+        pd.testing.assert_frame_equal(ma.answers.argue_scores(form), perquery)
+
+
+def test_weighted_and_empty_reports() -> None:
+    perquery = ma.answers.argue_scores(
+        argue_frame(
+            *argue_rows("q1", (4, 5, 2, 4, 3, 8)), *argue_rows("q2", (0, 0, 2, 4)), *argue_rows("q3", (0, 3, 0, 0))
+        )
+    )
+    weighted = scores_of(perquery, "q1")
+    assert weighted["nugget_coverage"] == 0.5
+    assert weighted["nugget_coverage_weighted"] == 3 / 8
+    assert weighted["f1_weighted"] == pytest.approx(2 * 0.8 * 0.375 / (0.8 + 0.375))
+    assert set(scores_of(perquery, "q2").values()) == {0.0, 0.5}
+    assert scores_of(perquery, "q2")["f1"] == 0.0
+    assert set(scores_of(perquery, "q3").values()) == {0.0}
+
+
+ARGUE_BAD: dict[str, tuple[Callable[[], object], str]] = {
+    "a count is missing": (
+        lambda: argue_frame(*argue_rows("q1", (1, 2, 1, 2)), *argue_rows("q2", (1, 2, 1, 2))[:-1]),
+        r"of every report, got no nuggets_weighted for a on topic q2",
+    ),
+    "other metrics only": (lambda: argue_frame(("a", "q1", "citations", 3.0)), "expected the metrics .*, got none"),
+    "more covered than there are": (
+        lambda: argue_frame(*argue_rows("q1", (1, 2, 3, 2))), "expected at most as many correct_nuggets as nuggets"
+    ),
+    "twice": (
+        lambda: argue_frame(*argue_rows("q1", (1, 2, 1, 2)), *argue_rows("q1", (1, 2, 1, 2))),
+        "expected one value of correctly_cited_sentences for a on topic q1, got several",
+    ),
+    "negative": (lambda: argue_frame(*argue_rows("q1", (-1, 2, 1, 2))), "expected a number of at least 0"),
+    "text": (lambda: argue_frame(("a", "q1", "nuggets", "many")), "expected a number of at least 0 .* got 'many'"),
+    "nothing": (list, "expected at least one file, got none"),
+    "no columns": (lambda: pd.DataFrame({"run_id": ["a"]}), "expected one column request_id or qid or query_id"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ARGUE_BAD)
+def test_bad_reports(case: str) -> None:
+    make, message = ARGUE_BAD[case]
+    with pytest.raises(MultiAspectError, match=message):
+        ma.answers.argue_scores(make())
+
+
+def test_other_files_of_argue(tmp_path: Path) -> None:
+    path = tmp_path / "run.judgments.jsonl"
+    path.write_text(json.dumps({"report": {"text": "x" * 10_000}}), encoding="utf-8")
+    with pytest.raises(MultiAspectError, match=r"expected the scores of Auto-ARGUE, with the columns") as caught:
+        ma.answers.argue_scores(path)
+    assert len(str(caught.value)) < 500
+
+
+# --- rubrics ----------------------------------------------------------------------------------
+
+QUESTIONS = ["qid", "name", "weight", "met"]
+
+
+@given(
+    questions=st.lists(st.tuples(st.integers(0, 5), st.sampled_from([0, 0.25, 1])), min_size=1, max_size=6).filter(
+        lambda questions: any(weight for weight, _ in questions)
+    )
+)
+@examples(100)
+def test_rubrics_are_weighted_means(questions: list[tuple[int, float]]) -> None:
+    frame = pd.DataFrame([("q1", "a", *question) for question in questions], columns=QUESTIONS)
+    expected = sum(weight * met for weight, met in questions) / sum(weight for weight, _ in questions)
+    assert scores_of(ma.answers.rubric_scores(frame)) == {"rubric": pytest.approx(expected, abs=1e-12)}
+
+
+def test_rubrics_of_truth_values_and_several_answers() -> None:
+    rows = [("q1", "a", 3, True), ("q2", "b", 1, True), ("q1", "a", 1, False), ("q2", "b", 1, False)]
+    perquery = ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
+    assert perquery.to_numpy().tolist() == [["a", "q1", "rubric", 0.75], ["b", "q2", "rubric", 0.5]]
+
+
+def test_rubrics_of_different_questions() -> None:
+    rows = [("q1", "a", 3, 1), ("q1", "a", 1, 0), ("q1", "b", 3, 1)]
+    with pytest.warns(MultiAspectWarning, match="on 1 topic .* runs were judged by different questions"):
+        ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("q1", "a", -1, 1), "expected a number of at least 0 in weight for a on topic q1, got -1"),
+        (("q1", "a", 0, 1), "expected a positive weight for a on topic q1, got 0"),
+        (("q1", "a", None, 1), "expected a number of at least 0 in weight"),
+        (("q1", "a", math.inf, 1), "expected a number of at least 0 in weight"),
+        (("q1", "a", 1, 100), r"expected a number in \[0, 1\] in met .* got 100 .* divide percentages by 100"),
+        (("q1", "a", 1, None), r"expected a number in \[0, 1\] in met"),
+        (("q1", "a", 1, "yes"), r"expected a number in \[0, 1\] in met .* got 'yes'"),
+        ((None, "a", 1, 1), "expected a qid in every row"),
+    ],
+)
+def test_bad_rubrics(row: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        ma.answers.rubric_scores(pd.DataFrame([row], columns=QUESTIONS))
+
+
+# --- criteria ---------------------------------------------------------------------------------
+
+
+def test_criteria_in_0_1() -> None:
+    frame = criteria(("q1", "a", 0.5, True), ("q2", "a", 1, False)).assign(answer="text", docno=["d1", "d2"])
+    perquery = ma.answers.from_criteria(frame)
+    assert perquery.to_numpy().tolist() == [
+        ["a", "q1", "faithful", 0.5], ["a", "q1", "complete", 1.0],
+        ["a", "q2", "faithful", 1.0], ["a", "q2", "complete", 0.0],
+    ]  # fmt: skip
+    assert perquery["value"].dtype == np.float64
+    pd.testing.assert_frame_equal(ma.answers.from_criteria(pl.DataFrame(frame)), perquery)
+    selected = ma.answers.from_criteria(frame, aspects="complete")
+    assert selected["measure"].unique().tolist() == ["complete"]
+
+
+@pytest.mark.parametrize(
+    ("aspect", "label", "expected"),
+    [
+        ([1, 2, 3, 4, 5], 1, 0.0),
+        ([1, 2, 3, 4, 5], 4, 0.75),
+        (3, 1, 1 / 3),
+        (Aspect([0, 1, 2], gains=[0, 1, 3]), 1, 1 / 3),
+        (Aspect([-1, 0, 1], gains=[-2, 0, 2]), 0, 0.5),
+        (Aspect([1, 2, 3], greater_is_better=False), 1, 1.0),
+        (Aspect([1, 2, 3, 5], greater_is_better=False), 3, 0.5),
+        ([0, 0.1, 0.2, 0.3], np.float32(0.1), 1 / 3),
+        (None, 0.3, 0.3),
+    ],
+)
+def test_criteria_on_declared_scales(aspect: object, label: float, expected: float) -> None:
+    frame = criteria(("q1", "a", label, 0))
+    values = scores_of(ma.answers.from_criteria(frame, aspects={"faithful": aspect}))
+    assert values == {"faithful": pytest.approx(expected, abs=1e-15)}
+
+
+def test_judges_labels_become_criteria() -> None:
+    """The road from judgments by criterion and judge."""
+    judged = pd.DataFrame(
+        [("q1", "a", "faithful", "x", 4), ("q1", "a", "faithful", "y", 5), ("q1", "a", "faithful", "z", 5)],
+        columns=["qid", "docno", "criterion", "judge", "value"],
+    )
+    wide = ma.from_long(judged, aspects={"faithful": [1, 2, 3, 4, 5]})
+    perquery = ma.answers.from_criteria(wide.rename(columns={"docno": "name"}), aspects=wide.attrs["aspects"])
+    assert scores_of(perquery) == {"faithful": 1.0}
+
+
+CRITERIA: dict[str, tuple[tuple[Any, ...], object, str]] = {
+    "percentages": (
+        (85, 0.5),
+        None,
+        r"expected a number in \[0, 1\] in faithful for a on topic q1, got 85 .*divide",
+    ),
+    "above 1": ((1.01, 0.5), None, r"expected a number in \[0, 1\] in faithful"),
+    "negative": ((0.5, -0.1), None, r"expected a number in \[0, 1\] in complete"),
+    "NaN": ((math.nan, 0.5), None, r"in faithful for a on topic q1, got nan .*Leave out topics"),
+    "infinite": ((math.inf, 0.5), None, r"expected a number in \[0, 1\] in faithful"),
+    "text": (("high", 1), ["faithful"], r"in faithful for a on topic q1, got 'high'"),
+    "no grade": ((3.5, 0.5), {"faithful": 5}, r"expected a grade of faithful \(0, 1, 2, 3, 4, 5, lowest first\)"),
+    "below the lowest grade": ((-1, 0), {"faithful": 5}, "expected a grade of faithful .* got -1"),
+    "not judged": ((-1, 0), {"faithful": {"grades": [0, 1], "unjudged": [-1]}}, "expected a grade of faithful"),
+    "grade NaN": ((math.nan, 0), {"faithful": 5}, "expected a grade of faithful .* got nan"),
+    "unknown": ((0, 0), ["fluent"], "expected columns of criteria .* got fluent"),
+}
+
+
+@pytest.mark.parametrize("case", CRITERIA)
+def test_bad_criteria(case: str) -> None:
+    values, aspects, message = CRITERIA[case]
+    with pytest.raises(MultiAspectError, match=message):
+        ma.answers.from_criteria(criteria(("q1", "a", *values)), aspects=aspects)
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (criteria(("q1", "a", 0, 0), ("q1", "a", 1, 1)), "expected one value of faithful for a on topic q1"),
+        (criteria(("q1", "a", "x", "y")), "expected at least one column of numbers"),
+        (criteria(names=()), "expected at least one row"),
+        (pd.DataFrame([["a", "q1", "x", 1.0]], columns=["name", "qid", "measure", "value"]), "got a long frame"),
+        (criteria(("q1", "a", 1, 1), names=("label", "relevance")), "expected distinct names of criteria"),
+        (criteria(("q1", "a", 1, 1), names=("x", "x")), "expected distinct column names"),
+        ({"q1": 1}, "expected a DataFrame, got dict"),
+    ],
+)  # fmt: skip
+def test_bad_frames_of_criteria(frame: object, message: str) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        ma.answers.from_criteria(frame)
+
+
+def test_criteria_in_words_are_not_left_out_silently() -> None:
+    frame = criteria(("q1", "a", 1, "yes"), ("q1", "b", 0, "no"))
+    with pytest.warns(MultiAspectWarning, match="the column complete is left out. If the texts are labels"):
+        assert set(ma.answers.from_criteria(frame)["measure"]) == {"faithful"}
+
+
+# --- combinations -----------------------------------------------------------------------------
+
+UNIT = st.one_of(st.sampled_from([0.0, 1.0, 0.5, 1 / 3]), st.floats(0, 1, allow_subnormal=False))
+
+
+def reference_means(values: list[float], weights: list[float]) -> dict[str, float]:
+    """The means of MEASURES.md §3, one value at a time."""
+    total = sum(weights)
+    counted = [(value, weight / total) for value, weight in zip(values, weights, strict=True) if weight]
+    is_zero = any(value == 0 for value, _ in counted)
+    return {
+        "CAM": sum(weight * value for value, weight in counted),
+        "MM": 0.0 if is_zero else 1 / sum(weight / value for value, weight in counted),
+        "GAM": 0.0 if is_zero else math.prod(value**weight for value, weight in counted),
+    }
+
+
+@given(
+    values=st.lists(st.tuples(UNIT, UNIT, UNIT), min_size=1, max_size=4),
+    weights=st.tuples(*[st.integers(0, 3)] * 3),
+)
+@examples(150)
+def test_means_equal_the_reference(values: list[tuple[float, ...]], weights: tuple[int, ...]) -> None:
+    names = ("x", "y", "z")
+    weights = weights if any(weights) else (1, 1, 1)
+    given_weights = dict(zip(names, weights, strict=True))
+    frame = criteria(*((f"q{i}", "a", *row) for i, row in enumerate(values)), names=names)
+    measures = {mean.NAME: mean(weights=given_weights) for mean in (CAM, MM, GAM)}
+    combined = ma.answers.combine(ma.answers.from_criteria(frame), measures)
+    for i, row in enumerate(values):
+        results = scores_of(combined, f"q{i}")
+        expected = reference_means(list(row), list(weights))
+        counted = [value for value, weight in zip(row, weights, strict=True) if weight]
+        for name, value in expected.items():
+            assert results[name] == pytest.approx(value, rel=1e-9, abs=1e-12)
+            assert min(counted) - 1e-12 <= results[name] <= max(counted)
+
+
+def reference_closeness(grades: tuple[int, ...], tops: tuple[int, ...], distance: str) -> float:
+    """1 - dist / max dist for scales 0..top with equal axes."""
+    gaps = [1 - grade / top for grade, top in zip(grades, tops, strict=True)]
+    lengths: dict[str, Callable[[list[float]], float]] = {
+        "manhattan": sum, "euclidean": lambda gaps: math.hypot(*gaps), "chebyshev": max,
+    }  # fmt: skip
+    return 1 - lengths[distance](gaps) / lengths[distance]([1.0] * len(gaps))
+
+
+@pytest.mark.parametrize("distance", ["manhattan", "euclidean", "chebyshev"])
+def test_closeness_equals_the_reference_and_the_order(distance: str) -> None:
+    """All tuples: equal distances are equal numbers, as in TOMA's classes."""
+    scales = Aspects({"x": 3, "y": 2, "z": 5})
+    tuples = list(itertools.product(range(4), range(3), range(6)))
+    frame = criteria(*((f"q{i}", "a", *row) for i, row in enumerate(tuples)), names=("x", "y", "z"))
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    combined = ma.answers.combine(perquery, {"closeness": TOMA(distance=distance, aspects=scales)})
+    values = combined["value"][combined["measure"] == "closeness"].tolist()
+    assert values == pytest.approx([reference_closeness(row, (3, 2, 5), distance) for row in tuples], abs=1e-12)
+    order = ma.DistanceOrder(scales, distance)
+    assert values == order.closeness(np.array(tuples)).tolist()
+    classes = order.classes(tuples).tolist()
+    assert len(set(values)) == order.n_classes
+    assert len(set(zip(values, classes, strict=True))) == order.n_classes
+
+
+def test_closeness_with_gate_weights_gains_and_an_explicit_order() -> None:
+    scales = Aspects(
+        {"x": Aspect([0, 1, 2], gains=[0, 1, 3]), "y": Aspect([1, 2, 3], greater_is_better=False)}, name="two"
+    )
+    rows = list(itertools.product((0, 1, 2), (1, 2, 3)))
+    frame = criteria(*((f"q{i}", "a", *row) for i, row in enumerate(rows)), names=("x", "y"))
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    measures = {
+        "gate": TOMA(gate="x", aspects=scales),
+        "weights": TOMA(weights={"x": 2, "y": 1}, aspects=scales),
+        "gains": "TOMA(axes='gains',aspects='two')",
+        "order": TOMA(order=ma.Order({row: row[0] * (4 - row[1]) for row in rows}, scales)),
+    }
+    combined = ma.answers.combine(perquery, measures)
+    for label, measure in measures.items():
+        parsed = TOMA(axes="gains", aspects=scales) if isinstance(measure, str) else measure
+        order = parsed.order(scales)
+        values = combined["value"][combined["measure"] == label].tolist()
+        assert values == order.closeness(order._grades(rows)).tolist()
+    assert combined["value"][combined["measure"] == "gate"].tolist()[:3] == [0.0] * 3
+
+
+@given(values=st.lists(st.integers(0, 4), min_size=1, max_size=5))
+@examples(50)
+def test_one_criterion_is_its_own_mean(values: list[int]) -> None:
+    frame = criteria(*((f"q{i}", "a", value) for i, value in enumerate(values)), names=("x",))
+    perquery = ma.answers.from_criteria(frame, aspects={"x": 4})
+    combined = ma.answers.combine(perquery, ["CAM", "MM", "GAM", TOMA(aspects={"x": 4})])
+    by_topic = combined.pivot(index="qid", columns="measure", values="value")
+    assert np.ptp(by_topic.to_numpy(), axis=1).max() < 1e-12
+
+
+def ranking_world() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, Aspects]:
+    rng = np.random.default_rng(7)
+    labels = [(f"q{q}", f"d{d}", *rng.integers(0, 3, 2)) for q in range(6) for d in range(8)]
+    qrels = pd.DataFrame(labels, columns=["qid", "docno", "relevance", "credibility"])
+    runs = {name: qrels[["qid", "docno"]].assign(score=rng.random(len(qrels))) for name in "abc"}
+    return runs, qrels, Aspects({"relevance": 2, "credibility": 2})
+
+
+@pytest.mark.parametrize("mean", [CAM, MM, WHAM, GAM], ids=str)
+@pytest.mark.parametrize("weights", [None, {"relevance": 3, "credibility": 1}, {"relevance": 1, "credibility": 0}])
+def test_combined_values_of_aspects_are_those_of_the_mean(mean: Any, weights: dict[str, float] | None) -> None:
+    """CAM of the values of nDCG on each aspect is CAM over nDCG, to the last bit."""
+    runs, qrels, scales = ranking_world()
+    alone = {name: On(aspect=name, base="nDCG@5", aspects=scales) for name in scales}
+    perquery = ma.evaluate(runs, qrels, alone, progress=False)
+    combined = ma.answers.combine(perquery, {"own": mean(weights=weights)})
+    expected = ma.evaluate(
+        runs, qrels, {"own": mean(base="nDCG@5", weights=weights, aspects=scales)}, progress=False
+    )
+    pd.testing.assert_frame_equal(combined[combined["measure"] == "own"].reset_index(drop=True), expected)
+
+
+def answers_world(n_topics: int = 12) -> tuple[pd.DataFrame, Aspects]:
+    rng = np.random.default_rng(3)
+    rows = [(f"q{q}", name, rng.integers(1, 6), rng.integers(0, 3)) for name in "abc" for q in range(n_topics)]
+    scales = Aspects({"faithful": [1, 2, 3, 4, 5], "complete": 2}, name="rubric")
+    return criteria(*rows), scales
+
+
+def test_answers_at_rank_1_in_an_experiment() -> None:
+    """Measures of gains that are not divided by an ideal equal the combined criteria."""
+    frame, scales = answers_world()
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    combined = ma.answers.combine(perquery, ["CAM", "MM", "GAM", TOMA(aspects=scales)])
+    expected = ma.aggregate(combined).set_index("name")
+    values = perquery.pivot(index=["name", "qid"], columns="measure", values="value").reset_index()
+    values["docno"] = values["name"] + "-" + values["qid"]
+    qrels = frame.assign(docno=frame["name"] + "-" + frame["qid"]).drop(columns="name")
+    runs = [rows[["qid", "docno"]].assign(score=1.0, rank=0) for _, rows in values.groupby("name")]
+    topics = pd.DataFrame({"qid": frame["qid"].unique(), "query": "?"})
+    in_01 = Aspects(
+        {
+            "faithful": Aspect([1, 2, 3, 4, 5], gains=[0, 0.25, 0.5, 0.75, 1]),
+            "complete": Aspect(2, gains=[0, 0.5, 1]),
+        }
+    )
+    of_labels = [mean(base=CG, aspects=in_01) @ 1 for mean in (CAM, MM, GAM)]
+    closeness = TOMA(base=CG, weighting="normalized", aspects=in_01) @ 1
+    result = pt.Experiment(
+        [pt.Transformer.from_df(run) for run in runs], topics, qrels, [*of_labels, closeness], names=list("abc")
+    ).set_index("name")
+    for measure, label in zip([*of_labels, closeness], ["CAM", "MM", "GAM", "TOMA(aspects='rubric')"], strict=True):
+        assert result[str(measure)].tolist() == pytest.approx(expected[label].tolist(), abs=1e-12)
+    page = ma.report(
+        dict(zip("abc", runs, strict=True)), qrels, of_labels[0], aspects=in_01, base=CG @ 1, progress=False
+    )
+    assert page.systems.set_index("name")[str(of_labels[0])].tolist() == pytest.approx(expected["CAM"].tolist())
+
+
+def test_combining_twice_leaves_out_what_was_combined() -> None:
+    frame, scales = answers_world(3)
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    once = ma.answers.combine(perquery, {"a mean": "CAM", "closeness": TOMA(aspects=scales)})
+    twice = ma.answers.combine(once, {"MM": MM, "again": CAM})
+    pd.testing.assert_frame_equal(
+        twice,
+        ma.answers.combine(perquery, {"a mean": CAM, "closeness": TOMA(aspects=scales), "MM": MM, "again": CAM}),
+    )
+    assert (
+        twice["value"][twice["measure"] == "again"].tolist() == once["value"][once["measure"] == "a mean"].tolist()
+    )
+    by_name = ma.answers.combine(once, {"of a mean": "MM(aspects='a mean,faithful')"})
+    assert "of a mean" in set(by_name["measure"])
+
+
+def test_the_frame_is_kept_and_not_changed() -> None:
+    frame, scales = answers_world(3)
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    before = perquery.copy()
+    combined = ma.answers.combine(perquery, "MM")
+    pd.testing.assert_frame_equal(perquery, before)
+    assert perquery.attrs == before.attrs
+    pd.testing.assert_frame_equal(combined.iloc[: len(perquery)], perquery)
+    assert list(combined.columns) == ["name", "qid", "measure", "value"]
+    assert combined.index.tolist() == list(range(len(combined)))
+
+
+def test_criteria_of_several_sources_and_files(tmp_path: Path) -> None:
+    """Frames are joined by pd.concat, and survive a CSV file."""
+    scored = ma.answers.nugget_scores([record("1", "a", "vsvn"), record("2", "a", "vsvs")])
+    judged = ma.answers.from_criteria(criteria((1, "a", 0.25), (2, "a", 1), names=("faithful",)))
+    both = pd.concat([scored, judged])
+    measure = MM(aspects=["vital_score", "faithful"])
+    combined = ma.answers.combine(both, {"MM": measure})
+    assert combined["value"][combined["measure"] == "MM"].tolist() == [pytest.approx(1 / 3), 1.0]
+    combined.to_csv(tmp_path / "values.csv", index=False)
+    read = pd.read_csv(tmp_path / "values.csv")
+    used = combined[combined["measure"].isin(["vital_score", "faithful", "MM"])]
+    assert "vital_score" in str(ma.systems_table(used))  # without a warning of measures that are not known
+    again = ma.answers.combine(read, {"again": measure, "GAM": GAM(aspects="vital_score,faithful")})
+    assert again["value"][again["measure"] == "again"].tolist() == [pytest.approx(1 / 3), 1.0]
+
+
+def test_seeds_tell_answers_apart() -> None:
+    frame, scales = answers_world(4)
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    turned = perquery.assign(value=1 - perquery["value"])
+    repeated = pd.concat([perquery.assign(seed=1), turned.assign(seed=2)])
+    combined = ma.answers.combine(repeated, "CAM")
+    means = ma.aggregate(combined, over="seed")
+    assert means["CAM"].tolist() == pytest.approx([0.5] * 3)
+    one = ma.answers.combine(perquery, "CAM")
+    pd.testing.assert_frame_equal(
+        combined[(combined["seed"] == 1) & (combined["measure"] == "CAM")]
+        .drop(columns="seed")
+        .reset_index(drop=True),
+        one[one["measure"] == "CAM"].reset_index(drop=True),
+    )
+
+
+COMBINATIONS: dict[str, tuple[object, str]] = {
+    "base": ("CAM(base='AP')", "base is defined for rankings"),
+    "base with cutoff": ("MM@10", "cutoff is defined for rankings"),
+    "cutoff": (CAM(base="nDCG@5"), "base is defined for rankings"),
+    "empty": ("GAM(empty='drop')", "empty is defined for rankings"),
+    "normalized": ("CAM(normalized=True)", "normalized is defined for rankings"),
+    "gate of CAM": (CAM(gate="faithful"), "gate is defined for rankings"),
+    "base of TOMA": (TOMA(base="AP", aspects={"faithful": 4, "complete": 2}), "base is defined for rankings"),
+    "cutoff of TOMA": (TOMA(aspects={"faithful": 4, "complete": 2}) @ 3, "cutoff is defined for rankings"),
+    "positives": (TOMA(positives="top-half", aspects={"faithful": 4}), "positives is defined for rankings"),
+    "weighting": (TOMA(weighting="exponential", aspects={"faithful": 4}), "the closeness of an answer"),
+    "scales": ("TOMA", r"expected declared scales, as in TOMA\(aspects=.*got no grades of faithful, complete"),
+    "scales by name only": (TOMA(aspects="faithful"), "expected declared scales"),
+    "scale without grades": (TOMA(aspects={"faithful": None}), "expected declared scales"),
+    "other grades": (TOMA(aspects={"faithful": 3}), r"expected values of faithful .* got 0\.\d+; convert grades"),
+    "equal gains": (
+        TOMA(aspects={"faithful": Aspect(4, gains=[0, 1, 1, 2, 3])}), "expected a gain of its own for each grade"
+    ),
+    "unknown criterion": ("MM(aspects='fluent,complete')", "expected criteria of the frame .* got fluent"),
+    "weights": (CAM(weights={"faithful": 1}), "add a weight for complete"),
+    "three": ("WHAM(aspects='faithful,complete')", ""),
+    "one for WHAM": (WHAM(weights={"faithful": 1}), "WHAM: expected exactly two aspects|weights"),
+    "other measures": ("nDCG@10", r"nDCG@10: expected a mean of criteria \(CAM, MM, WHAM, GAM\) or TOMA"),
+    "measures of rankings": ("uRBP", "expected a mean of criteria"),
+    "label of a criterion": ({"faithful": "CAM"}, "the label 'faithful' of a measure is the name of a"),
+    "no measure": ([], "expected at least one measure"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [case for case in COMBINATIONS if COMBINATIONS[case][1]])
+def test_bad_combinations(case: str) -> None:
+    measures, message = COMBINATIONS[case]
+    frame, scales = answers_world(4)
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    with pytest.raises(MultiAspectError, match=message) as caught:
+        ma.answers.combine(perquery, measures)
+    assert "\n" not in str(caught.value)
+
+
+def test_means_of_ones_own_combine_criteria() -> None:
+    class _LowestCriterion(ma.AspectMean):
+        """The lowest value on any aspect."""
+
+        def combine(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+            return values.min(axis=0)
+
+    lowest = _LowestCriterion(weights={"x": 1, "y": 2, "z": 0})
+    perquery = ma.answers.from_criteria(criteria(("q1", "a", 1, 0.5, 0), names=("x", "y", "z")))
+    assert scores_of(ma.answers.combine(perquery, {"lowest": lowest}))["lowest"] == 0.5
+
+
+def test_wham_needs_two_criteria() -> None:
+    perquery = ma.answers.from_criteria(criteria(("q1", "a", 1, 0.5, 0), names=("x", "y", "z")))
+    with pytest.raises(MultiAspectError, match="expected exactly two aspects, got 3"):
+        ma.answers.combine(perquery, "WHAM")
+    assert scores_of(ma.answers.combine(perquery, {"w": WHAM(aspects="x,y")}))["w"] == pytest.approx(2 / 3)
+
+
+def spoilt() -> Iterator[tuple[pd.DataFrame, str]]:
+    frame, scales = answers_world(4)
+    good = ma.answers.from_criteria(frame, aspects=scales)
+    yield good.iloc[1:], "expected a value of faithful in .* for a on topic q0, got none"
+    yield good.assign(value=100 * good["value"]), r"got \d+ \(.*divide percentages by 100"
+    yield good.assign(value=-good["value"]), r"got -0?\.?\d+"
+    yield good.assign(value=good["value"].mask(good.index == 3)), "got none"
+    yield good.assign(value=math.inf), "got inf"
+    yield pd.concat([good, good.iloc[:1]]), "expected one value of faithful for a on topic q0, got several"
+    yield good.assign(value="much"), "expected numbers in the column value"
+    yield good.drop(columns="qid"), "qid is missing"
+    yield good.assign(measure=good["measure"].replace("complete", "ESL")), "where higher is better, got ESL"
+
+
+def test_rounding_is_no_error() -> None:
+    perquery = ma.answers.from_criteria(criteria(("q1", "a", 0.1 + 0.2 + 0.7 + 2e-16, -1e-17)))
+    assert scores_of(perquery) == {"faithful": 1.0, "complete": 0.0}
+    perquery["value"] = [1 + 3e-16, 1.0]
+    assert set(scores_of(ma.answers.combine(perquery, ["CAM", "MM", "GAM"])).values()) == {1.0, 1 + 3e-16}
+
+
+def test_no_criterion() -> None:
+    perquery = ma.answers.combine(ma.answers.from_criteria(criteria(("q1", "a", 1, 0))), "CAM")
+    for frame in (perquery.iloc[:0], perquery[perquery["measure"] == "CAM"]):
+        with pytest.raises(MultiAspectError, match="MM: expected at least one criterion in the frame, got none"):
+            ma.answers.combine(frame, "MM")
+
+
+def test_columns_of_other_types() -> None:
+    """Nullable and categorical columns, Arrow strings, Polars and the pair of an experiment."""
+    plain = criteria(("q1", "a", 0.5, 1), ("q1", "b", 1, 0))
+    expected = ma.answers.combine(ma.answers.from_criteria(plain), "CAM")
+    for frame in (
+        plain.convert_dtypes(), plain.astype({"name": "category", "qid": "category"}), plain.astype(object),
+        pl.DataFrame(plain),
+    ):  # fmt: skip
+        perquery = ma.answers.from_criteria(frame)
+        for form in (perquery, perquery.convert_dtypes(), pl.DataFrame(perquery), (None, perquery)):
+            combined = ma.answers.combine(form, "CAM")
+            assert combined.to_numpy().tolist() == expected.to_numpy().tolist()
+    with pytest.raises(MultiAspectError, match="in faithful for b on topic q1, got <NA>"):
+        ma.answers.from_criteria(plain.assign(faithful=pd.array([0.5, None], dtype="Float64")))
+
+
+@pytest.mark.parametrize("case", range(9))
+def test_bad_values(case: int) -> None:
+    frame, message = list(spoilt())[case]
+    frame.attrs.clear()
+    with pytest.raises(MultiAspectError, match=message):
+        ma.answers.combine(frame, "CAM")
+
+
+def test_truth_values_are_numbers() -> None:
+    perquery = ma.answers.from_criteria(criteria(("q1", "a", 1, 0)))
+    perquery["value"] = perquery["value"] == 1
+    assert scores_of(ma.answers.combine(perquery, "CAM"))["CAM"] == 0.5
+
+
+# --- where the frames go ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def combined() -> pd.DataFrame:
+    frame, scales = answers_world()
+    perquery = ma.answers.from_criteria(frame, aspects=scales)
+    return ma.answers.combine(perquery, {"CAM": "CAM", "MM": "MM", "closeness": TOMA(aspects=scales)})
+
+
+LABELS = ["faithful", "complete", "CAM", "MM", "closeness"]
+
+
+def test_aggregates_with_intervals(combined: pd.DataFrame) -> None:
+    means = ma.aggregate(combined, ci=0.95).set_index("name")
+    by_hand = combined.groupby(["name", "measure"])["value"].mean().unstack()
+    assert means[LABELS].to_numpy() == pytest.approx(by_hand[LABELS].to_numpy())
+    assert (means["MM 95% low"] <= means["MM"]).all()
+    weights = dict.fromkeys(combined["qid"].unique(), 1.0)
+    assert ma.aggregate(combined, weights=weights)["MM"].tolist() == pytest.approx(means["MM"].tolist())
+
+
+def test_comparisons_correlations_and_fronts(combined: pd.DataFrame) -> None:
+    compared = ma.analysis.compare_with_baseline(combined, "a")
+    assert compared["measure"].unique().tolist() == LABELS
+    means = ma.aggregate(combined).set_index("name")
+    differences = compared.set_index(["measure", "name"])["difference"]
+    assert differences["MM", "b"] == pytest.approx(means["MM"]["b"] - means["MM"]["a"])
+    correlations = ma.analysis.correlation(combined)
+    assert correlations.index.tolist() == LABELS
+    assert correlations.loc["CAM", "CAM"] == 1
+    power = ma.analysis.discriminative_power(combined, n_resamples=100)
+    assert all(label in str(power) for label in LABELS)
+    front = ma.analysis.system_front(combined, ["faithful", "complete"]).set_index("name")
+    best = means["faithful"].idxmax()
+    assert front.loc[best, "on_front"]
+
+
+def test_groups_of_topics_and_labels_of_a_model(combined: pd.DataFrame) -> None:
+    groups = {qid: "even" if int(qid[1:]) % 2 == 0 else "odd" for qid in combined["qid"].unique()}
+    by_group = ma.aggregate(combined, by=groups).set_index(["group", "name"])
+    even = combined[combined["qid"].map(groups) == "even"]
+    expected = even[even["measure"] == "MM"].groupby("name")["value"].mean()
+    assert by_group.loc["even", "MM"].to_dict() == pytest.approx(expected.to_dict())
+    human = combined[combined["qid"].isin([f"q{q}" for q in range(6)])]
+    human.attrs = combined.attrs
+    powered = ma.analysis.prediction_powered(human, combined, baseline="a")
+    assert all(label in str(powered) for label in LABELS)
+
+
+def test_tables_plots_and_citations(combined: pd.DataFrame, tmp_path: Path) -> None:
+    mpl.use("Agg")
+    latex = ma.to_latex(combined)
+    for label in LABELS:
+        assert label in latex
+    assert "closeness" in str(ma.systems_table(combined, baseline="a"))
+    assert ma.plots.systems(combined, "faithful", "complete").has_data()
+    assert "palotti2018" in ma.cite(["MM"])
+
+
+def test_runs_with_different_topics_are_not_compared_silently(combined: pd.DataFrame) -> None:
+    fewer = combined[~((combined["name"] == "b") & (combined["qid"] == "q3"))]
+    fewer.attrs = combined.attrs
+    with pytest.warns(MultiAspectWarning, match="a and b have values of .* for different topics"):
+        ma.aggregate(fewer)
+    for compare in (
+        lambda: ma.analysis.compare_with_baseline(fewer, "a"),
+        lambda: ma.analysis.correlation(fewer),
+        lambda: ma.to_latex(fewer),
+    ):
+        with pytest.raises(MultiAspectError, match="different sets of topics"):
+            compare()
+
+
+# --- the how-to page --------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_page_on_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its code runs, without warnings, and gives what its text says."""
+    monkeypatch.chdir(tmp_path)
+    page: dict[str, Any] = {}
+    for cell in cells("answers"):
+        exec(cell, page)
+    means = ma.aggregate(ma.evaluate(page["runs"], page["qrels"], page["measures"], progress=False)).set_index(
+        "name"
+    )
+    assert means["nDCG@2"].tolist() == [1.0, 1.0]
+    assert means["α-nDCG@2"]["diverse"] == 1.0
+    assert means["α-nDCG@2"]["alike"] < means["α-nDCG@2"]["diverse"]
+    # By hand: d1 has the nuggets 1 and 2 (2 in part), d2 the nugget 1, d3 the nuggets 2 and 3; d4 is all of q2.
+    q1 = (2 + 0.5 / math.log2(3)) / (2 + 1.5 / math.log2(3))
+    assert means["α-nDCG@2"]["alike"] == pytest.approx((q1 + 1) / 2)
+    experiment = pt.Experiment(
+        list(page["systems"].values()), page["topics"],
+        page["wide"][["qid", "docno", "vital_score", "faithful"]], [page["measure"]], names=list(page["systems"]),
+    )  # fmt: skip
+    combined = ma.aggregate(page["perquery"]).set_index("name")["MM"]
+    assert experiment[str(page["measure"])].tolist() == pytest.approx(combined[experiment["name"]].tolist())

@@ -1,0 +1,490 @@
+"""Groups of topics: `by=` of aggregates, of tests against a baseline and of reports, and `--by`."""
+
+from __future__ import annotations
+
+import io
+import math
+import random
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_world import MEASURES, NASTY, SCALES, Page, world
+from scipy import stats
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError, MultiAspectWarning
+
+GROUPS = {"q0": "short", "q1": "short", "q2": "long", "q3": "long", "q4": "long", "q5": "odd one"}
+SCORES = {
+    "a": [0.2, 0.4, 0.1, 0.35, 0.3, 0.9],
+    "b": [0.5, 0.6, 0.1, 0.25, 0.35, 0.8],
+    "c": [0.1, 0.1, 0.6, 0.7, 0.9, 0.1],
+}
+
+
+def long(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
+    rows = [(name, f"q{n}", measure, value) for name, given in values.items() for n, value in enumerate(given)]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def members(group: str) -> list[int]:
+    return [int(qid[1:]) for qid, name in GROUPS.items() if group in (name, "all")]
+
+
+def test_one_row_per_group_and_run_and_one_of_all() -> None:
+    table = ma.aggregate(long(SCORES), by=GROUPS)
+    assert list(table.columns) == ["group", "name", "AP"]
+    expected = [
+        (group, name, statistics.fmean(SCORES[name][n] for n in members(group)))
+        for group in ("short", "long", "odd one", "all")
+        for name in SCORES
+    ]
+    assert table[["group", "name"]].to_records(index=False).tolist() == [row[:2] for row in expected]
+    assert table["AP"].tolist() == pytest.approx([row[2] for row in expected], abs=1e-12)
+    whole = table[table["group"] == "all"].drop(columns="group").reset_index(drop=True)
+    pd.testing.assert_frame_equal(whole, ma.aggregate(long(SCORES)))
+
+
+def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> None:
+    frame, file = long(SCORES), tmp_path / "groups.txt"
+    file.write_text("".join(f"{qid}\t{group}  \n" for qid, group in GROUPS.items()) + "\n", encoding="utf-8")
+    expected = ma.aggregate(frame, by=GROUPS)
+    with_column = frame.assign(kind=frame["qid"].map(GROUPS))
+    categories = with_column.assign(kind=with_column["kind"].astype("category"))
+    numbered = frame.assign(qid=frame["qid"].str[1:].astype(int))
+    for found in (
+        ma.aggregate(with_column, by="kind"),
+        ma.aggregate(categories, by="kind"),
+        ma.aggregate(frame, by=pd.Series(GROUPS)),
+        ma.aggregate(frame, by=file),
+        ma.aggregate(frame, by=str(file)),
+        ma.aggregate(numbered, by={int(qid[1:]): group for qid, group in GROUPS.items()}),
+    ):
+        pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ({**GROUPS, "q5": "all"}, "the group 'all' has the name of the row of all topics; rename it"),
+        ({**GROUPS, "q9": "short"}, "expected topics that have values .*, got q9"),
+        ({"9": "short"}, "expected topics that have values .*, got 9"),
+        ({"q0": "short"}, r"none for q1, q2, q3, q4, q5 \(5 such topics in all\); give them one, such as 'other'"),
+        ({**GROUPS, "q5": None}, r"none for q5 \(1 such topic in all\)"),
+        ({**GROUPS, "q5": math.nan}, "none for q5"),
+        ({**GROUPS, "q5": " "}, "none for q5"),
+        (pd.Series([*GROUPS.values(), "long"], [*GROUPS, "q0"]), "one group per topic, got short and long for q0"),
+        ({"short": ["q0", "q1"]}, r"a mapping \{qid: group\} of names, got \['q0', 'q1'\] for short"),
+        ("kind", r"expected a column of groups, .*, got 'kind' \(columns: name, qid, measure, value\)"),
+        ("qid", "expected a column of groups"),
+        (["short", "long"], "expected a column of groups"),
+        (Path("no such file"), "by: no such file: no such file"),
+    ],
+)
+def test_bad_groups_are_answered_in_one_line(by, message) -> None:
+    for function in (ma.aggregate, lambda frame, by: ma.analysis.compare_with_baseline(frame, "a", by=by)):
+        with pytest.raises(MultiAspectError, match=f"^by: .*{message.removeprefix('by: ')}") as caught:
+            function(long(SCORES), by=by)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_topic_in_two_groups_of_a_column() -> None:
+    frame = long(SCORES)
+    frame["kind"] = np.where(frame["name"] == "a", "one", "other")
+    with pytest.raises(MultiAspectError, match="one group per topic, got one and other for q0"):
+        ma.aggregate(frame, by="kind")
+
+
+def test_bad_lines_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "groups.txt"
+    for content, message in {
+        "q0 a\nq1\n": "groups.txt:2: expected a query id, a blank and the name of its group, got 'q1'",
+        "q0,a\n": "groups.txt:1: expected a query id, .*, got 'q0,a'",
+        "q0 a\nq0 b\n": "one group per topic, got a and b for q0",
+        "": "expected a group for each topic, got none for q0",
+    }.items():
+        file.write_text(content, encoding="utf-8")
+        with pytest.raises(MultiAspectError, match=message):
+            ma.aggregate(long(SCORES), by=file)
+
+
+def test_the_label_of_a_measure_is_not_group() -> None:
+    with pytest.raises(MultiAspectError, match="'group' of a measure is the name of the column of the groups"):
+        ma.aggregate(long(SCORES, "group"), by=GROUPS)
+    assert "group" in ma.aggregate(long(SCORES, "group"))
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.sampled_from("xyz"), st.integers(0, 5)), min_size=2, max_size=9).filter(
+        lambda rows: all(
+            sum(weight for _, group, weight in rows if group == name) for name in {group for _, group, _ in rows}
+        )
+    )
+)
+def test_parts_agree_with_the_whole(rows) -> None:
+    values, groups, weights = zip(*rows, strict=True)
+    frame = pd.concat([long({"a": list(values)}), long({"a": list(values)}, "NumRet")])
+    by = {f"q{n}": group for n, group in enumerate(groups)}
+    table = ma.aggregate(frame, by=by).set_index("group")
+    sizes = pd.Series(groups).value_counts()
+    mean = sum(table["AP"][group] * size for group, size in sizes.items()) / len(values)
+    assert mean == pytest.approx(table["AP"]["all"], abs=1e-12)
+    assert table["NumRet"].drop("all").sum() == pytest.approx(table["NumRet"]["all"], abs=1e-12)
+    weight = {f"q{n}": value for n, value in enumerate(weights)}
+    weighted = ma.aggregate(long({"a": list(values)}), weights=weight, by=by).set_index("group")["AP"]
+    shares = {group: sum(w for w, of in zip(weights, groups, strict=True) if of == group) for group in sizes.index}
+    mean = sum(weighted[group] * share for group, share in shares.items()) / sum(shares.values())
+    assert mean == pytest.approx(weighted["all"], abs=1e-12)
+
+
+def test_measures_keep_their_aggregates_within_groups() -> None:
+    qrels = {"q0": {"d": {"relevance": 1}}, "q1": {"d": {"relevance": 1}}, "q2": {"d": {"relevance": 1}}}
+    run = {"q0": {"d": 1.0}, "q1": {"x": 2.0, "d": 1.0}}
+    frame = ma.evaluate({"run": run}, qrels, ["GMAP", "HMAP", "NumRet", "AP"], progress=False)
+    table = ma.aggregate(frame, by={"q0": "found", "q1": "found", "q2": "missed"}).set_index("group")
+    assert table.loc["found", ["GMAP", "HMAP", "NumRet", "AP"]].tolist() == pytest.approx(
+        [math.sqrt(0.5), 2 / 3, 3, 0.75]
+    )
+    assert table.loc["missed", ["GMAP", "AP", "NumRet"]].tolist() == pytest.approx([1e-5, 0, 0])
+
+
+def test_a_group_equals_a_frame_of_its_topics() -> None:
+    frame = pd.concat([long(SCORES), long(SCORES, "GMAP").assign(value=lambda rows: np.log(rows["value"]))])
+    for options in ({}, {"ci": 0.9}, {"ci": 0.9, "ci_method": "bootstrap"}, {"weights": dict.fromkeys(GROUPS, 2)}):
+        table = ma.aggregate(frame, by=GROUPS, **options)
+        for group in ("short", "long"):
+            rows = frame[frame["qid"].map(GROUPS) == group]
+            if "weights" in options:
+                options = {"weights": dict.fromkeys(rows["qid"].unique(), 2)}
+            expected = ma.aggregate(rows, **options)
+            found = table[table["group"] == group].drop(columns="group").reset_index(drop=True)
+            pd.testing.assert_frame_equal(found, expected)
+
+
+def test_a_group_of_one_topic_has_no_interval() -> None:
+    for method in ("t", "bootstrap"):
+        table = ma.aggregate(long(SCORES), ci=0.9, ci_method=method, by=GROUPS).set_index(["group", "name"])
+        assert table.loc["odd one", "AP"].tolist() == pytest.approx([0.9, 0.8, 0.1])
+        assert table.loc["odd one", ["AP 90% low", "AP 90% high"]].isna().all(axis=None)
+        assert table.loc[["short", "long", "all"]].notna().all(axis=None)
+    with pytest.raises(MultiAspectError, match="at least two topics"):
+        ma.aggregate(long({"a": [0.5]}), ci=0.9, by={"q0": "one"})
+
+
+def test_topics_that_a_run_lacks_are_told() -> None:
+    frame = long(SCORES)
+    lacking = frame[~((frame["name"] == "b") & (frame["qid"].isin(["q4", "q5"])))]
+    with pytest.warns(MultiAspectWarning, match="a and b have values of AP for different topics"):
+        table = ma.aggregate(lacking, by=GROUPS).set_index(["group", "name"])["AP"]
+    assert table["long", "b"] == pytest.approx(statistics.fmean(SCORES["b"][2:4]))
+    assert math.isnan(table["odd one", "b"])
+    missing = frame.assign(value=frame["value"].where(frame["qid"] != "q5"))
+    with pytest.warns(MultiAspectWarning, match="3 values are NaN and left out: topic q5"):
+        table = ma.aggregate(missing, by=GROUPS).set_index(["group", "name"])["AP"]
+    assert table["odd one"].isna().all()
+    assert table["all", "a"] == pytest.approx(statistics.fmean(SCORES["a"][:5]))
+
+
+def test_a_measure_without_topics_of_a_group() -> None:
+    """As with `average_over='positive'`, where measures have topics of their own."""
+    frame = pd.concat([long(SCORES), long({name: values[:2] for name, values in SCORES.items()}, "P@5")])
+    table = ma.aggregate(frame, by=GROUPS).set_index(["group", "name"])["P@5"]
+    assert table["long"].isna().all()
+    assert table["short"].tolist() == table["all"].tolist()
+    compared = ma.analysis.compare_with_baseline(frame, "a", by=GROUPS)
+    of_p = compared[compared["measure"] == "P@5"]
+    assert of_p["group"].unique().tolist() == ["short", "all"]
+
+
+def test_seeds_and_folds_within_groups() -> None:
+    seeds = pd.concat([long(SCORES).assign(seed=0), long({k: v[::-1] for k, v in SCORES.items()}).assign(seed=1)])
+    table = ma.aggregate(seeds, over="seed", by=GROUPS).set_index(["group", "name"])
+    means = [statistics.fmean(SCORES["a"][:2]), statistics.fmean(SCORES["a"][4:])]
+    assert table.loc[("short", "a")].tolist() == pytest.approx([statistics.fmean(means), statistics.stdev(means)])
+    folds = long(SCORES).assign(fold=lambda rows: rows["qid"].isin(["q0", "q1", "q2"]).astype(int))
+    table = ma.aggregate(folds, over="fold", by=GROUPS).set_index(["group", "name"])
+    assert table.loc[("short", "a"), "AP"] == pytest.approx(0.3)
+    assert table.loc["short", "AP sd"].isna().all()
+    assert table.loc[("long", "a")].tolist() == pytest.approx([(0.1 + 0.325) / 2, statistics.stdev([0.1, 0.325])])
+
+
+def test_weights_of_a_group_that_sum_to_0() -> None:
+    with pytest.raises(
+        MultiAspectError, match="AP of a in the group short: expected at least one topic with a pos"
+    ):
+        ma.aggregate(long(SCORES), weights={**dict.fromkeys(GROUPS, 1), "q0": 0, "q1": 0}, by=GROUPS)
+
+
+def test_bootstrap_intervals() -> None:
+    values = SCORES["a"]
+    frame = long({"a": values, "turned": values[::-1], "equal": [0.1] * 6})
+    table = ma.aggregate(frame, ci=0.9, ci_method="bootstrap").set_index("name")
+    rng = random.Random(1)
+    means = sorted(statistics.fmean(rng.choices(values, k=6)) for _ in range(20_000))
+    assert table.loc["a"].tolist() == pytest.approx(
+        [statistics.fmean(values), means[1000], means[19_000]], abs=0.01
+    )
+    assert table.loc["turned"].tolist()[1:] == table.loc["a"].tolist()[1:]
+    assert table.loc["equal"].tolist() == pytest.approx([0.1] * 3, abs=1e-15)
+    assert table.loc["a"].tolist() != ma.aggregate(frame, ci=0.9).set_index("name").loc["a"].tolist()
+    with pytest.raises(MultiAspectError, match="ci_method: expected one of 't', 'bootstrap', got 'BCa'"):
+        ma.aggregate(frame, ci=0.9, ci_method="BCa")
+
+
+def test_bootstrap_intervals_of_many_topics() -> None:
+    """Drawn in several parts."""
+    drawn = np.random.default_rng(2).random(3000)
+    ends = ma.aggregate(long({"a": drawn.tolist()}), ci=0.95, ci_method="bootstrap").iloc[0].tolist()[2:]
+    half = 1.96 * stats.sem(drawn)
+    assert ends == pytest.approx([drawn.mean() - half, drawn.mean() + half], abs=half / 20)
+
+
+def compared(by=GROUPS, names=tuple(SCORES), **options) -> pd.DataFrame:
+    frame = pd.concat([long(SCORES), long({name: values[::-1] for name, values in SCORES.items()}, "RR")])
+    return ma.analysis.compare_with_baseline(frame[frame["name"].isin(names)], by=by, **options)
+
+
+def holm(levels: list[float]) -> list[float]:
+    """The k-th lowest of n levels times n - k + 1, at least those before it."""
+    result, highest = [0.0] * len(levels), 0.0
+    for k, position in enumerate(sorted(range(len(levels)), key=levels.__getitem__)):
+        highest = max(highest, min(1.0, levels[position] * (len(levels) - k)))
+        result[position] = highest
+    return result
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap", "permutation", "tukey"])
+def test_rows_of_all_topics_are_those_without_groups(test: str) -> None:
+    options = {"baseline": ["a", "b"], "test": test, "n_resamples": 1000}
+    whole = compared(**options).query("group == 'all'").drop(columns="group").reset_index(drop=True)
+    pd.testing.assert_frame_equal(whole, compared(by=None, **options))
+
+
+@pytest.mark.parametrize("baseline", ["a", ["a"], ["b", "a"], ["c", "a", "b"]])
+def test_comparisons_in_all_groups_are_one_family(baseline) -> None:
+    table = compared(baseline=baseline)
+    assert table["group"].unique().tolist() == ["short", "long", "odd one", "all"]
+    for measure, rows in table[table["group"] != "all"].groupby("measure"):
+        seen: dict[tuple[str, ...], float] = {}
+        for row in rows.itertuples(index=False):
+            values = {
+                name: [(scores if measure == "AP" else scores[::-1])[n] for n in members(row.group)]
+                for name, scores in SCORES.items()
+            }
+            pairs = list(zip(values[row.name], values[row.baseline], strict=True))
+            assert row.difference == pytest.approx(statistics.fmean(a - b for a, b in pairs))
+            if row.group == "odd one":
+                assert math.isnan(row.asl)
+                assert math.isnan(row.p)
+                assert not row.significant
+            else:
+                assert row.asl == pytest.approx(stats.ttest_rel(*zip(*pairs, strict=True)).pvalue)
+                seen[(row.group, *sorted([row.name, row.baseline]))] = row.asl
+        corrected = dict(zip(seen, holm(list(seen.values())), strict=True))
+        for row in rows[rows["group"] != "odd one"].itertuples(index=False):
+            assert row.p == pytest.approx(corrected[(row.group, *sorted([row.name, row.baseline]))])
+            assert row.significant == (row.p < 0.05)
+
+
+def test_other_corrections_over_groups() -> None:
+    plain = compared(baseline="a", correction=None)
+    pd.testing.assert_series_equal(plain["p"], plain["asl"], check_names=False)
+    n_tests = 2 * 2  # systems, groups of several topics
+    bonferroni = compared(baseline="a", correction="bonferroni").query("group != 'all'")
+    pd.testing.assert_series_equal(bonferroni["p"], (bonferroni["asl"] * n_tests).clip(upper=1), check_names=False)
+    tukey = compared(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
+    pd.testing.assert_series_equal(tukey["p"], (tukey["asl"] * 2).clip(upper=1), check_names=False)
+    with pytest.raises(MultiAspectError, match="corrects for the number of pairs itself"):
+        compared(baseline="a", test="tukey", correction="bonferroni")
+
+
+def test_groups_of_one_topic_only() -> None:
+    table = compared(by={qid: qid for qid in GROUPS}, baseline="a")
+    assert table.loc[table["group"] != "all", ["asl", "p"]].isna().all(axis=None)
+    assert table.loc[table["group"] == "all", ["asl", "p"]].notna().all(axis=None)
+    assert table["significant"].dtype == bool
+
+
+@pytest.mark.slow
+def test_the_family_of_groups_is_rarely_wrong() -> None:
+    """Without any differences, at most alpha of the experiments have a significant one in some group."""
+    rng, wrong = np.random.default_rng(4), 0
+    by = {f"q{n}": f"g{n % 5}" for n in range(30)}
+    for _ in range(100):
+        frame = long({name: rng.random(30).tolist() for name in "abc"})
+        found = ma.analysis.compare_with_baseline(frame, "a", by=by)
+        wrong += found.loc[found["group"] != "all", "significant"].any()
+    assert wrong / 100 < 0.12  # .05 and three standard errors
+
+
+@pytest.fixture(scope="module")
+def reported() -> tuple[ma.Report, dict[str, str]]:
+    """A report with names that must be escaped, and its groups."""
+    runs, qrels = world(systems=("bm25", NASTY[1], "dense"))
+    by = {qid: NASTY[1] if n < 3 else "rest" if n < 5 else "one" for n, qid in enumerate(qrels["qid"].unique())}
+    return ma.report(runs, qrels, MEASURES, aspects=SCALES, by=by, baseline="bm25", progress=False), by
+
+
+def test_the_figures_of_a_report(reported) -> None:
+    report, by = reported
+    pd.testing.assert_frame_equal(report.systems, ma.aggregate(report.perquery, ci=0.95, by=by))
+    keys = ["group", "measure", "baseline", "name"]
+    expected = pd.concat(
+        [
+            ma.analysis.compare_with_baseline(report.perquery, name, by=by)
+            for name in report.perquery["name"].unique()
+        ]
+    )
+    expected = expected[expected["group"] != "one"].set_index(keys).sort_index()
+    pd.testing.assert_frame_equal(report.comparisons.set_index(keys).sort_index(), expected)
+    runs, qrels = world(systems=("bm25", NASTY[1], "dense"))
+    plain = ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", progress=False)
+    assert plain.not_dominated == report.not_dominated
+    whole = report.comparisons[report.comparisons["group"] == "all"].drop(columns="group").reset_index(drop=True)
+    pd.testing.assert_frame_equal(plain.comparisons, whole)
+
+
+def test_the_page_of_a_report(reported) -> None:
+    pytest.importorskip("vl_convert")
+    report, by = reported
+    text = report.to_html()
+    page = Page(text)
+    data = page.data
+    assert [part["group"] for part in data["groups"]] == [NASTY[1], "rest", "one"]
+    assert data["shown"] == list(range(6))
+    means = report.systems.set_index("group")
+    for part in [data, *data["groups"]]:
+        assert part["means"] == [means.loc[[part["group"]], label].tolist() for label in report.labels]
+        assert [data["queries"][topic] for topic in part["shown"]] == [
+            qid for qid in by if part["group"] in (by[qid], "all")
+        ]
+    assert data["groups"][2]["ends"] == [None] * len(report.labels)
+    assert data["groups"][2]["tests"] is None
+    assert f"{len(data['shown'])} topics in all" in text
+    cells = [[cell.partition("[")[0] for cell in row] for row in page.tables["table"][1:]]
+    assert [float(row[1]) for row in cells] == pytest.approx(data["means"][0], abs=5e-5)  # also without JavaScript
+
+
+@pytest.mark.parametrize("by", [{"q0<i>": "a"}, "name", {"no": "such topic"}])
+def test_groups_are_checked_before_the_evaluation(by, monkeypatch) -> None:
+    monkeypatch.setattr("pt_multiaspect.reporting.build.evaluate", None)
+    runs, qrels = world()
+    with pytest.raises(MultiAspectError, match=r"^by: expected"):
+        ma.report(runs, qrels, by=by, progress=False)
+
+
+#: Groups of the six queries of the files.
+FILE = "q0 easy\nq1 easy\nq2\thard one\nq3\thard one\nq4\thard one\nq5 last\n"
+
+
+def read_csv(output: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(output))
+
+
+def test_the_command_line_shows_groups(cli, trec_files) -> None:
+    (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
+    options = ("--aspects", "scales.json", "-m", "AP CAM@5", "--format", "csv")
+    code, out, _ = cli("evaluate", *options, "--by", "by.txt", "--ci", "--baseline", "beta", "runs")
+    assert code == 0
+    table = read_csv(out)
+    plain = read_csv(cli("evaluate", *options, "--ci", "--baseline", "beta", "runs")[1])
+    whole = table[table["group"] == "all"].drop(columns="group").reset_index(drop=True)
+    pd.testing.assert_frame_equal(whole, plain, check_dtype=False)
+    values = read_csv(cli("evaluate", *options, "-q", "runs")[1])
+    values = values[values["qid"] != "mean"]
+    perquery = values.melt(["name", "qid"], var_name="measure")
+    by = dict(line.split(maxsplit=1) for line in FILE.splitlines())
+    expected = ma.aggregate(perquery, ci=0.95, by=by)
+    pd.testing.assert_frame_equal(table[list(expected)], expected, atol=1e-12)
+    tests = ma.analysis.compare_with_baseline(perquery, "beta.run", by=by)
+    tests = tests[tests["measure"] == "AP"].set_index(["group", "name"])
+    found = table.set_index(["group", "name"]).loc[tests.index]
+    assert found["AP p-value corrected"].tolist() == pytest.approx(tests["p"].tolist(), nan_ok=True)
+    wide = values.set_index(["qid", "name"])["AP"].unstack()
+    wins = wide.gt(wide["beta.run"] + 1e-9, axis=0).groupby(by).sum()
+    for group, name in tests.index:
+        expected_wins = wins[name].sum() if group == "all" else wins.loc[group, name]
+        assert found.loc[(group, name), "AP +"] == expected_wins
+
+
+def test_the_command_line_sorts_and_notes_groups(cli, trec_files) -> None:
+    (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
+    options = ("--sort", "AP", "--ci", "--baseline", "beta", "--format", "table")
+    code, out, _ = cli("evaluate", "-m", "AP", "--by", "by.txt", *options, "runs", qrels=["relevance.txt"])
+    assert code == 0
+    rows = [line for line in out.splitlines() if ".run" in line and "better" not in line]
+    groups = [row.split("  ")[0] for row in rows]
+    assert list(dict.fromkeys(groups)) == ["easy", "hard one", "last", "all"]
+    for group in set(groups):
+        values = [float(row.split(".run")[1].split()[0].rstrip("+-")) for row in rows if row.startswith(group)]
+        assert values == sorted(values, reverse=True)
+    assert not any("[" in row for row in rows if row.startswith("last"))
+    assert "topics: easy 2, hard one 3, last 1\n" in out
+    assert "comparisons in all groups are corrected together, those over all topics separately" in out
+    options = ("--by", "by.txt", "--format", "tex")
+    assert cli("evaluate", "-m", "AP", *options, "runs", qrels=["relevance.txt"])[1].count("hard one &") == 4
+
+
+def test_topics_without_a_value_on_the_command_line(cli, trec_files) -> None:
+    """Groups are those of judged topics, of which measures may have fewer."""
+    (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
+    qrels = (trec_files / "relevance.txt").read_text(encoding="utf-8").splitlines()
+    lines = [line[:-1] + "0" if line.startswith("q5") else line for line in qrels]
+    (trec_files / "relevance.txt").write_text("\n".join(lines), encoding="utf-8")
+    options = ("-m", "AP", "--average-over", "positive", "--by", "by.txt", "--format", "csv", "runs")
+    code, out, _ = cli("evaluate", *options, qrels=["relevance.txt"])
+    assert code == 0
+    assert read_csv(out)["group"].unique().tolist() == ["easy", "hard one", "all"]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "error: --by: by.txt: no such file"),
+        ("q0 easy\n", "error: --by: expected a group for each topic, got none for q1, q2, q3, q4, q5"),
+        (FILE + "q9 easy\n", "error: --by: expected topics that have values (q0, q1, q2, q3, q4, q5), got q9"),
+        (FILE + "q1 hard\n", "error: --by: expected one group per topic, got easy and hard for q1"),
+        (FILE + "q6\n", "error: --by: by.txt:7: expected a query id, a blank and the name of its group, got 'q6'"),
+        (FILE.replace("last", "all"), "error: --by: the group 'all' has the name of the row of all topics"),
+    ],
+)
+def test_bad_files_on_the_command_line(command, content, message, cli, trec_files) -> None:
+    if content is not None:
+        (trec_files / "by.txt").write_text(content, encoding="utf-8")
+    output = ("-o", "report.html") if command == "report" else ()
+    code, _, err = cli(command, "-m", "AP", "--by", "by.txt", *output, "runs", qrels=["relevance.txt"])
+    assert code == 2
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-q"], "--by applies to means: omit it, or -q"),
+        (["--format", "trec_eval"], "--by applies to means: omit it, or --format trec_eval"),
+        (["--judged"], "--judged is over all topics: omit it, or --by"),
+        (["-o", "by.csv", "--by", "by.csv"], "--output: by.csv is read by this command; write another file"),
+    ],
+)
+def test_options_that_do_not_go_with_groups(options, message, cli, trec_files) -> None:
+    for name in ("by.txt", "by.csv"):
+        (trec_files / name).write_text(FILE, encoding="utf-8")
+    code, _, err = cli("evaluate", "-m", "AP", "--by", "by.txt", *options, "runs", qrels=["relevance.txt"])
+    assert code == 2
+    assert message in err
+
+
+def test_the_command_reports_groups(cli, trec_files) -> None:
+    pytest.importorskip("vl_convert")
+    (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
+    code, _, err = cli("report", "--aspects", "scales.json", "--by", "by.txt", "-o", "report.html", "runs")
+    assert code == 0, err
+    data = Page((trec_files / "report.html").read_text(encoding="utf-8")).data
+    assert [len(part["shown"]) for part in data["groups"]] == [2, 3, 1]

@@ -1,0 +1,145 @@
+"""Short labels of measures: `ma.label`, at every door."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import ir_measures
+import pandas as pd
+import pyterrier as pt
+import pytest
+from door_world import CAM_10, FIRST, HEALTH, QRELS, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, Readable
+from ir_measures import nDCG
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError
+
+OVERALL = ma.label("overall", CAM_10)
+NAMED = dict(zip(SYSTEM_NAMES, SYSTEMS, strict=True))
+
+
+def test_a_label_is_a_text_that_carries_its_measure() -> None:
+    for read in (OVERALL, pickle.loads(pickle.dumps(OVERALL))):
+        assert isinstance(read, str)
+        assert read == "overall" == str(read)
+        assert ir_measures.parse_trec_measure(read) == [CAM_10]
+
+
+@pytest.mark.parametrize("perquery", [False, True, "both"])
+def test_a_label_is_the_column_in_an_experiment(perquery) -> None:
+    def tables(metrics: list[Any]) -> list[pd.DataFrame]:
+        found: Any = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, perquery=perquery)
+        return list(found) if perquery == "both" else [found]
+
+    plain = tables([nDCG @ 10, CAM_10, TOMA_10, "map"])
+    labelled = tables([nDCG @ 10, OVERALL, TOMA_10, "map"])
+    for found, expected in zip(labelled, plain, strict=True):
+        wanted = expected.rename(columns={str(CAM_10): "overall"})
+        if "measure" in wanted:
+            wanted["measure"] = wanted["measure"].replace(str(CAM_10), "overall")
+            keys = ["name", "qid", "measure"]
+            found, wanted = (frame.sort_values(keys, ignore_index=True) for frame in (found, wanted))
+        pd.testing.assert_frame_equal(found[wanted.columns.tolist()], wanted, check_dtype=False)
+
+
+def test_options_of_an_experiment_by_label() -> None:
+    metrics = [OVERALL, "nDCG@10"]
+    table = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, baseline=0, round={"overall": 2})
+    assert "overall p-value" in table
+    assert (table["overall"] == table["overall"].round(2)).all()
+
+
+def grid() -> tuple[Any, dict[Any, Any]]:
+    readable = Readable()
+    return FIRST >> readable, {readable: {"weight": [0.0, 5.0, 20.0, 80.0]}}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_grid_searches(jobs) -> None:
+    """Also in processes that run already when a label and its scales are made."""
+    pipeline, params = grid()
+    pt.GridScan(pipeline, params, TOPICS, QRELS, ["map"], jobs=jobs)
+    scales = ma.Aspects({"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name=f"test-labels-{jobs}")
+    measure = ma.CAM(aspects=scales) @ 5
+    late = ma.label("late", measure)
+    scan = pt.GridScan(pipeline, params, TOPICS, QRELS, [late, nDCG @ 10], jobs=jobs)
+    expected = pt.GridScan(pipeline, params, TOPICS, QRELS, [measure, nDCG @ 10])
+    assert scan["late"].tolist() == expected[str(measure)].tolist()
+    found, wanted = (
+        pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric, jobs=jobs, return_type="best_setting")
+        for metric in (late, measure)
+    )
+    assert str(found) == str(wanted)
+    folds = [TOPICS[:3], TOPICS[3:]]
+    frames, settings = zip(
+        *(
+            pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=metric, jobs=jobs)
+            for metric in (late, measure)
+        ),
+        strict=True,
+    )
+    pd.testing.assert_frame_equal(*frames)
+    assert str(settings[0]) == str(settings[1])
+
+
+def test_tables_and_reports_define_labels_in_a_note() -> None:
+    values = ma.evaluate(NAMED, QRELS, [OVERALL, nDCG @ 10], topics=TOPICS)
+    assert values["measure"].unique().tolist() == ["overall", "nDCG@10"]
+    assert {type(label) for label in values["measure"]} == {str}
+    table = ma.systems_table(values)
+    assert str(CAM_10) in "".join(str(table).split())
+    assert "overall" in table.to_latex()
+    of_experiment = pt.Experiment(SYSTEMS, TOPICS, QRELS, [OVERALL, nDCG @ 10], names=SYSTEM_NAMES, perquery=True)
+    assert str(CAM_10) in "".join(str(ma.systems_table(of_experiment)).split())
+    report = ma.report(NAMED, QRELS, [OVERALL], aspects=HEALTH, topics=TOPICS, progress=False)
+    assert "overall" in report.labels
+    assert str(CAM_10) in "".join(str(report).split())
+
+
+def test_other_doors() -> None:
+    run = {"first": FIRST.transform(TOPICS)}
+    assert str(ma.explain(OVERALL, run, QRELS, "q1")).startswith("overall\n")
+    assert ma.analysis.upper_bound(QRELS, OVERALL)["bound"].tolist() == (
+        ma.analysis.upper_bound(QRELS, CAM_10)["bound"].tolist()
+    )
+    assert ma.describe(QRELS, HEALTH, measures=[OVERALL]).measures["measure"].unique().tolist() == ["overall"]
+    labelled, plain = (ma.evaluate(run, QRELS, measure, n_jobs=2) for measure in (OVERALL, CAM_10))
+    assert labelled["value"].tolist() == plain["value"].tolist()
+    of_lower = ma.label("effort", ma.ESL)
+    assert pt.Experiment(list(run.values()), TOPICS, QRELS, [of_lower]).columns.tolist() == ["name", "effort"]
+    pipeline, params = grid()
+    with pytest.warns(ma.MultiAspectWarning, match="effort: lower is better"):
+        pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=of_lower)
+
+
+@pytest.mark.parametrize(
+    ("name", "measure", "message"),
+    [
+        ("CAM@10", CAM_10, r"'CAM@10' is the name of a measure \(CAM@10\); use another name"),
+        ("map", CAM_10, r"'map' is the name of a measure \(AP\)"),
+        ("P", CAM_10, r"'P' is the name of a measure \(P@5, P@10, P@15\)"),
+        ("cam", CAM_10, "'cam' is the name of a measure"),
+        ("", CAM_10, "expected a name that is not empty, got ''"),
+        (" ", CAM_10, "expected a name that is not empty"),
+        (CAM_10, "overall", "expected a name that is not empty, got CAM"),
+        ("mrt", CAM_10, "'mrt' of a measure is the name of another column"),
+        ("name", CAM_10, "'name' of a measure is the name of another column"),
+        ("overall", "P", "expected one measure, but 'P' expands to 9"),
+        ("overall", "nDGC", "the nearest names are"),
+        ("overall", 3, "expected a measure or a string"),
+    ],
+)
+def test_wrong_labels(name, measure, message) -> None:
+    with pytest.raises(MultiAspectError, match=message):
+        ma.label(name, measure)
+
+
+def test_a_label_of_a_label_renames_it() -> None:
+    assert ir_measures.parse_trec_measure(ma.label("all", OVERALL)) == [CAM_10]
+
+
+def test_one_label_of_two_measures() -> None:
+    with pytest.raises(MultiAspectError, match="two different measures have the label 'overall'"):
+        ma.evaluate(NAMED, QRELS, [OVERALL, ma.label("overall", TOMA_10)], topics=TOPICS)

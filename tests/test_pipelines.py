@@ -1,0 +1,224 @@
+"""Pipelines of PyTerrier in place of runs, with topics as in pt.Experiment."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import ir_measures
+import pandas as pd
+import pyterrier as pt
+import pytest
+from door_world import CAM_10, FIRST, QRELS, SCORES, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, in_python
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError
+
+MEASURES = [CAM_10, TOMA_10, ma.CAM(base="AP"), ir_measures.nDCG @ 10, ir_measures.AP]
+NAMED = dict(zip(SYSTEM_NAMES, SYSTEMS, strict=True))
+
+
+class Counted(pt.Transformer):
+    """A pipeline that counts how often it runs."""
+
+    def __init__(self, pipeline: pt.Transformer) -> None:
+        self.pipeline, self.times = pipeline, 0
+
+    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+        self.times += 1
+        return self.pipeline(inp)
+
+    def __repr__(self) -> str:
+        return "Counted()"
+
+
+class WithTopics:
+    """What a dataset of PyTerrier offers."""
+
+    def get_topics(self) -> pd.DataFrame:
+        return TOPICS
+
+
+def assert_as_experiment(values: pd.DataFrame, topics: pd.DataFrame = TOPICS) -> None:
+    expected = pt.Experiment(SYSTEMS, topics, QRELS, MEASURES, names=SYSTEM_NAMES, perquery=True).dropna()
+    keys = ["name", "qid", "measure"]
+    found, wanted = (frame.set_index(keys)["value"].sort_index() for frame in (values, expected))
+    assert found.index.tolist() == wanted.index.tolist()
+    assert (found - wanted).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("topics", [TOPICS, WithTopics()])
+def test_values_are_those_of_an_experiment(n_jobs, topics) -> None:
+    assert_as_experiment(ma.evaluate(NAMED, QRELS, MEASURES, topics=topics, n_jobs=n_jobs))
+
+
+@pytest.mark.parametrize("form", ["frame", "judgments", "dict", "tuples"])
+def test_only_the_judgments_of_the_topics_count(form) -> None:
+    """Also for the scales, which one topic alone can have less of."""
+    some = TOPICS[TOPICS["qid"].isin(["q1", "q2"])]
+    qrels: Any = QRELS
+    if form == "judgments":
+        qrels = ma.Judgments(QRELS)
+    elif form == "dict":
+        columns = QRELS.rename(columns={"label": "relevance"})
+        qrels = {
+            qid: {row.pop("docno"): row for row in group.drop(columns="qid").to_dict("records")}
+            for qid, group in columns.groupby("qid")
+        }
+    elif form == "tuples":
+        qrels = QRELS.rename(columns={"label": "relevance"}).itertuples(index=False)
+    values = ma.evaluate(NAMED, qrels, MEASURES, topics=some)
+    assert sorted(set(values["qid"])) == ["q1", "q2"]
+    assert_as_experiment(values, some)
+
+
+def test_columns_without_names_stay_without() -> None:
+    """Labels in tuples have positions, which aspects that are declared name."""
+    qrels = {"q1": {"d1": (1, 0), "d2": (0, 2)}, "q2": {"d1": (0, 1)}}
+    topics = pd.DataFrame({"qid": ["q1"], "query": ["a"]})
+    run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [2.0, 1.0]})
+    measure = ma.CAM(base="AP", aspects={"rel": 1, "cred": 2})
+    found = ma.evaluate({"run": pt.Transformer.from_df(run)}, qrels, measure, topics=topics)
+    assert found["value"].tolist() == ma.evaluate({"run": run}, {"q1": qrels["q1"]}, measure)["value"].tolist()
+
+
+def test_names_are_those_of_an_experiment() -> None:
+    table = pt.Experiment([FIRST, SYSTEMS[1]], TOPICS, QRELS, [CAM_10])
+    values = ma.evaluate([FIRST, SYSTEMS[1]], QRELS, CAM_10, topics=TOPICS)
+    assert ma.aggregate(values)["name"].tolist() == table["name"].tolist()
+    composed = SYSTEMS[1]  # an iterable of its transformers
+    assert set(ma.evaluate(composed, QRELS, CAM_10, topics=TOPICS)["name"]) == {str(composed)}
+
+
+def test_runs_and_pipelines_together_also_of_a_generator() -> None:
+    def pairs() -> Iterator[tuple[str, Any]]:
+        for name, system in NAMED.items():
+            yield name, system.transform(TOPICS) if name == "more" else system
+
+    assert_as_experiment(ma.evaluate(dict(pairs()), QRELS, MEASURES, topics=TOPICS))
+    assert_as_experiment(ma.evaluate(pairs(), QRELS, MEASURES, topics=TOPICS))
+
+
+def test_each_pipeline_runs_once_per_call() -> None:
+    counted = {name: Counted(system) for name, system in NAMED.items()}
+    calls = {
+        "evaluate": lambda: ma.evaluate(counted, QRELS, MEASURES, topics=TOPICS),
+        "report": lambda: ma.report(counted, QRELS, "CAM@10", topics=TOPICS, progress=False),
+        "describe": lambda: ma.describe(QRELS, runs=counted, topics=TOPICS),
+    }
+    for times, call in enumerate(calls.values(), 1):
+        call()
+        assert [pipeline.times for pipeline in counted.values()] == [times] * len(counted)
+    ma.explain(CAM_10, counted["first"], QRELS, "q1", topics=TOPICS)
+    assert counted["first"].times == len(calls) + 1
+
+
+def test_reports_explanations_and_descriptions_are_those_of_the_runs() -> None:
+    some = TOPICS[:3]
+    qrels = QRELS[QRELS["qid"].isin(some["qid"])]
+    runs = {name: system.transform(some) for name, system in NAMED.items()}
+    found, expected = (
+        ma.report(given, judged, "CAM@10", progress=False, **topics)
+        for given, judged, topics in ((NAMED, QRELS, {"topics": some}), (runs, qrels, {}))
+    )
+    pd.testing.assert_frame_equal(found.perquery, expected.perquery)
+    assert str(found.description) == str(expected.description)
+    assert str(ma.describe(QRELS, runs=NAMED, topics=some)) == str(ma.describe(qrels, runs=runs))
+    name = SYSTEM_NAMES[1]
+    explanation = ma.explain(CAM_10, {name: NAMED[name]}, QRELS, "q1", topics=some)
+    assert str(explanation) == str(ma.explain(CAM_10, {name: runs[name]}, qrels, "q1"))
+
+
+CALLS = {
+    "evaluate": lambda runs, **topics: ma.evaluate(runs, QRELS, CAM_10, **topics),
+    "evaluate, two jobs": lambda runs, **topics: ma.evaluate(runs, QRELS, CAM_10, n_jobs=2, **topics),
+    "report": lambda runs, **topics: ma.report(runs, QRELS, CAM_10, progress=False, **topics),
+    "describe": lambda runs, **topics: ma.describe(QRELS, runs=runs, **topics),
+    "explain": lambda runs, **topics: ma.explain(CAM_10, runs, QRELS, "q1", **topics),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    ("runs", "topics", "message"),
+    [
+        (FIRST, None, r"the pipeline .* requires topics: pass topics=\.\.\., as in pt.Experiment, or its run"),
+        ({"mine": FIRST}, None, "the pipeline mine requires topics"),
+        ({"mine": FIRST.transform(TOPICS)}, TOPICS, "topics= is for pipelines, got runs only: leave it out"),
+        (FIRST, "topics.txt", "topics: expected a DataFrame or a dataset of PyTerrier, got 'topics.txt'; "),
+        (FIRST, ["q1"], "topics: expected a DataFrame, got list"),
+        (FIRST, TOPICS.rename(columns={"qid": "id"}), "topics: expected at least one row, and a column qid"),
+        (FIRST, TOPICS[:0], "topics: expected at least one row, and a column qid, got 0 rows"),
+        (FIRST, TOPICS.assign(qid="x"), "topics and the qrels have no query in common: .* such as x, x, x, "),
+        (
+            {"mine": pt.apply.generic(lambda topics: topics)},
+            TOPICS,
+            "the pipeline mine: expected the columns qid, docno and score .* got no docno and no score but",
+        ),
+        ({"mine": pt.apply.generic(lambda _: SCORES[:0])}, TOPICS, "the pipeline mine retrieves no document"),
+    ],
+)  # fmt: skip
+def test_errors_are_one_line(call, runs, topics, message) -> None:
+    with pytest.raises(MultiAspectError, match=message) as caught:
+        call(runs, **({} if topics is None else {"topics": topics}))
+    assert "\n" not in str(caught.value)
+
+
+def test_names_are_checked_before_a_pipeline_runs() -> None:
+    counted = Counted(FIRST)
+    with pytest.raises(MultiAspectError, match=r"expected distinct names, got several runs named Counted\(\)"):
+        ma.evaluate([counted, counted], QRELS, CAM_10, topics=TOPICS)
+    assert counted.times == 0
+
+
+def test_topics_without_pipelines_in_a_generator() -> None:
+    runs = (pair for pair in [("mine", FIRST.transform(TOPICS))])
+    with pytest.raises(MultiAspectError, match="topics= is for pipelines"):
+        ma.evaluate(runs, QRELS, CAM_10, topics=TOPICS)
+
+
+def test_functions_without_topics_name_the_run() -> None:
+    values = ma.evaluate(NAMED, QRELS, [CAM_10, TOMA_10], topics=TOPICS)
+    with pytest.raises(MultiAspectError, match=r"its run, pipeline\.transform\(topics\)"):
+        ma.analysis.zero_aspect_documents(values, NAMED, QRELS)
+
+
+def test_errors_of_pipelines_are_their_own() -> None:
+    def fails(_: pd.DataFrame) -> pd.DataFrame:
+        raise KeyError("mine")
+
+    for errors in ("raise", "skip"):
+        with pytest.raises(KeyError, match="mine"):
+            ma.evaluate(pt.apply.generic(fails), QRELS, CAM_10, topics=TOPICS, errors=errors)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stream", "options", "shown"), [
+    (Terminal, {}, True), (Terminal, {"progress": False}, False), (io.StringIO, {}, False),
+])  # fmt: skip
+def test_progress_is_shown_in_a_terminal(monkeypatch, stream, options, shown) -> None:
+    monkeypatch.setattr("sys.stderr", stream())
+    ma.evaluate(NAMED, QRELS, CAM_10, topics=TOPICS, **options)
+    import sys
+
+    text = sys.stderr.getvalue()
+    assert ("pipelines: 100%" in text and "4/4" in text) is shown
+    assert shown or not text
+
+
+def test_pyterrier_is_not_imported() -> None:
+    code = """
+    import json, sys
+    import pt_multiaspect as ma
+    qrels = {"q1": {"d1": {"relevance": 1}}}
+    ma.evaluate({"a": {"q1": {"d1": 1.0}}}, qrels, "AP", progress=False)
+    ma.describe(qrels, runs={"a": {"q1": {"d1": 1.0}}})
+    print(json.dumps("pyterrier" in sys.modules))
+    """
+    assert in_python(code) is False

@@ -1,0 +1,655 @@
+"""Prediction-powered intervals: human judgments on few topics, a model's on many."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyterrier as pt
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from printed_tables import read_table
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp
+from shared_data import shared_path
+
+import pt_multiaspect as ma
+from pt_multiaspect import MultiAspectError, MultiAspectWarning
+from pt_multiaspect.analysis import prediction_powered
+from pt_multiaspect.analysis.prediction_powered import LEAST_TOPICS
+from pt_multiaspect.cli import main
+
+#: H, L, L' and ppi_mean_pointestimate(H, L, L') of ppi_py 0.2.3, which tunes λ.
+PPI_PY = [
+    (
+        [0.027, 0.456, 0.436, 0.522],
+        [0.185, 0.614, 0.515, 0.544],
+        [0.2, -0.149, 0.474, 0.177, 0.61, 0.842, 0.536, 0.435, 0.159],
+        0.3296600532921633,
+    ),
+    (
+        [0.371, 0.535, 0.113, 0.385, 0.547, 0.668],
+        [0.613, 0.789, 0.365, 0.593, 0.827, 0.854],
+        [0.636, 1.077, 0.421, 0.311, 0.403, 0.381, 0.441, 1.103, 0.638, 0.361, 0.828, 0.55, 0.586, 1.022, 0.297],
+        0.4135189277131218,
+    ),
+    (
+        [0.713, 0.289, 0.371, 0.357, 0.139, 0.871, 0.327],
+        [0.862, 0.278, 0.304, 0.405, 0.292, 0.947, 0.416],
+        [0.526],
+        0.4409232276744507,
+    ),
+    (
+        [0.262, 0.143, 0.038, 0.066, 0.753],
+        [0.305, 0.186, 0.085, 0.124, 0.795],
+        [0.443, 0.284, 0.048],
+        0.23504660729111632,
+    ),
+    (
+        [0.066, 0.287, 0.723, 0.341, 0.087, 0.228, 0.378, 0.131, 0.091],
+        [0.734, 0.072, -0.529, -0.062, 0.268, -0.17, 0.047, 0.409, 0.373],
+        [0.451, -0.34, -0.053, 0.592, 0.255, -0.037, -0.325, 0.355, 0.506, -0.228, -0.408, 0.35],
+        0.2591111111111111,
+    ),
+]
+
+
+def frame(values: Any, measure: str = "nDCG@10") -> pd.DataFrame:
+    """A long frame of one run's values, or of the values of several by name, on q0, q1, …"""
+    named = values if isinstance(values, dict) else {"run": values}
+    rows = [(name, f"q{n}", measure, value) for name in named for n, value in enumerate(named[name])]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def row(human: Any, labels: Any, further: Any, **options: Any) -> pd.Series[Any]:
+    """The only row of the result."""
+    (found,) = prediction_powered(frame(human), frame([*labels, *further]), **options).table.to_dict("records")
+    return pd.Series(found)
+
+
+def drawn(n: int, n_further: int, names: str = "abc", bias: float = 0.1, seed: int = 0) -> Any:
+    """Human values and a model's on n + N topics: skewed, correlated, and biased."""
+    rng = np.random.default_rng(seed)
+    truth = {name: rng.beta(0.8, 1.6, n + n_further) for name in names}
+    labels = {name: values + bias + rng.normal(0, 0.1, n + n_further) for name, values in truth.items()}
+    return frame({name: values[:n] for name, values in truth.items()}), frame(labels)
+
+
+# -- figures --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", PPI_PY, ids=[f"n={len(case[0])}" for case in PPI_PY])
+def test_the_estimate_is_that_of_ppi_py(case) -> None:
+    human, labels, further, expected = case
+    found = row(human, labels, further)
+    assert found["estimate"] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "n_further"), [(4, 1), (4, 2), (6, 60), (20, 5), (12, 0), (30, 100)])
+def test_every_column_is_that_of_the_reference(n, n_further) -> None:
+    human, model = drawn(n, n_further)
+    other = drawn(n, n_further, bias=-0.2, seed=1)
+    human = pd.concat([human, other[0].assign(measure="CAM@10")])
+    model = pd.concat([model, other[1].assign(measure="CAM@10")])
+    table = prediction_powered(human, model, ci=0.9).table
+    assert table[["measure", "name"]].to_numpy().tolist() == [
+        [measure, name] for measure in ("nDCG@10", "CAM@10") for name in "abc"
+    ]
+    for found in table.to_dict("records"):
+        by_run = [
+            values[(values["name"] == found["name"]) & (values["measure"] == found["measure"])]["value"].tolist()
+            for values in (human, model)
+        ]
+        few, labels, further = by_run[0], by_run[1][:n], by_run[1][n:]
+        assert found["lambda"] == pytest.approx(reference.power(few, labels, further), abs=1e-12)
+        mean = reference.powered_mean(few, labels, further)
+        half = student.ppf(0.95, n - 2) * reference.powered_variance(few, labels, further) ** 0.5
+        assert [found["estimate"], found["low"], found["high"]] == pytest.approx(
+            [mean, mean - half, mean + half], abs=1e-12
+        )
+        for column, values in (("human", few), ("model", by_run[1])):
+            ends = ttest_1samp(values, 0).confidence_interval(0.9)
+            assert found[column] == pytest.approx(np.mean(values))
+            assert [found[f"{column}_low"], found[f"{column}_high"]] == pytest.approx(list(ends))
+        assert (found["n_human"], found["n_further"]) == (n, n_further)
+        assert found["n_to_halve"] == to_halve(few, labels, further, 0.9)
+
+
+def to_halve(human: list[float], labels: list[float], further: list[float], ci: float) -> int:
+    """The first number of human topics, one after the other, with which the interval is at most half as wide."""
+
+    def half(n: int) -> float:
+        return student.ppf((1 + ci) / 2, n - 2) * reference.powered_variance(human, labels, further, n) ** 0.5
+
+    target, n = half(len(human)) / 2, len(human)
+    while half(n) > target:
+        n += 1
+    return n
+
+
+def test_differences_are_those_of_a_run_whose_values_they_are() -> None:
+    human, model = drawn(8, 30)
+    powered = prediction_powered(human, model, baseline="b")
+    wide = [values.pivot(index="qid", columns="name", values="value") for values in (human, model)]
+    minus = [
+        (values[["c", "a"]].sub(values["b"], axis=0)).melt(ignore_index=False).reset_index().assign(measure="d")
+        for values in wide
+    ]
+    expected = prediction_powered(*minus).table.set_index("name")
+    found = powered.differences.set_index("name")
+    assert found["baseline"].tolist() == ["b", "b"]
+    assert found.index.tolist() == ["a", "c"]
+    columns = [column for column in expected if column != "measure"]
+    pd.testing.assert_frame_equal(found[columns], expected.loc[["a", "c"], columns])
+    # Topics are paired: not the difference of two estimates, of which λ differ.
+    assert powered.baseline == "b"
+    assert prediction_powered(human, model).differences is None
+
+
+@pytest.mark.parametrize("weights", [(1.0, 0.0), (1.0, 0.2), (0.8, 0.25)])
+def test_the_labels_of_a_biased_model_are_corrected(weights) -> None:
+    scale, shift = weights
+    rng = np.random.default_rng(2)
+    truth = rng.beta(1, 2, 4000)
+    found = row(truth[:400], scale * truth[:400] + shift, scale * truth[400:] + shift)
+    assert found["low"] < truth.mean() < found["high"]
+    assert found["high"] - found["low"] < 0.5 * (found["human_high"] - found["human_low"])
+    if shift:
+        assert not found["model_low"] < truth.mean() < found["model_high"]
+
+
+# -- laws ------------------------------------------------------------------------------------------------------
+
+VALUES = st.integers(0, 1000).map(lambda value: value / 1000)
+SAMPLES = st.integers(4, 9).flatmap(
+    lambda n: st.tuples(
+        *(st.lists(VALUES, min_size=n, max_size=n) for _ in range(2)), st.lists(VALUES, min_size=0, max_size=12)
+    )
+)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SAMPLES, VALUES)
+def test_laws(sample, shift) -> None:
+    human, labels, further = sample
+    found = row(*sample)
+    assert 0 <= found["lambda"] <= 1
+    assert found["low"] <= found["estimate"] <= found["high"]
+    assert found["estimate"] == pytest.approx(reference.powered_mean(*sample), abs=1e-12)
+    if found["lambda"] == 0:
+        assert found["estimate"] == pytest.approx(found["human"], abs=1e-12)
+    # A constant error of the model does not matter, and topics have no order.
+    shifted = row(human, [value + shift for value in labels], [value + shift for value in further])
+    reverse = row(human[::-1], labels[::-1], further[::-1])
+    for other in (shifted, reverse):
+        assert other[["estimate", "low", "high", "lambda"]].tolist() == pytest.approx(
+            found[["estimate", "low", "high", "lambda"]].tolist(), abs=1e-7
+        )
+
+
+def test_the_result_does_not_depend_on_the_order_of_rows() -> None:
+    human, model = drawn(7, 12)
+    expected = prediction_powered(human, model, baseline="a")
+    shuffled = [values.sample(frac=1, random_state=seed) for seed, values in enumerate((human, model))]
+    found = prediction_powered(*shuffled, baseline="a")
+    for part in ("table", "differences"):
+        first, second = (getattr(powered, part).set_index("name").sort_index() for powered in (expected, found))
+        pd.testing.assert_frame_equal(first, second, check_exact=True)
+
+
+def test_a_useless_model_leaves_the_human_topics_alone() -> None:
+    human = [0.1, 0.5, 0.2, 0.9, 0.4]
+    constant = row(human, [0.3] * 5, [0.3] * 9)
+    opposed = row(human, [1 - value for value in human], [0.2, 0.4, 0.8])
+    none_further = row(human, human, [])
+    for found in (constant, opposed, none_further):
+        assert found["lambda"] == 0
+        assert found["estimate"] == found["human"] == pytest.approx(0.42)
+        assert found["high"] - found["low"] == pytest.approx(constant["high"] - constant["low"])
+        assert found["high"] - found["low"] > found["human_high"] - found["human_low"]
+
+
+def test_the_same_values_as_human_and_model_are_said_to_have_no_effect() -> None:
+    note = "Where N is 0, the model judged no further topics, and its labels have no effect."
+    assert note in prediction_powered(HUMAN, HUMAN).notes
+    assert note not in prediction_powered(HUMAN, MODEL).notes
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.3])
+def test_equal_human_values_have_no_width(value) -> None:
+    labels = [0.1, 0.3, 0.35, 0.2, 0.6, 0.1, 0.2]
+    powered = prediction_powered(frame([value] * 7), frame([*labels, 0.4, 0.5]))
+    found = powered.table.iloc[0]
+    assert found["lambda"] == 0
+    assert found["low"] == found["estimate"] == found["high"] == pytest.approx(value)
+    assert np.isnan(found["n_to_halve"])
+    assert "All human values are equal, so that the interval has no width: nDCG@10 of run." in powered.notes
+
+
+def test_differences_that_are_rounding_errors_are_none() -> None:
+    few, many = [0.3, 0.7, 0.1, 0.6], [0.3, 0.7, 0.1, 0.6, 0.9, 0.2]
+    human, model = (frame({"a": values, "b": [value + 0.1 - 0.1 for value in values]}) for values in (few, many))
+    assert (human["value"].iloc[:4].to_numpy() != human["value"].iloc[4:].to_numpy()).any()
+    (found,) = prediction_powered(human, model, baseline="a").differences.to_dict("records")
+    assert found["estimate"] == found["low"] == found["high"] == found["lambda"] == 0
+
+
+# -- how many topics -------------------------------------------------------------------------------------------
+
+
+def test_the_width_is_halved_at_the_number_told_and_not_before() -> None:
+    rng = np.random.default_rng(4)
+    human = rng.beta(1, 2, 10).tolist()
+    labels = [value + error for value, error in zip(human, rng.normal(0, 0.05, 10), strict=True)]
+    for n_further in (5, 40, 400):
+        further = rng.beta(1, 2, n_further).tolist()
+        found = row(human, labels, further)
+        half = (found["high"] - found["low"]) / 2
+        widths = [
+            student.ppf(0.975, n - 2) * reference.powered_variance(human, labels, further, n) ** 0.5
+            for n in (int(found["n_to_halve"]) - 1, int(found["n_to_halve"]))
+        ]
+        assert widths[0] > half / 2 >= widths[1]
+
+
+def test_labels_without_errors_and_further_ones_without_variance() -> None:
+    """No width is left, although it would not be 0 with more topics and another λ."""
+    human = [0.1, 0.5, 0.2, 0.9, 0.4]
+    with np.errstate(all="raise"):  # integers of a search without end overflow to 0
+        found = row(human, human, [0.42] * 9)
+    assert found["lambda"] == 1
+    assert found["low"] == found["estimate"] == found["high"] == pytest.approx(0.42)
+    assert np.isnan(found["n_to_halve"])
+    # All but: what is left is exact, where a difference of variances would be a rounding error.
+    errors = np.array([1, -1, 1, -1, 1]) * 1e-9
+    found = row(human, human + errors, [0.3] * 90)
+    assert found["high"] - found["low"] == pytest.approx(
+        2 * student.ppf(0.975, 3) * (np.var(errors) * 5 / 3 / 5) ** 0.5, rel=1e-5
+    )
+
+
+def test_with_lambda_as_it_is_the_width_may_not_be_halved() -> None:
+    """A good model and few further topics: these limit the width, until human topics take their place."""
+    human = [0.1, 0.5, 0.2, 0.9, 0.4, 0.6, 0.3, 0.7, 0.2, 0.1, 0.8, 0.3]
+    labels = [value + 0.01 * (-1) ** n for n, value in enumerate(human)]
+    further = [0.2, 0.8, 0.3, 0.6, 0.1, 0.9, 0.5, 0.4, 0.7, 0.3]
+    found = row(human, labels, further)
+    limit = student.ppf(0.975, 10**9) * found["lambda"] * np.std(further, ddof=1) / 10**0.5
+    assert limit > (found["high"] - found["low"]) / 4
+    assert found["n_to_halve"] > 4 * found["n_human"]
+
+
+def test_fewer_topics_than_four_are_refused_as_estimating_lambda_costs_more_than_it_gains() -> None:
+    """The factor (1 − ρ²)(n − 2)/(n − 3) of the variance of a regression estimate, simulated."""
+    assert LEAST_TOPICS == 4
+    rng = np.random.default_rng(0)
+    for n, correlation in ((6, 0.6), (8, 0.8), (12, 0.4)):
+        labels = rng.normal(size=(200_000, n))
+        human = correlation * labels + (1 - correlation**2) ** 0.5 * rng.normal(size=labels.shape)
+        centred = labels - labels.mean(axis=1, keepdims=True)
+        slope = (human * centred).sum(axis=1) / (centred**2).sum(axis=1)
+        variance = (human.mean(axis=1) - slope * labels.mean(axis=1)).var() * n
+        assert variance == pytest.approx((1 - correlation**2) * (n - 2) / (n - 3), rel=0.02)
+    human, model = drawn(4, 9)
+    assert prediction_powered(human, model).table["n_human"].eq(4).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [4, 6, 12, 20])
+def test_coverage_of_skewed_values(n) -> None:
+    """Each draw is a run: topics of Beta(.8, 1.6), a model that overrates; the usual interval covers too rarely."""
+    rng = np.random.default_rng(n)
+    n_draws, n_further = 4000, 60
+    human = rng.beta(0.8, 1.6, (n_draws, n + n_further))
+    labels = (human + 0.15 + rng.normal(0, 0.12, human.shape)).clip(0, 1)
+    names = [f"run{draw}" for draw in range(n_draws)]
+    found = prediction_powered(
+        frame(dict(zip(names, human[:, :n], strict=True))), frame(dict(zip(names, labels, strict=True)))
+    ).table
+    covered = (found["low"] <= 1 / 3) & (found["high"] >= 1 / 3)
+    assert 0.93 < covered.mean() < 0.975
+    alone = (found["model_low"] <= 1 / 3) & (found["model_high"] >= 1 / 3)
+    assert alone.mean() < 0.2
+    if n > 4:
+        widths = found["high"] - found["low"], found["human_high"] - found["human_low"]
+        assert widths[0].mean() < 0.8 * widths[1].mean()
+
+
+# -- bad input -------------------------------------------------------------------------------------------------
+
+HUMAN, MODEL = drawn(6, 10, "ab")
+
+
+def without(values: pd.DataFrame, **cells: Any) -> pd.DataFrame:
+    """The frame without the rows that have these cells."""
+    return values[~np.logical_and.reduce([values[column] == value for column, value in cells.items()])]
+
+
+BAD = {
+    "a human topic that the model lacks": (
+        (HUMAN, without(MODEL, qid="q3")),
+        "nDCG@10: expected all 6 topics of human in model, which has 15 topics, got none for topic q3 (1 such",
+    ),
+    "swapped": (
+        (MODEL, HUMAN),
+        "which has 6 topics, got none for topic q10 (10 such topics in all). Are human and ",
+    ),
+    "one human topic": ((HUMAN[HUMAN["qid"] == "q0"], MODEL), "expected at least 4 human topics, got 1"),
+    "three human topics": ((HUMAN[HUMAN["qid"] < "q3"], MODEL), "expected at least 4 human topics, got 3"),
+    "no rows": ((HUMAN.iloc[:0], MODEL), "human: expected at least one row"),
+    "a run in human only": ((HUMAN, without(MODEL, name="b")), "same runs in human and model, got b in human only"),
+    "a run in model only": ((without(HUMAN, name="a"), MODEL), "same runs in human and model, got a in model only"),
+    "a measure in model only": (
+        (HUMAN, pd.concat([MODEL, MODEL.assign(measure="AP")])),
+        "expected the same measures in human and model, got AP in model only",
+    ),
+    "a measure of one run only": (
+        (
+            pd.concat([HUMAN, without(HUMAN, name="a").assign(measure="AP")]),
+            pd.concat([MODEL, MODEL.assign(measure="AP")]),
+        ),
+        "AP: expected the same runs in human and model, got a in model only",
+    ),
+    "repeated human rows": (
+        (pd.concat([HUMAN, HUMAN]), MODEL),
+        "human: expected one value of nDCG@10 for system a",
+    ),
+    "repeated model rows": (
+        (HUMAN, pd.concat([MODEL, MODEL])),
+        "model: expected one value of nDCG@10 for system a",
+    ),
+    "means": (
+        (ma.aggregate(HUMAN), MODEL),
+        "human: expected a long frame with the columns name, qid, measure, value",
+    ),
+    "means of the model": ((HUMAN, ma.aggregate(MODEL)), "model: expected a long frame"),
+    "not a frame": ((HUMAN, 3), "model: expected a long frame with the columns name, qid, measure, value, got int"),
+    "an infinite value": (
+        (HUMAN.replace(HUMAN["value"][2], np.inf), MODEL),
+        "human: expected finite values, got inf",
+    ),
+    "only NaN": ((HUMAN.assign(value=np.nan), MODEL), "human: expected at least one value, got NaN only"),
+    "a gap": (
+        (HUMAN.iloc[1:], MODEL),
+        "human: systems have different sets of topics: a has no nDCG@10 on topic q0",
+    ),
+    "text": ((HUMAN.assign(value="high"), MODEL), "human: expected numbers in the column value"),
+    "GMAP": (
+        (HUMAN.assign(measure="GMAP"), MODEL.assign(measure="GMAP")),
+        "expected measures whose aggregate is the mean over topics, got GMAP (GMAP); leave it out",
+    ),
+    "HMAP": ((HUMAN.assign(measure="HMAP"), MODEL.assign(measure="HMAP")), "the mean over topics, got HMAP"),
+    "a sum": ((HUMAN.assign(measure="NumRet"), MODEL.assign(measure="NumRet")), "over topics, got NumRet"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_answered_in_one_line(case) -> None:
+    frames, message = BAD[case]
+    with pytest.raises(MultiAspectError, match=re.escape(message)) as error:
+        prediction_powered(*frames)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": "c"}, "baseline: expected one of the runs (a, b), got c"),
+        ({"baseline": ["a"]}, "baseline: expected one of the runs (a, b), got ['a']"),
+        ({"ci": 95}, "ci: expected"),
+        ({"ci": None}, "ci: expected"),
+    ],
+)
+def test_bad_options(options, message) -> None:
+    with pytest.raises(MultiAspectError, match=re.escape(message)):
+        prediction_powered(HUMAN, MODEL, **options)
+
+
+def test_a_baseline_alone_has_nothing_to_be_compared_with() -> None:
+    only = [without(values, name="b") for values in (HUMAN, MODEL)]
+    with pytest.raises(MultiAspectError, match="baseline: expected a run to compare with a, got no other"):
+        prediction_powered(*only, baseline="a")
+
+
+def test_topics_without_human_judgments_may_be_nan_as_pyterrier_has_them() -> None:
+    expected = prediction_powered(HUMAN, MODEL).table
+    unjudged = MODEL[~MODEL["qid"].isin(HUMAN["qid"])].assign(value=np.nan)
+    with pytest.warns(MultiAspectWarning, match="prediction_powered: human: 20 values are NaN and left out"):
+        found = prediction_powered(pd.concat([HUMAN, unjudged]), MODEL).table
+    pd.testing.assert_frame_equal(found, expected)
+
+
+# -- doors -----------------------------------------------------------------------------------------------------
+
+TOPICS = [f"q{n}" for n in range(12)]
+
+
+def world() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.DataFrame]:
+    """Two runs, human qrels on five topics, and those of a model on twelve."""
+    rng = np.random.default_rng(8)
+    rows = [(qid, f"d{n}", *rng.choice(3, 2, p=[0.7, 0.2, 0.1])) for qid in TOPICS for n in range(8)]
+    qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "credibility"])
+    model = qrels.assign(label=(qrels["label"] + (rng.random(len(qrels)) < 0.2)).clip(upper=2))
+    runs = {
+        name: qrels[["qid", "docno"]].assign(score=weight * qrels["label"] + rng.random(len(qrels)))
+        for name, weight in (("good", 1.0), ("poor", 0.2))
+    }
+    return runs, qrels[qrels["qid"].isin(TOPICS[:5])], model
+
+
+def test_measures_with_different_topics() -> None:
+    runs, human, model = world()
+    measures = {"AP": "AP", "credible": ma.On(aspect="credibility", base="AP(rel=2)", aspects={"credibility": 2})}
+    values = [ma.evaluate(runs, qrels, measures, progress=False) for qrels in (human, model)]
+    fewer = [part[(part["measure"] == "AP") | (part["qid"] != "q1")] for part in values]
+    found = prediction_powered(*fewer, baseline="poor")
+    assert found.table.groupby("measure")["n_human"].first().to_dict() == {"AP": 5, "credible": 4}
+    alone = prediction_powered(*(part[part["measure"] == "credible"] for part in fewer), baseline="poor")
+    of_measure = found.table[found.table["measure"] == "credible"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(of_measure, alone.table)
+
+
+def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
+    runs, human, model = world()
+    values = [ma.evaluate(runs, qrels, ["nDCG@3"], progress=False) for qrels in (human, model)]
+    expected = prediction_powered(*values, baseline="poor")
+    topics = pd.DataFrame({"qid": TOPICS, "query": "words"})
+    systems = [pt.Transformer.from_df(run) for run in runs.values()]
+    experiments = []
+    for qrels in (human, model):
+        asked = topics[topics["qid"].isin(qrels["qid"])]
+        experiments.append(pt.Experiment(systems, asked, qrels, ["nDCG@3"], names=list(runs), perquery=True))
+    files = []
+    for number, part in enumerate(values):
+        # Query ids of numbers are read as such.
+        part.assign(qid=part["qid"].str[1:]).to_csv(tmp_path / f"{number}.csv", index=False)
+        files.append(pd.read_csv(tmp_path / f"{number}.csv"))
+    texts = (files[0], files[1].astype({"qid": str}))
+    for frames in (experiments, files, texts):
+        found = prediction_powered(*frames, baseline="poor")
+        pd.testing.assert_frame_equal(found.table, expected.table)
+        pd.testing.assert_frame_equal(found.differences, expected.differences)
+
+
+def test_reports_show_the_estimates_below_the_values() -> None:
+    runs, human, model = world()
+    scales = {"relevance": 2, "credibility": 2}
+    measures = {"TOMA": ma.TOMA(aspects=scales) @ 5, "GMAP": "GMAP"}
+    report = ma.report(runs, model, measures, human=human, aspects=scales, baseline="poor", ci=0.9, progress=False)
+    labels = [label for label in report.labels if label != "GMAP"]
+    values = ma.evaluate(runs, human, report._figures.measures, progress=False)
+    parts = [part[part["measure"].isin(labels)] for part in (values, report.perquery)]
+    expected = prediction_powered(*parts, baseline="poor", ci=0.9)
+    pd.testing.assert_frame_equal(report.powered.table, expected.table)
+    pd.testing.assert_frame_equal(report.powered.differences, expected.differences)
+    by_measure = dict(zip(report.labels, report._data["powered"], strict=True))
+    assert by_measure["GMAP"] is None
+    rows = expected.table[expected.table["measure"] == "TOMA"]
+    assert by_measure["TOMA"] == [rows[column].tolist() for column in ("estimate", "low", "high")]
+    assert any("random sample" in note for note in report.notes)
+    pytest.importorskip("vl_convert")
+    page = report.to_html()
+    first = rows.iloc[0]
+    assert f"{first['estimate']:.4f} [{first['low']:.4f}, {first['high']:.4f}]" in page
+    assert '<option value="powered">estimates with human judgments' in page
+    alone = ma.report(runs, model, measures, aspects=scales, progress=False)
+    assert alone.powered is None
+    assert 'value="powered"' not in alone.to_html()
+
+
+def test_reports_refuse_human_judgments_of_other_topics() -> None:
+    runs, human, model = world()
+    with pytest.raises(MultiAspectError, match="expected all 5 topics of human in model"):
+        ma.report(runs, model[model["qid"] != "q2"], "nDCG@3", human=human, progress=False)
+
+
+def write_files(folder: Any) -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.DataFrame]:
+    """Write the files of the world, one per aspect and kind of judgment."""
+    runs, human, model = world()
+    for name, run in runs.items():
+        lines = [f"{row.qid} Q0 {row.docno} 1 {row.score!r} {name}" for row in run.itertuples()]
+        (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
+    for kind, qrels in (("human", human), ("model", model)):
+        for aspect in ("label", "credibility"):
+            lines = [f"{row['qid']} 0 {row['docno']} {row[aspect]}" for row in qrels.to_dict("records")]
+            (folder / f"{kind}.{aspect}").write_text("\n".join(lines) + "\n")
+    return runs, human, model
+
+
+LINE = ["evaluate", "--qrels", "relevance=model.label", "credibility=model.credibility"]
+LINE += ["--human", "relevance=human.label", "credibility=human.credibility"]
+LINE += ["-m", "CAM=CAM(base=P(rel=2)@5) nDCG@3", "--aspects", '{"relevance": 2, "credibility": 2}']
+
+
+@pytest.mark.parametrize("baseline", [None, "poor.run"])
+def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys, baseline) -> None:
+    runs, human, model = write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    more = [] if baseline is None else ["--baseline", "poor"]
+    assert main([*LINE, *more, "good.run", "poor.run"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    found = read_table(out, "\t")
+    scales = {"relevance": 2, "credibility": 2}
+    measures = {"CAM": ma.CAM(base="P(rel=2)@5", aspects=scales), "nDCG@3": "nDCG@3"}
+    named = {f"{name}.run": run for name, run in runs.items()}
+    values = [ma.evaluate(named, qrels, measures, progress=False) for qrels in (human, model)]
+    expected = prediction_powered(*values, baseline=baseline)
+    pd.testing.assert_frame_equal(found, expected.table if baseline is None else expected.differences)
+    assert main([*LINE, *more, "--format", "table", "good.run", "poor.run"]) == 0
+    text = capsys.readouterr().out
+    assert "random sample" in text
+    assert ("Differences from poor.run." in text) == (baseline is not None)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ([*LINE, "--ci", "good.run"], "--human shows estimates with intervals: omit --ci, or --human"),
+        ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --test, or --human"),
+        ([*LINE, "-q", "good.run"], "omit -q, or --human"),
+        (
+            ["evaluate", "--qrels", "model.label", "--human", "none", "-m", "AP", "good.run"],
+            "--human: no such file",
+        ),
+        (
+            ["evaluate", "--qrels", "human.label", "--human", "model.label", "-m", "AP", "good.run"],
+            "AP: expected all 12 topics of --human in --qrels, which have 5 topics, got none for topic q10 (7 such",
+        ),
+        (
+            ["evaluate", "--qrels", "model.label", "--human", "human.label", "-m", "GMAP", "good.run"],
+            "expected measures whose aggregate is the mean over topics, got GMAP",
+        ),
+        (
+            ["evaluate", "--qrels", "model.label", "--human", "human.label", "-m", "AP", "-o", "human.label", "a"],
+            "--output: human.label is read by this command",
+        ),
+    ],
+)
+def test_bad_command_lines(tmp_path, monkeypatch, capsys, line, message) -> None:
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(line) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_result_is_drawn() -> None:
+    powered = prediction_powered(HUMAN, MODEL, baseline="b")
+    text = str(powered)
+    assert repr(powered) == text
+    assert max(map(len, text.splitlines())) <= 80
+    first = powered.table.iloc[0]
+    for part in ("Differences from b", "random sample", f"{first['estimate']:.4f} [{first['low']:.4f}"):
+        assert part in text
+    page = powered.to_html()
+    assert f"{powered.differences['low'].iloc[0]:.4f}" in page
+    assert "Prediction-powered estimates" in page
+    assert "may not halve" in " ".join(powered.notes)
+
+
+# -- the study of coverage -------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def coverage() -> Any:
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks.study import coverage
+    finally:
+        sys.path.remove(str(ROOT))
+    return coverage
+
+
+def test_intervals_cover_as_often_as_is_said(coverage) -> None:
+    results = coverage.load(coverage.RESULTS)
+    page = (ROOT / "docs" / "howto" / "judged_by_a_model.md").read_text(encoding="utf-8")
+    for found in coverage.table(results).to_dict("records"):
+        cells = [found["measure"], str(found["human topics"])]
+        for interval in coverage.INTERVALS:
+            share, width = (found[f"{interval}, {figure}"] for figure in ("coverage", "width"))
+            cells.append(f"{share:.3f} ({width:.3f})".replace("0.", "."))
+        assert f"| {' | '.join(cells)} |" in page
+        assert found["prediction-powered, width"] < 0.85 * found["human alone, width"]
+        assert found["labels alone, coverage"] < 0.75
+        assert 0.93 <= found["prediction-powered, coverage"] <= 0.975
+    for statistic, low in (("mean", 0.895), ("difference", 0.94)):
+        of_all = coverage.table(results, statistic, most_zeros=1.0)["prediction-powered, coverage"]
+        assert low <= of_all.min() <= of_all.max() <= 0.96
+    worst = [
+        min(by_n[n]["prediction-powered"]["coverage"])
+        for by_n in results["intervals"]["mean"].values()
+        for n in by_n
+    ]
+    assert 0.64 < min(worst) < max(worst) < 0.75
+
+
+@pytest.mark.slow
+def test_the_study_repeats_its_results(coverage) -> None:
+    results = coverage.load(coverage.RESULTS)
+    data = shared_path("data")
+    again = coverage.study(data, n_judges=2, n_draws=60)
+    assert again["runs"] == results["runs"]
+    for label, fractions in results["zeros"].items():
+        assert again["zeros"][label] == pytest.approx(fractions)
+    first, second = (coverage.table(found).set_index(["measure", "human topics"]) for found in (again, results))
+    np.testing.assert_allclose(first, second, atol=0.1)
+
+
+def test_the_judge_of_the_study_overrates(coverage) -> None:
+    labels = pd.DataFrame({"relevance": [0, 1, 2] * 4000, "understandability": [0, 1, 2, 3] * 3000})
+    judged = coverage.overrated(labels, seed=0)
+    for name, top in (("relevance", 2), ("understandability", 3)):
+        error = judged[name] - labels[name]
+        inside = (labels[name] > 0) & (labels[name] < top)
+        assert (error[inside] == 1).mean() == pytest.approx(coverage.RAISED, abs=0.02)
+        assert (error[inside] == -1).mean() == pytest.approx(coverage.LOWERED, abs=0.02)
+        assert judged[name].between(0, top).all()
+    pd.testing.assert_frame_equal(judged, coverage.overrated(labels, seed=0))

@@ -1,0 +1,347 @@
+"""Values in the formats of trec_eval, TREC tracks and ir-measures."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytest
+import pytrec_eval
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pt_multiaspect as ma
+from pt_multiaspect.evaluation.value_files import FORMATS, written_values
+
+QRELS = ("relevance=relevance.txt", "credibility=credibility.txt")
+MEASURES = "nDCG@10 AP GMAP ESL(wanted=1) CAM@3"
+
+
+def evaluated(*runs: str) -> pd.DataFrame:
+    """The values that the command line writes."""
+    qrels = ma.read_qrels(dict(pair.split("=") for pair in QRELS))
+    scales = ma.Aspects.from_file("scales.json")
+    measures = ["nDCG@10", "AP", "GMAP", ma.ESL(wanted=1).on("relevance", scales), ma.CAM(aspects=scales) @ 3]
+    labels = MEASURES.split()
+    return ma.evaluate(
+        {run: f"runs/{run}" for run in runs}, qrels, dict(zip(labels, measures, strict=True)), progress=False
+    )
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_own_values_are_read_back_exactly(cli, trec_files, format):
+    runs = ["alpha.run"] if format == "trec_eval" else ["alpha.run", "beta.run"]
+    paths = [f"runs/{run}" for run in runs]
+    arguments = ("-m", MEASURES, "--aspects", "scales.json", "-q", "--format", format)
+    code, out, _ = cli("evaluate", *arguments, *paths)
+    assert code == 0
+    assert cli("evaluate", *arguments, "-o", "values.txt", *paths)[:2] == (0, "")
+    assert (trec_files / "values.txt").read_text() == out
+    expected = evaluated(*runs)
+    found = ma.read_values("values.txt", format=format)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    means = ma.aggregate(expected)
+    pd.testing.assert_frame_equal(ma.aggregate(found), means)
+    # The aggregates in the file are those, too, in full.
+    aggregates = [line.split("\t") for line in out.splitlines() if "\tall\t" in line and "runid" not in line]
+    if format != "jsonl":
+        assert [line[-1] for line in aggregates] == [str(float(x)) for x in means.iloc[:, 1:].to_numpy().ravel()]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_without_q_only_aggregates_are_written(cli, trec_files, format):
+    code, out, err = cli("evaluate", "-m", "AP", "--format", format, "runs/alpha.run")
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) == 1 + (format == "trec_eval")
+    (trec_files / "values.txt").write_text(out)
+    with pytest.raises(ma.MultiAspectError, match=r"got only aggregates \(topic all\)"):
+        ma.read_values("values.txt", format=format)
+
+
+def test_the_lines_are_those_of_the_tools(cli):
+    lines = {}
+    for format in FORMATS:
+        code, out, _ = cli("evaluate", "-m", "AP", "-q", "--format", format, "runs/alpha.run")
+        assert code == 0
+        lines[format] = out.splitlines()
+    value = evaluated("alpha.run").query("measure == 'AP' and qid == 'q0'")["value"].item()
+    assert lines["trec_eval"][0] == f"AP\tq0\t{value!r}"
+    assert lines["trec_eval"][-2] == "runid\tall\talpha.run"
+    assert lines["trec_eval"][-1].startswith("AP\tall\t")
+    assert lines["tot"][0] == f"alpha.run\tAP\tq0\t{value!r}"
+    assert lines["ir_measures"][0] == f"alpha.run\tq0\tAP\t{value!r}"
+    assert json.loads(lines["jsonl"][0]) == {
+        "run_id": "alpha.run",
+        "topic_id": "q0",
+        "measure": "AP",
+        "value": value,
+    }
+
+
+def test_lines_have_the_order_of_the_runs(cli, trec_files):
+    code, out, _ = cli("evaluate", "-m", "AP", "--sort", "AP", "--format", "tot", "runs")
+    means = cli("evaluate", "-m", "AP", "--sort", "AP", "--format", "csv", "runs")[1]
+    assert code == 0
+    assert [line.split("\t")[0] for line in out.splitlines()] == [row.split(",")[0] for row in means.split()[1:]]
+
+
+names = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(lambda x: x != "all")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(
+    keys=st.lists(st.tuples(names, names), min_size=1, max_size=6, unique=True),
+    numbers=st.lists(st.floats(allow_nan=False), min_size=6, max_size=6),
+)
+def test_every_number_and_name_comes_back(tmp_path_factory, format, keys, numbers):
+    rows = [("run", qid, measure, value) for (qid, measure), value in zip(keys, numbers, strict=False)]
+    values = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    labels = [label for label in values["measure"].unique() if label not in ("runid", "num_q")]
+    values = values[values["measure"].isin(labels)].reset_index(drop=True)
+    if not len(values):
+        return
+    means = pd.DataFrame({"name": ["run"], **{label: [0.5] for label in labels}})
+    path = tmp_path_factory.getbasetemp() / f"{format}.txt"
+    path.write_text(written_values(values, means, format), encoding="utf-8", newline="\n")
+    pd.testing.assert_frame_equal(ma.read_values(path, format=format), values, check_exact=True, check_dtype=False)
+
+
+# -- files of the tools themselves ------------------------------------------------------------------
+
+
+def test_trec_evals_own_output(cli, trec_files):
+    """The lines that trec_eval -q prints for one run, by pytrec_eval, which is trec_eval's code."""
+    qrels = {}
+    for qid, _, docno, label in map(str.split, (trec_files / "relevance.txt").read_text().splitlines()):
+        qrels.setdefault(qid, {})[docno] = int(label)
+    run = {}
+    for qid, _, docno, _, score, _ in map(str.split, (trec_files / "runs" / "alpha.run").read_text().splitlines()):
+        run.setdefault(qid, {})[docno] = float(score)
+    kinds = {"map", "ndcg_cut_10", "P_5", "recip_rank", "num_ret"}
+    scores = pytrec_eval.RelevanceEvaluator(qrels, kinds).evaluate(run)
+    lines = [
+        f"{kind:<22}\t{qid}\t{value:.0f}" if kind == "num_ret" else f"{kind:<22}\t{qid}\t{value:6.4f}"
+        for qid, of_query in scores.items()
+        for kind, value in of_query.items()
+    ]
+    lines += [f"{'runid':<22}\tall\tbm25", f"{'num_q':<22}\tall\t{len(scores)}", f"{'map':<22}\tall\t0.1234"]
+    (trec_files / "bm25.eval").write_text("\n".join(lines))
+    with gzip.open(trec_files / "bm25.eval.gz", "wt") as file:
+        file.write("\n".join(lines))
+    found = ma.read_values("bm25.eval", format="trec_eval")
+    assert set(found["name"]) == {"bm25"}
+    assert set(found["qid"]) == set(qrels)
+    assert set(found["measure"]) == kinds
+    pd.testing.assert_frame_equal(found, ma.read_values("bm25.eval.gz", format="trec_eval"))
+    assert set(ma.read_values("bm25.eval", format="trec_eval", name="mine")["name"]) == {"mine"}
+    expected = ma.evaluate(
+        {"bm25": "runs/alpha.run"}, ma.read_qrels("relevance.txt"), sorted(kinds), progress=False
+    )
+    both = found.merge(expected, on=["name", "qid", "measure"])
+    assert len(both) == len(expected) == len(found)
+    assert np.abs(both["value_x"] - both["value_y"]).max() <= 0.5001e-4
+    means = ma.aggregate(found).iloc[0]
+    assert means["num_ret"] == sum(map(len, run.values()))  # trec_eval adds counts, too
+
+
+@pytest.mark.parametrize(("options", "format"), [([], "ir_measures"), (["-o", "jsonl"], "jsonl")])
+def test_ir_measures_own_output(trec_files, monkeypatch, options, format):
+    monkeypatch.chdir(trec_files)
+    command = [
+        sys.executable,
+        "-m",
+        "ir_measures",
+        *options,
+        "-q",
+        "relevance.txt",
+        "runs/alpha.run",
+        "nDCG@10",
+        "AP",
+    ]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    (trec_files / "alpha.txt").write_text(out)
+    found = ma.read_values("alpha.txt", format=format, name="alpha")
+    assert set(ma.read_values("alpha.txt", format=format)["name"]) == {"alpha.txt"}
+    measures = [ir_measures.nDCG @ 10, ir_measures.AP]
+    expected = ma.evaluate({"alpha": "runs/alpha.run"}, ma.read_qrels("relevance.txt"), measures, progress=False)
+    both = found.merge(expected, on=["name", "qid", "measure"])
+    assert len(both) == len(expected) == len(found) == 12
+    decimals = 0 if format == "jsonl" else 0.5001e-4
+    assert np.abs(both["value_x"] - both["value_y"]).max() <= decimals + 1e-15
+
+
+def test_what_reads_long_frames_reads_these(cli, trec_files):
+    (trec_files / "tot.txt").write_text(cli("evaluate", "-m", "nDCG@10 AP", "-q", "--format", "tot", "runs")[1])
+    found, expected = (
+        ma.read_values("tot.txt", format="tot"),
+        evaluated(*sorted(p.name for p in (trec_files / "runs").iterdir())),
+    )
+    expected = expected[expected["measure"].isin(["nDCG@10", "AP"])].reset_index(drop=True)
+    for analysis in (
+        ma.aggregate,
+        ma.systems_table,
+        ma.analysis.correlation,
+        lambda frame: ma.analysis.compare_with_baseline(frame, "alpha.run"),
+        ma.analysis.system_front,
+    ):
+        assert str(analysis(found)) == str(analysis(expected))
+
+
+# -- what cannot be written or read -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (
+            ["--format", "trec_eval", "runs"],
+            ["expected one run, as no line names it, got alpha.run,", "use tot"],
+        ),
+        (["-q", "--format", "tot", "my run=runs/alpha.run"], ["a name without blanks", "'my run'", "NAME=RUN"]),
+        (
+            ["--format", "ir_measures", "-m", "'a b'=AP", "runs/alpha.run"],
+            ["a label without blanks", "LABEL=MEASURE"],
+        ),
+        (["--format", "trec_eval", "-m", "num_q=AP", "runs/alpha.run"], ["'num_q' of a measure is the name of"]),
+        (["--format", "tot", "--ci", "runs"], ["--ci applies to means: omit it, or --format tot"]),
+        (["--format", "tot", "--baseline", "alpha", "runs"], ["--baseline applies to means"]),
+        (["--format", "totl", "runs"], ["--format: expected one of table,", "Did you mean tot?"]),
+    ],
+)
+def test_lines_that_cannot_be_read_are_not_written(cli, trec_files, arguments, parts):
+    code, out, err = cli("evaluate", "-m", "AP", "-o", "values.txt", *arguments)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert all(part in err for part in parts), err
+    assert not (trec_files / "values.txt").exists()
+
+
+def test_names_with_blanks_are_no_obstacle_to_json(cli, trec_files):
+    code, out, _ = cli("evaluate", "-m", "'a b'=AP", "-q", "--format", "jsonl", "my run=runs/alpha.run")
+    assert code == 0
+    (trec_files / "values.txt").write_text(out)
+    found = ma.read_values("values.txt", format="jsonl")
+    assert (set(found["name"]), set(found["measure"])) == ({"my run"}, {"a b"})
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_topic_all_is_not_written(cli, trec_files, format):
+    for path in (trec_files / "relevance.txt", trec_files / "runs" / "alpha.run"):
+        path.write_text(path.read_text().replace("q0 ", "all "))
+    code, out, err = cli(
+        "evaluate", "-m", "AP", "-q", "--format", format, "runs/alpha.run", qrels=("relevance.txt",)
+    )
+    assert (code, out) == (2, "")
+    assert f"--format {format}: expected topics with other names than all" in err
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "parts"),
+    [
+        ("tot", "", ["file is empty; expected lines `run measure topic value`"]),
+        (
+            "trec_eval",
+            "map q1 0.5\nmap q2\n",
+            [":2: expected lines `measure topic value`", "got 2 fields: 'map q2'"],
+        ),
+        ("trec_eval", "map q1 0.5 x\n", [":1:", "got 4 fields"]),
+        ("trec_eval", "map q1 0,5\n", [":1: expected a number as value, got '0,5' (topic q1)"]),
+        ("trec_eval", "map q1 1_0\n", [":1: expected a number as value, got '1_0'"]),
+        ("trec_eval", "map q1 .5\nrunid all a\nmap q2 .5\nrunid all b\n", ["values of one run, got those of a, b"]),
+        ("trec_eval", "map q1 .5\nmap q1 .6\n", ["expected one value of map for", "on topic q1"]),
+        ("trec_eval", "map all .5\n", ["got only aggregates", "-q"]),
+        (
+            "trec_eval",
+            "q1 map .5\nall map .5\n",
+            [":2: expected lines `measure topic value`", "got the measure all"],
+        ),
+        (
+            "tot",
+            "a q1 map .5\na all map .5\n",
+            [":2: expected lines `run measure topic value`", "use another format="],
+        ),
+        ("ir_measures", "map\t0.5\n", ["got 2 fields", "--by_query prints values of topics"]),
+        ("ir_measures", "a q1 map .5\nq1 map .5\n", [":2:", "got 3 fields"]),
+        ("ir_measures", "a map q1 .5\na map all .5\n", [":2:", "got the measure all"]),
+        (
+            "jsonl",
+            '{"run_id": "a", "topic_id": "q1", "measure": "map"}\n',
+            [":1: expected JSON objects with the keys"],
+        ),
+        ("jsonl", "map q1 0.5\n", [":1: expected JSON objects"]),
+        ("jsonl", "[1, 2]\n", [":1: expected JSON objects"]),
+        ("jsonl", '{"topic_id": null, "measure": "map", "value": 1}\n', [":1: expected JSON objects"]),
+        (
+            "jsonl",
+            '{"topic_id": "1", "measure": "map", "value": true}\n',
+            [":1: expected a number as value, got True"],
+        ),
+        (
+            "jsonl",
+            '{"topic_id": "1", "measure": "map", "value": null}\n',
+            [":1: expected a number as value, got None"],
+        ),
+        (
+            "jsonl",
+            '{"topic_id": "1", "measure": "map", "value": 1}\n{"qid": "1", "measure": "map", "value": 1}\n',
+            [":2:", "other keys than in lines before"],
+        ),
+        ("trec_eval", "map q1 \0\n", [":1: expected a number as value"]),
+        (
+            "tots",
+            "x",
+            ["format: expected a format (trec_eval, tot, ir_measures, jsonl), got tots. Did you mean tot?"],
+        ),
+    ],
+)
+def test_bad_files(tmp_path, format, text, parts):
+    path = tmp_path / "values.txt"
+    path.write_text(text)
+    with pytest.raises(ma.MultiAspectError) as raised:
+        ma.read_values(path, format=format)
+    message = str(raised.value)
+    assert "\n" not in message
+    assert all(part in message for part in parts), message
+
+
+def test_the_name_of_a_run_is_given_where_it_lacks(tmp_path):
+    path = tmp_path / "values.txt"
+    path.write_text("a map q1 .5\n")
+    with pytest.raises(ma.MultiAspectError, match=r"the lines of .* name their runs, got 'b'"):
+        ma.read_values(path, format="tot", name="b")
+    with pytest.raises(ma.MultiAspectError, match="expected None without format="):
+        ma.read_values(tmp_path, name="b")
+    with pytest.raises(ma.MultiAspectError, match="or a file and its format="):
+        ma.read_values(path)
+    with pytest.raises(ma.MultiAspectError, match="no such file"):
+        ma.read_values(tmp_path / "none", format="tot")
+
+
+pieces = st.sampled_from(
+    ["map", "q1", "all", "runid", "0.5", "nan", "a", "{}", '{"qid": 1,', '"value": "x"}', "[", "\t", "\r"]
+)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(
+    content=st.binary(max_size=40)
+    | st.lists(st.lists(pieces, max_size=5).map(" ".join), max_size=4).map(lambda lines: "\n".join(lines).encode())
+    | st.dictionaries(
+        st.sampled_from(["run_id", "topic_id", "measure", "value"]),
+        st.none() | st.text(max_size=3) | st.floats() | st.lists(st.integers(), max_size=2),
+    ).map(lambda row: json.dumps(row).encode())
+)
+def test_any_content_is_read_or_refused(format, content):
+    try:
+        found = ma.read_values(io.BytesIO(content), format=format)
+    except ma.MultiAspectError:
+        return
+    assert list(found.columns) == ["name", "qid", "measure", "value"]
+    assert found["value"].dtype == np.float64
+    assert not (found["qid"] == "all").any()
