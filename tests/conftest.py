@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items):
     """Mark as `slow` the cases of a parametrised test that its mark `every` leaves out."""
     seen = Counter()
     for item in items:
-        if mark := item.get_closest_marker("every"):
+        mark = item.get_closest_marker("every")
+        if mark and not item.get_closest_marker("slow"):
             family = item.nodeid.partition("[")[0]
             if seen[family] % mark.args[0]:
                 item.add_marker(pytest.mark.slow)

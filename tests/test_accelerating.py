@@ -299,6 +299,7 @@ def test_evaluate_and_the_measures_of_the_package_are_unaffected() -> None:
         pd.testing.assert_frame_equal(ma.evaluate(run, qrels, measures, progress=False), plain)
 
 
+@pytest.mark.slow
 def test_the_order_is_that_of_pytrec_eval_for_any_measures() -> None:
     qrels, run = world()
     rng = np.random.default_rng(1)

@@ -118,6 +118,7 @@ def test_runs(form: str, expected: pd.DataFrame, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(ma.evaluate({"run": run}, QRELS, MEASURES, progress=False), expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", ["polars", "pyarrow", *ARROW])
 def test_qrels(form: str, expected: pd.DataFrame, tmp_path: Path) -> None:
     if form in ARROW:

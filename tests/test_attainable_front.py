@@ -269,6 +269,7 @@ def test_weighted_sums_are_supported_exactly() -> None:
             np.testing.assert_allclose((found(front, qid) @ weights.T).max(axis=0), best, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_perfect_ranking_is_exactly_1() -> None:
     rng = np.random.default_rng(3)
     qrels = wide(*([tuple(row) for row in rng.integers(0, 4, (30, 2)).tolist()] for _ in range(20)))

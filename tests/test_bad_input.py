@@ -799,6 +799,7 @@ _TAKE_LONG = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("given", list(_LONG))
 @pytest.mark.parametrize("door", list(_TAKE_LONG))
 def test_long_input_is_shortened_in_messages(door: str, given: str) -> None:

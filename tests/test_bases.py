@@ -228,6 +228,7 @@ class _WrongBase(_Halves):
         return self.RETURNED
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("returned", "message"),
     [

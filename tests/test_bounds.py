@@ -639,6 +639,7 @@ def graded(n_documents: int, n_queries: int = 1) -> pd.DataFrame:
     return pd.DataFrame(pairs, columns=["qid", "docno"]).assign(**labels)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "base",
     [CUTOFFS, {"relevance": "nDCG@3", "credibility": "RBP@40"}, {"relevance": "nDCG@2", "credibility": "nDCG"}],

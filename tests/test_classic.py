@@ -244,6 +244,7 @@ def test_compatibility_is_rank_biased_overlap(weights, run, p):
     assert perquery(HelpfulMinusHarmful(p=p), qrels, {"q": run})["q"] == pytest.approx(helpful - harmful, abs=1e-12)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_below", [0, 1, 10, 996, 997, 2000])
 def test_unjudged_documents_below_change_no_compatibility(n_below):
     qrels = {"q": {"h1": 2, "h2": 1, "h3": 1, "bad": -1}}

@@ -359,6 +359,7 @@ def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monk
         assert (code, out) == (0, expected.replace("x\t", f"{name}\t"))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("runs", "part"),
     [

@@ -239,6 +239,7 @@ def test_a_file_of_earlier_results_is_replaced(cli, trec_files):
     assert (trec_files / "table.csv").read_text().startswith("name,AP\n")
 
 
+@pytest.mark.slow
 def test_names_with_blanks_and_other_alphabets(cli, trec_files):
     folder = trec_files / "mes résultats"
     folder.mkdir()
@@ -479,6 +480,7 @@ def pipe(trec_files):
     faulthandler.cancel_dump_traceback_later()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("options", [("--judged",), ("--jobs", "2"), ("-q",)])
 def test_a_run_from_a_named_pipe_is_read_once(cli, pipe, options):
     expected = cli(*EVALUATE, *options, "pipe=runs/alpha.run", "runs/beta.run")

@@ -169,6 +169,7 @@ def test_a_fairness_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     pd.testing.assert_frame_equal(found, wanted)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -279,6 +280,7 @@ def test_quotes_in_tables(files: Path) -> None:
     assert ma.Groups.from_file("quoted.csv") == ma.Groups({"group": expected}, name="quoted")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["g.csv", "g.csv.gz", "g.tsv", "g.csv.bz2", "g.csv.zst", "g.json", "g.json.gz"])
 @pytest.mark.parametrize("form", ["gzip", "bzip2", "Zstandard"])
 def test_compressed_files_are_known_by_their_content(files: Path, name: str, form: str) -> None:

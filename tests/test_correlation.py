@@ -289,6 +289,7 @@ def test_intervals_do_not_depend_on_the_order_of_rows():
         )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["ESL", "HMAP", "On(base='ESL')", "Frustration"])
 @pytest.mark.parametrize("by", ["mean", "query"])
 def test_measures_of_which_lower_is_better_are_turned(name, by):

@@ -252,6 +252,7 @@ def test_it_writes_the_declaration(tmp_path: Path) -> None:
     assert ma.TOMA(aspects=tmp_path / "health.json") == ma.TOMA(aspects=load_health().grades)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("qrels", [{}, {"q1": {}}, {"q1": {"d1": 1}}, {"q1": {"d1": NAN}}])
 def test_almost_nothing_can_be_described(qrels: object) -> None:
     description = ma.describe(qrels, runs={"mine": {"q1": {"d1": 1.0}}}, measures=["TOMA@5", "nDCG"])
@@ -322,6 +323,7 @@ NOT_QUITE = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", NOT_QUITE)
 def test_what_is_not_odd_enough(case: str) -> None:
     assert texts(ma.describe(NOT_QUITE[case])) == []
@@ -377,6 +379,7 @@ def test_a_code_by_its_distance() -> None:
     assert about(ma.describe(qrels, declared), "no label is between").empty
 
 
+@pytest.mark.slow
 def test_a_code_by_its_independence() -> None:
     qrels = sound(60)
     drawn = np.random.default_rng(7).random(len(qrels)) < 0.15
@@ -396,6 +399,7 @@ def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
     assert (found["severity"], found["aspects"]) == ("note", "trust")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("share", "threshold", "says"),
     [(0.97, 1, "97%"), (0.85, 1, "85%"), (0.845, 1, None), (0.01, 2, None), (0.005, 2, "0.5%"), (0.0, 2, None)],
@@ -469,6 +473,7 @@ def test_a_scale_that_starts_at_1() -> None:
     assert texts(declared) == []
 
 
+@pytest.mark.slow
 def test_labels_below_the_scale() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, -9))
     (found,) = ma.describe(qrels).findings.to_dict("records")
@@ -585,6 +590,7 @@ def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
     assert about(ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like").empty
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("first", "second"), [("d1", "d1 "), ("D1", "d1"), ("d01", "d1"), ("1.0", "1"), ("0", "00"), (" D01", "d1")]
 )
@@ -780,6 +786,7 @@ def test_labels_far_above_a_declared_scale_are_codes(top: int, codes: list[int])
     assert proposed == (Aspect(2, unjudged=codes) if codes else Aspect([0, 1, 2, top]))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("missing", "extra", "says"),
     [
@@ -803,6 +810,7 @@ def test_aspects_judged_where_documents_are_relevant() -> None:
     assert about(found, "missing labels count").empty
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")])
 def test_axes_of_which_one_is_twice_the_other(weight: float, severity: str | None) -> None:
     measure = ma.TOMA(aspects={"relevance": 3, "trust": 4}, axes="gains", weights={"relevance": 1, "trust": weight})

@@ -80,6 +80,7 @@ def plain(values, test, seed):
     return found
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("chunk", [_significance._CHUNK, 700])
 @pytest.mark.parametrize("test", RESAMPLED)
 def test_equals_a_plain_loop(values, test, chunk, monkeypatch):

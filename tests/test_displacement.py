@@ -194,6 +194,7 @@ def test_bad_input(make, parts):
 LOWEST = Aspect([1, 2, 3, 4])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("measure", [CRP, nCRP, CRPRecovery])
 def test_a_scale_may_start_above_0(measure):
     """Documents of the lowest grade are not counted in R, and stand beside unjudged ones, whatever their gain."""

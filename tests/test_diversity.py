@@ -199,6 +199,7 @@ def test_one_aspect_has_no_subtopics() -> None:
     assert ma.Subtopics(base="alpha_nDCG@20") == ma.Subtopics @ 20
 
 
+@pytest.mark.slow
 def test_parquet_files_keep_subtopics(strecall: None, tmp_path: Any) -> None:
     polars = pytest.importorskip("polars")
     pytest.importorskip("pyarrow")

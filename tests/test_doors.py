@@ -218,6 +218,7 @@ RUNS: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("shape", RUNS)
 def test_runs_of_any_shape(shape: str) -> None:
     assert per_query(DECLARED, run=RUNS[shape]()) == per_query(DECLARED)

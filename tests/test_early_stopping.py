@@ -112,6 +112,7 @@ def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
     assert fitted[0].evals_result_ != fitted[1].evals_result_
 
 
+@pytest.mark.slow
 def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
     def held(seed: Any) -> Any:
         ranker = ma.AspectRanker(lightgbm(random_state=seed, n_estimators=3), target=CAM)
@@ -121,6 +122,7 @@ def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
     assert held(0) != held(1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_fifty_rounds_unless_the_estimator_says_otherwise(make: Any) -> None:
     name = "early_stopping_round" if make is lightgbm else "early_stopping_rounds"
@@ -130,6 +132,7 @@ def test_fifty_rounds_unless_the_estimator_says_otherwise(make: Any) -> None:
     assert len(values) == min(ranker.best_iteration_ + 50, 120)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("make", LIBRARIES)
 def test_the_steps_of_a_pipeline_transform_the_evaluation_sets(make: Any) -> None:
     shifted = X * 100 + 7
@@ -168,6 +171,7 @@ def test_predictions_that_never_rank_are_told_of_once() -> None:
     assert sum(one.category is ma.MultiAspectWarning for one in caught) == 1
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("estimator", [Ridge(), RandomForestRegressor(5, random_state=0), "lightgbm"], ids=str)
 def test_recursive_feature_elimination(estimator: Any) -> None:
     # RFE passes arrays: aspects are in the order that the measure declares.
@@ -180,6 +184,7 @@ def test_recursive_feature_elimination(estimator: Any) -> None:
     assert chosen.predict(X).shape == (N,)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("make", "protocol"), [*((lightgbm, protocol) for protocol in range(6)), (xgboost, 5), (catboost, 5)]
 )

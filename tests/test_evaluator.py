@@ -179,6 +179,7 @@ def test_parts_of_one_run_are_noticed(qrels, runs):
         ma.aggregate(halves)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("by", "change", "message"),
     [
@@ -219,6 +220,7 @@ def test_completed_runs_are_in_the_order_of_their_names(qrels, runs):
         ev.complete(ev.meta)
 
 
+@pytest.mark.slow
 def test_queries_in_no_part_are_empty_rankings(qrels, runs):
     """Also for measures that other programs compute, and those whose value is not 0 then."""
     gdeval = ["ERR@5"] if shutil.which("perl") else []

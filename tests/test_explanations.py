@@ -254,6 +254,7 @@ def test_columns_of_toma() -> None:
     np.testing.assert_allclose(ranks["gain"] * ranks["discount"] / norm, ranks["contribution"])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("parameters", "best", "worst"),
     [
@@ -500,6 +501,7 @@ def test_families_of_measures_cannot_be_explained() -> None:
         ma.explain("P", RUN, QRELS, "q1")
 
 
+@pytest.mark.slow
 def test_largest_differences() -> None:
     qrels = {f"q{number}": {"d": {"relevance": 1}} for number in range(12)}
     runs = {
@@ -659,6 +661,7 @@ def test_long_rankings_show_the_ranks_that_contribute_most() -> None:
     assert all(f">{docno}</td>" in page for docno in relevant.values())
 
 
+@pytest.mark.slow
 def test_what_long_rankings_hide_is_told() -> None:
     judged = {f"d{number:04d}": {"relevance": number % 5 == 0, "credibility": 1} for number in range(1000)}
     judged = {docno: {name: int(label) for name, label in labels.items()} for docno, labels in judged.items()}

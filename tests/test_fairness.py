@@ -280,6 +280,7 @@ def test_memberships_in_every_form_are_the_same() -> None:
         assert hash(again) == hash(ONE)
 
 
+@pytest.mark.slow
 def test_targets_in_every_form_are_the_same() -> None:
     age = columns({"d1": [1, 0], "d2": [0, 1]}, ["old", "young"])
     sex = columns({"d1": [1, 0], "d2": [0, 1]}, ["f", "m"])

@@ -183,6 +183,7 @@ def test_words_are_no_numbers(word: str) -> None:
     check_run(RUN + f"q Q0 d 1 {word} t\n".encode())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "+INF", "1e400", "-1e999", "9" * 400, "1e-400", "-0"])
 def test_words_that_are_numbers(word: str) -> None:
     check_run(RUN + f"q Q0 d 1 {word} t\n".encode())
@@ -206,6 +207,7 @@ LINES = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", LINES)
 def test_good_files(form: str) -> None:
     content = LINES[form]

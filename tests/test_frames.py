@@ -195,6 +195,7 @@ def test_a_column_of_nothing_is_no_aspect(form: As) -> None:
     assert ma.Judgments(form(QRELS.assign(note=None))).label_names == ("relevance", "credibility")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_decimals_are_numbers_and_times_are_not(form: As) -> None:
     """DuckDB reads 0.5 in SQL as a decimal."""

@@ -112,6 +112,7 @@ def test_what_has_no_front(given: Any, message: str) -> None:
 SETTINGS = table([0.9, 0.0], [0.8, 0.5], [0.5, 0.6], [0.0, 0.7], [0.7, 0.5])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("how", "chosen"),
     [

@@ -141,6 +141,7 @@ def test_the_name_of_a_measure_is_not_that_of_a_weight(fusion: AspectFusion) -> 
     assert len(fusion.sweep(X, Y, QID, measures=measures, weights=np.int64(3))) == 3
 
 
+@pytest.mark.slow
 def test_sweeping_the_weights_evaluates_one_fit(fusion: AspectFusion) -> None:
     measures = {"cam": CAM(aspects=GRADES) @ 5, "relevance": "nDCG@5", "length": ma.ESL(wanted=1)}
     table = fusion.sweep(X, Y, QID, measures=measures, weights=5)

@@ -400,6 +400,7 @@ def track_frames(
     return qrels, runs, {name: run["values"] for name, run in two["runs"].items()}
 
 
+@pytest.mark.slow
 def test_the_tracks_names_give_the_official_values() -> None:
     qrels, runs, official = track_frames()
     assert len(runs) == 7
@@ -415,6 +416,7 @@ def test_the_tracks_names_give_the_official_values() -> None:
         assert table.loc[name, names].round(4).to_dict() == values, name
 
 
+@pytest.mark.slow
 def test_the_tracks_names_for_three_aspects() -> None:
     """The official weights are .3333 each, so its CAM is .9999 times the mean; NWCS divides by these weights."""
     qrels, runs, official = track_frames("three")

@@ -59,6 +59,7 @@ def test_completion_in_an_editor() -> None:
     assert "_provider" not in {name for name in listed if not name.startswith("__")}
 
 
+@pytest.mark.slow
 def test_completion_in_ipython() -> None:
     core = pytest.importorskip("IPython.core.interactiveshell")
     shell = core.InteractiveShell.instance()

@@ -94,6 +94,7 @@ def test_frames_of_polars_and_files(n_jobs: int, tmp_path: Any) -> None:
     assert by_evaluate(files, n_jobs=n_jobs, out=tmp_path / "out") == expected
 
 
+@pytest.mark.slow
 def test_evaluators_pass_them_too() -> None:
     evaluator = ma.evaluator(QRELS, MEASURES)
     found = evaluator(pd.concat([run.assign(name=name) for name, run in RUNS.items()]))

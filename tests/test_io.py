@@ -35,6 +35,7 @@ def rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
 THREE = [("01", "d1", 1), ("01", "NA", 0), ("2", "nan", 2)]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "content",
     [

@@ -42,6 +42,7 @@ def values_of(measure: object, qrels: pd.DataFrame = QRELS) -> list[float]:
     return ma.evaluate({"run": RUN}, qrels, measure, progress=False)["value"].tolist()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("k", "relevance", "credibility"),
     [(1, [1, 1], [1, 0]), (2, [1, 1], [1 / 2, 0]), (3, [2 / 3, 1], [1 / 3, 0]), (5, [3 / 5, 1], [2 / 5, 0]),
@@ -435,6 +436,7 @@ def test_correlations_are_those_of_evaluated_labels() -> None:
     assert found.table["measure"].tolist() == list(MEASURES)
 
 
+@pytest.mark.slow
 def test_seeded_and_independent_of_the_order_of_rows() -> None:
     runs, rows = world()
     options = {"aspects": SENSITIVITY, "n_resamples": 5, "seed": 3}
@@ -472,6 +474,7 @@ def test_drawn_labels_are_labels_of_the_document() -> None:
     assert [np.mean(judges[:, 0] == grade) for grade in (0, 1, 3)] == pytest.approx(shares, abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_bias_shows_in_resampled_judges_only() -> None:
     """A judge who turns the scale around is not averaged out by other documents."""
     runs, rows = world(n_judges=3, noise=0.5)

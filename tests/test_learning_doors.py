@@ -113,6 +113,7 @@ WRONG: dict[str, tuple[tuple[Any, Any], str]] = {
 NOT_WRONG = {("aggregate_labels", "qid of fewer rows")}
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore:ranking_scorer:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize(("door", "what"), sorted(set(itertools.product(DOORS, WRONG)) - NOT_WRONG))
 def test_no_way_in_accepts_it(door: str, what: str) -> None:

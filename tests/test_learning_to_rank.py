@@ -100,6 +100,7 @@ LABELS: dict[str, tuple[Any, list[float]]] = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("case", LABELS, ids=str)
 def test_labels(case: str) -> None:
     measure_or_order, expected = LABELS[case]

@@ -128,6 +128,7 @@ def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
 
 
+@pytest.mark.slow
 def test_directories_and_patterns_are_their_files(qrels, tmp_path, monkeypatch):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

@@ -192,6 +192,7 @@ GROUPS = ma.Groups(
 )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "measure",
     [

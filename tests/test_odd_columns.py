@@ -71,6 +71,7 @@ def test_columns_of_a_merge_are_doubted(evaluate: Any) -> None:
     assert any("merge" in text for text in findings(qrels, "label_x"))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("evaluate", DOORS)
 @pytest.mark.parametrize("name", ["label.1", "label_x", "Relevance", "Trust", "trust ", "trust.1"])
 def test_columns_named_like_another_are_doubted(evaluate: Any, name: str) -> None:

@@ -138,6 +138,7 @@ def test_round_trips(track):
     assert HelpfulCompat(order=name) == HelpfulCompat(order=order)
 
 
+@pytest.mark.every(3)
 def test_compatibility_is_that_of_the_codes(track):
     _, order, codes = track
     qrels = as_qrels(order, codes)

@@ -266,6 +266,7 @@ def test_level_sets(distance, axes):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("relevance", "correctness")
 
 
+@pytest.mark.slow
 def test_level_sets_of_orders_and_measures():
     scaled = {"relevance": ma.Aspect([0, 1, 2], gains=[0, 2, 2]), "effort": ma.Aspect(2, greater_is_better=False)}
     ax = plots.level_sets(
@@ -635,6 +636,7 @@ def test_upper_bounds_of_bounds_alone():
     assert rows_of(ax.collections[0].get_offsets()) == [(n, 1) for n in range(1, len(ax.get_xticks()) + 1)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("values", "span"),
     [([[1, 0.6], [0.8, 1]], (0.6, 1)), ([[1, -0.5], [0.25, 1]], (-1, 1)), ([[0.1, -0.5], [0.2, 0]], (-0.5, 0.5)),

@@ -182,6 +182,7 @@ def test_objects_beside_names_and_the_time() -> None:
     assert {"mrt", "P@5", "P@10"} < set(table.columns)
 
 
+@pytest.mark.slow
 def test_systems_by_name_and_runs_as_frames() -> None:
     runs = {name: system.transform(TOPICS) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
     assert_aggregates(pt.Experiment(runs, TOPICS, QRELS, MEASURES))
@@ -272,6 +273,7 @@ def test_baselines(correction: str | None, as_given: Any) -> None:
         assert (f"{measure} p-value corrected" in table.columns) is (correction is not None)
 
 
+@pytest.mark.every(3)
 @AS_GIVEN
 @pytest.mark.parametrize("highlight", ["bold", "color", "colour"])
 def test_highlights_of_aggregates(highlight: str, as_given: Any) -> None:
@@ -317,6 +319,7 @@ def test_experiment_reports_our_measures_beside_the_standard_ones() -> None:
             assert table.loc[index, str(metric)] == pytest.approx(expected, abs=1e-12), (index, metric)
 
 
+@pytest.mark.slow
 def test_experiment_leaves_the_standard_columns_as_they_are() -> None:
     standard = ["map", nDCG @ 10, "P_5", "recip_rank"]
     alone, beside = experiment(standard), experiment([*standard, TOMA_10, CAM_10])

@@ -296,6 +296,7 @@ def test_smog_and_flesch_kincaid_by_hand(textstat: Any) -> None:
     assert quiet(docs, "flesch_kincaid")["flesch_kincaid"].item() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_the_users_settings_of_textstat_change_nothing(textstat: Any) -> None:
     expected = quiet(DOCS, "flesch_kincaid")
     textstat.set_lang("de_DE")

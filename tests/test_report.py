@@ -512,6 +512,7 @@ def test_errors_of_the_command(cli, options, message):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_plain_measures_warn_if_lower_labels_are_better() -> None:
     qrels = {qid: {"d1": {"relevance": 0}, "d2": {"relevance": 1}} for qid in ("q1", "q2")}
     runs = {name: {qid: {docno: 1.0} for qid in qrels} for name, docno in {"a": "d1", "b": "d2"}.items()}

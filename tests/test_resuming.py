@@ -410,6 +410,7 @@ def test_what_cannot_be_compared_is_an_error(tmp_path):
     assert digest_of(frozenset({"a", "b"})) == digest_of(frozenset({"b", "a"})) != digest_of(frozenset({"a"}))
 
 
+@pytest.mark.slow
 def test_a_measure_used_before_has_the_same_digest(qrels, runs):
     """What measures keep of an evaluation does not count."""
     measures = [CAM(aspects=SCALES, base="AP"), TOMA(aspects=SCALES, distance="manhattan"), ir_measures.AP(rel=2)]

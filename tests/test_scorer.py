@@ -363,6 +363,7 @@ def test_query_ids_and_docnos_in_y_are_no_labels() -> None:
         assert scorer(fitted, scores, Y) == expected  # credibility is its only column of labels
 
 
+@pytest.mark.slow
 def test_without_routing_in_a_pipeline_y_carries_the_query(table: Table) -> None:
     X, Y = _as_level_of_y(table)
     search = GridSearchCV(
@@ -688,6 +689,7 @@ def test_labels_of_polars_keep_their_names(table: Table) -> None:
         ma.ranking_scorer(nDCG)(FirstFeature(), table.X, turned.lazy(), qid=table.qid)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_searches_take_frames_of_polars(table: Table) -> None:
     polars = pytest.importorskip("polars")
@@ -746,6 +748,7 @@ def test_a_query_column_that_stays_among_the_features_is_noticed(table: Table) -
         cross_validate(behind, X, Y, **given_)
 
 
+@pytest.mark.slow
 def test_a_query_column_that_is_dropped_is_fine(table: Table) -> None:
     X, Y = table.features.assign(qid=table.qid), table.Y
     select = ColumnTransformer([("scale", StandardScaler(), ["a", "b", "c"])])

@@ -273,6 +273,7 @@ def test_the_columns_that_a_measure_requires(measure: Any, columns: list[str]) -
 ANSWERS = ["no", "yes", "yes"] * 4
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["object", "category", "string"])
 def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
     """It was left out without a sign."""

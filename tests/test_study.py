@@ -139,6 +139,7 @@ def test_relevance_is_the_worst_target_where_features_tell_of_both_aspects(study
                 assert study.difference(world, target, "relevance", measure)["low"] > 0
 
 
+@pytest.mark.slow
 def test_the_linear_form_is_better_than_the_sum_if_scales_differ(study: Any) -> None:
     for measure in study.targets.MEASURES:
         for relation in ("conflicting", "independent", "correlated"):

@@ -150,6 +150,7 @@ def test_ties_of_runs_are_broken_as_everywhere() -> None:
     assert Subtopics(base=StRecall @ 1, aspects=TWO).calc_aggregate(qrels, tied) == 0
 
 
+@pytest.mark.slow
 def test_a_subtopic_without_documents_counts_for_nothing() -> None:
     qrels = {"q": {"d1": {"relevance": 1, "credibility": 0}}, "r": {"d1": {"relevance": 0, "credibility": 1}}}
     for name in NAMES:

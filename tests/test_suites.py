@@ -168,6 +168,7 @@ def test_the_mistake_of_2020_is_one_of_that_year() -> None:
     assert measures[2020].calc_aggregate(qrels, run) == pytest.approx((7 / 12 + 1 / 3) / 2)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", [*SUITES])
 def test_every_suite_can_be_used(name: str) -> None:
     suite = made(name)

@@ -55,7 +55,7 @@ def test_every_measure_of_the_package(measure: ma.Measure) -> None:
     check_measure(measure(**REQUIRED.get(measure.NAME, {})))
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(9)
 @pytest.mark.parametrize(
     "measure",
     [
@@ -82,7 +82,7 @@ def test_parameters(measure: Any) -> None:
     check_measure(measure)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("measure", BASES, ids=str)
 def test_every_base(measure: ir_measures.Measure) -> None:
     check_measure(measure)
@@ -369,6 +369,7 @@ def test_the_smallest_world_is_shown() -> None:
     assert "'d3'" not in line
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_wrong_is_caught() -> None:
     with pytest.raises(FailedCheckError, match=r"no ranking exceeds the upper bound: .*the bound is"):
         check_measure(SortedCRP)

@@ -78,6 +78,7 @@ def test_the_difference_of_compatibilities_counts_topics_with_both() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*contains values of:pt_multiaspect.MultiAspectWarning")
 def test_stored_values_are_those_of_the_topics_that_count(tmp_path) -> None:
     aspects = {"relevance": 1, "credibility": 1}

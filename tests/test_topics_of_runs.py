@@ -92,6 +92,7 @@ def test_an_aspect_that_lacks_a_topic_is_named() -> None:
     assert messages(FULL, judged, CAM) == []
 
 
+@pytest.mark.slow
 def test_parts_and_batches_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", ma.MultiAspectWarning)
