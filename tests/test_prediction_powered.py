@@ -552,7 +552,7 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
     ("line", "message"),
     [
         ([*LINE, "--ci", "good.run"], "--human shows estimates with intervals: omit --ci, or --human"),
-        ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --test, or --human"),
+        ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --alpha, or --human"),
         ([*LINE, "-q", "good.run"], "omit -q, or --human"),
         ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),
         (

@@ -22,7 +22,7 @@ __all__ = ["report"]
       pt-multiaspect report --qrels relevance=qrels.txt credibility=qcred.txt \
         -o report.html runs/*.run
       pt-multiaspect report --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'TOMA@10 CAM@10' --aspects scales.json --baseline bm25.run \
+        -m TOMA@10 CAM@10 --aspects scales.json --baseline bm25.run \
         -o report.html runs
     """,
     QRELS,
