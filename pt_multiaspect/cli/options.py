@@ -294,8 +294,6 @@ def _measures() -> tuple[click.Option, ...]:
     )
 
 
-
-
 def _qrels(end: str = "") -> click.Option:
     return option(
         _QRELS,
