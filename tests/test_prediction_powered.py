@@ -492,7 +492,10 @@ def test_reports_show_the_estimates_below_the_values() -> None:
     assert by_measure["GMAP"] is None
     rows = expected.table[expected.table["measure"] == "TOMA"]
     assert by_measure["TOMA"] == [rows[column].tolist() for column in ("estimate", "low", "high")]
-    assert any("random sample" in note for note in report.notes)
+    (note,) = [note for note in report.notes if "random sample" in note]
+    n_human = report.powered.table["n_human"].iloc[0]
+    assert f"human judgments of {n_human} topics and the model's labels of" in note
+    assert " N " not in note  # a column that the page does not have
     pytest.importorskip("vl_convert")
     page = report.to_html()
     first = rows.iloc[0]
