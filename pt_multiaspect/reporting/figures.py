@@ -115,12 +115,12 @@ class Figures:
         of_means = [of_measures(values, means) for values in (human, self.perquery)]
         powered = prediction_powered(*of_means, baseline=self.baseline, ci=self.options.ci)
         n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
-        self.notes += [
+        self.notes.append(
             f"Estimates combine human judgments of {n_human} topics and the model's labels of {n_topics}, with "
-            f"{100 * self.options.ci:g} % prediction-powered intervals. The human topics are assumed to be a random "
-            "sample of all topics.",
-            "Values, tests and marks are by the model's labels.",
-        ]
+            f"{100 * self.options.ci:g} % prediction-powered intervals. The human topics are assumed to be a "
+            "random sample of all topics."
+        )
+        self.notes.append("Values, tests and marks are by the model's labels.")
         return powered
 
     @property
