@@ -530,6 +530,17 @@ LINE += ["--human", "relevance=human.label", "credibility=human.credibility"]
 LINE += ["-m", "CAM=CAM(base=P(rel=2)@5) nDCG@3", "--aspects", '{"relevance": 2, "credibility": 2}']
 
 
+def test_the_command_report_shows_the_estimates(tmp_path, monkeypatch, capsys) -> None:
+    pytest.importorskip("vl_convert")
+    runs, human, model = write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", *LINE[1:], "-o", "page.html", "good.run", "poor.run"]) == 0, capsys.readouterr().err
+    values = [ma.evaluate(runs, qrels, "nDCG@3", progress=False) for qrels in (human, model)]
+    page = Path("page.html").read_text(encoding="utf-8")
+    for row in prediction_powered(*values).table.to_dict("records"):
+        assert f"{row['estimate']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in page
+
+
 @pytest.mark.parametrize("baseline", [None, "poor.run"])
 def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys, baseline) -> None:
     runs, human, model = write_files(tmp_path)

@@ -316,8 +316,8 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
         )
     if len(human) < LEAST_TOPICS:
         raise MultiAspectError(
-            f"{label}: expected at least {LEAST_TOPICS} human topics, got {len(human)}: from fewer, how far the "
-            "model can be trusted cannot be estimated. Judge more topics"
+            f"{label}: expected at least {LEAST_TOPICS} human topics, got {len(human)}: fewer do not suffice "
+            "to estimate the errors of the model. Judge more topics"
         )
 
 
