@@ -102,11 +102,11 @@ def _digested(source: object) -> dict[str, Any]:
     path = os.path.expanduser(source)
     with open(path, "rb") as file:
         data = file.read()
-    found: dict[str, Any] = {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
+    entry: dict[str, Any] = {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
     content = load(io.BytesIO(data))
     if b"ir_metadata.start" in content.data[:100]:
-        found["ir_metadata"], _ = without_metadata(as_text(*content))
-    return found
+        entry["ir_metadata"], _ = without_metadata(as_text(*content))
+    return entry
 
 
 def _labels(judgments: Judgments) -> pd.DataFrame:

@@ -141,36 +141,36 @@ def read_values(
 def _split_rows(text: Text, format: str) -> Iterator[_Row]:
     """Yield the lines of a format whose fields are separated by blanks or tabs."""
     fields = _FIELDS[format]
-    for position, (number, line, found) in enumerate(text.lines()):
-        if position == 0 and format == "ir_measures" and len(found) == len(fields) - 1:
+    for position, (number, line, values) in enumerate(text.lines()):
+        if position == 0 and format == "ir_measures" and len(values) == len(fields) - 1:
             fields = fields[1:]
-        if len(found) != len(fields):
+        if len(values) != len(fields):
             aggregates = "; aggregates have no topic, --by_query prints values of topics"
             raise MultiAspectError(
-                f"{text.name}:{number}: expected {_described(format)}, got {len(found)} fields: {excerpt(line)}"
-                + (aggregates if format == "ir_measures" and len(found) == 2 else "")
+                f"{text.name}:{number}: expected {_described(format)}, got {len(values)} fields: {excerpt(line)}"
+                + (aggregates if format == "ir_measures" and len(values) == 2 else "")
             )
-        yield number, line, dict(zip(fields, (field.decode() for field in found), strict=True))
+        yield number, line, dict(zip(fields, (field.decode() for field in values), strict=True))
 
 
 def _json_rows(text: Text) -> Iterator[_Row]:
     """Yield the lines of JSON."""
     keys: dict[str, str] = {}
     for number, line, _ in text.lines():
-        found = read_json(line.decode(), f"{text.name}:{number}")
-        if not keys and isinstance(found, dict):
+        item = read_json(line.decode(), f"{text.name}:{number}")
+        if not keys and isinstance(item, dict):
             keys = {
                 column: key
                 for column, known in _KEYS.items()
-                if (key := next(filter(found.__contains__, known), ""))
+                if (key := next(filter(item.__contains__, known), ""))
             }
-        complete = isinstance(found, dict) and {*keys} >= {*COLUMNS[1:]} and found.keys() >= {*keys.values()}
-        row = {column: found[key] for column, key in keys.items()} if complete else {}
+        complete = isinstance(item, dict) and {*keys} >= {*COLUMNS[1:]} and item.keys() >= {*keys.values()}
+        row = {column: item[key] for column, key in keys.items()} if complete else {}
         names = [row.get(column) for column in COLUMNS[:3] if column in row]
         if not complete or any(isinstance(value, bool) or not isinstance(value, str | int) for value in names):
             raise MultiAspectError(
                 f"{text.name}:{number}: expected {_described('jsonl')}, got {excerpt(line)}"
-                + (", other keys than in lines before" if isinstance(found, dict) and keys and not complete else "")
+                + (", other keys than in lines before" if isinstance(item, dict) and keys and not complete else "")
             )
         yield number, line, {column: value if column == "value" else str(value) for column, value in row.items()}
 

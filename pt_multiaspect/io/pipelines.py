@@ -67,11 +67,11 @@ def qrels_of_topics(qrels: object, topics: pd.DataFrame) -> object:
     """
     wanted = identifiers(topics["qid"], "topics")
     frame = to_pandas(qrels)
-    found = Judgments.of(qrels) if frame is None else frame
+    judgments = Judgments.of(qrels) if frame is None else frame
     judged = (
-        found.qids
-        if isinstance(found, Judgments)
-        else identifiers(id_column(found, QUERY_COLUMNS, "qrels"), "qrels")
+        judgments.qids
+        if isinstance(judgments, Judgments)
+        else identifiers(id_column(judgments, QUERY_COLUMNS, "qrels"), "qrels")
     )
     kept = np.isin(judged, wanted)
     if not kept.any():
@@ -80,7 +80,7 @@ def qrels_of_topics(qrels: object, topics: pd.DataFrame) -> object:
             f"{choices(wanted[:3])}, the qrels have queries such as {choices(pd.unique(judged)[:3])}. Check the "
             "query ids"
         )
-    return found.of_queries(kept) if isinstance(found, Judgments) else found[kept]
+    return judgments.of_queries(kept) if isinstance(judgments, Judgments) else judgments[kept]
 
 
 def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:
