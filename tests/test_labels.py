@@ -26,6 +26,7 @@ def test_a_label_is_a_text_that_carries_its_measure() -> None:
         assert ir_measures.parse_trec_measure(read) == [CAM_10]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_a_label_is_the_column_in_an_experiment(perquery) -> None:
     def tables(metrics: list[Any]) -> list[pd.DataFrame]:
@@ -84,6 +85,7 @@ def test_grid_searches(jobs) -> None:
     assert str(settings[0]) == str(settings[1])
 
 
+@pytest.mark.slow
 def test_tables_and_reports_define_labels_in_a_note() -> None:
     values = ma.evaluate(NAMED, QRELS, [OVERALL, nDCG @ 10], topics=TOPICS)
     assert values["measure"].unique().tolist() == ["overall", "nDCG@10"]
