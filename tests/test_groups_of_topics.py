@@ -349,6 +349,7 @@ def test_the_figures_of_a_report(reported) -> None:
     pd.testing.assert_frame_equal(plain.comparisons, whole)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_report(reported) -> None:
     pytest.importorskip("vl_convert")
     report, by = reported
@@ -370,6 +371,7 @@ def test_the_page_of_a_report(reported) -> None:
     assert [float(row[1]) for row in cells] == pytest.approx(data["means"][0], abs=5e-5)  # also without JavaScript
 
 
+@pytest.mark.slow
 def test_estimates_with_human_judgments_are_over_all_topics() -> None:
     pytest.importorskip("vl_convert")
     runs, qrels = world(systems=("bm25", "dense"), n_topics=14)

@@ -477,6 +477,7 @@ def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
         pd.testing.assert_frame_equal(found.differences, expected.differences)
 
 
+@pytest.mark.slow
 def test_reports_show_the_estimates_below_the_values() -> None:
     runs, human, model = world()
     scales = {"relevance": 2, "credibility": 2}
