@@ -291,6 +291,21 @@ def test_comparisons_in_all_groups_are_one_family(baseline) -> None:
             assert row.significant == (row.p < 0.05)
 
 
+def test_comparisons_do_not_depend_on_the_order_of_rows() -> None:
+    rows = long(SCORES)
+    reverse = rows["qid"].map(GROUPS) == "long"  # the runs of this group are in reverse order
+    mixed = pd.concat([rows[~reverse], rows[reverse][::-1]])
+    for frame in (mixed, mixed[mixed["qid"] != "q5"]):
+        table, expected = (
+            ma.analysis.compare_with_baseline(
+                part, ["c", "a"], correction=None, by={qid: GROUPS[qid] for qid in frame["qid"]}
+            ).set_index(["group", "baseline", "name"])
+            for part in (frame, frame.sort_values(["name", "qid"]))
+        )
+        pd.testing.assert_frame_equal(table.sort_index(), expected.sort_index())
+        pd.testing.assert_series_equal(table["p"], table["asl"], check_names=False)
+
+
 def test_other_corrections_over_groups() -> None:
     plain = compared(baseline="a", correction=None)
     pd.testing.assert_series_equal(plain["p"], plain["asl"], check_names=False)

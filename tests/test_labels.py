@@ -145,3 +145,11 @@ def test_a_label_of_a_label_renames_it() -> None:
 def test_one_label_of_two_measures() -> None:
     with pytest.raises(MultiAspectError, match="two different measures have the label 'overall'"):
         ma.evaluate(NAMED, QRELS, [OVERALL, ma.label("overall", TOMA_10)], topics=TOPICS)
+
+
+@pytest.mark.parametrize("door", [pt.Experiment, pt.GridScan])
+def test_one_label_of_two_measures_in_pyterrier(door) -> None:
+    """PyTerrier would show the values of one of them."""
+    systems = (SYSTEMS,) if door is pt.Experiment else grid()
+    with pytest.raises(MultiAspectError, match="two different measures have the label 'overall'"):
+        door(*systems, TOPICS, QRELS, [OVERALL, ma.label("overall", TOMA_10)])

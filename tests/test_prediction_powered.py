@@ -571,6 +571,10 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
         ([*LINE, "-q", "good.run"], "omit -q, or --human"),
         ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),
         (
+            [*LINE, "--average-over", "positive", "good.run"],
+            "which topics are positive depends on who judges; use --average-over judged",
+        ),
+        (
             ["evaluate", "--qrels", "model.label", "--human", "none", "-m", "AP", "good.run"],
             "--human: no such file",
         ),
