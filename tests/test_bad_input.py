@@ -498,6 +498,8 @@ def test_weights(measure: Any, name: str) -> None:
     ("linear gains", lambda: Aspect([0, 1], gains="linear"), ["gains: expected one number per grade, got 'linear'", "probabilities='linear'"]),
     ("identity as gains", lambda: Aspect(gains="identity"), ["gains: expected one number per grade, got 'identity'", "probabilities='identity'"]),
     ("identity as gains, in JSON", lambda: CAM(aspects='{"trust":{"gains":"identity"}}'), ["CAM", "'trust'", "probabilities='identity'"]),
+    ("gains by grade", lambda: Aspect([0, 1, 2], gains={0: 0, 1: 3, 2: 5}), ["gains: expected a list of numbers, got {0: 0, 1: 3, 2: 5}", "in the order of the grades"]),
+    ("probabilities by grade", lambda: Aspect([0, 1], probabilities={0: 0, 1: 0.8}), ["probabilities: expected a list of numbers, got {0: 0, 1: 0.8}", "in the order of the grades"]),
     ("another word as gains", lambda: Aspect([0, 1], gains="01"), ["gains", "sequence of numbers", "'01'"]),
     ("identity where less is better", lambda: Aspect(probabilities="identity", greater_is_better=False), ["probabilities='identity'", "greater_is_better=False"]),
     ("labels that are no probabilities", lambda: evaluate(URBPgr(aspects={"relevance": Aspect(probabilities="identity")})), ["relevance", "'identity'", "[0, 1]", "0 to 2"]),

@@ -291,6 +291,21 @@ def test_comparisons_in_all_groups_are_one_family(baseline) -> None:
             assert row.significant == (row.p < 0.05)
 
 
+def test_comparisons_do_not_depend_on_the_order_of_rows() -> None:
+    rows = long(SCORES)
+    reverse = rows["qid"].map(GROUPS) == "long"  # the runs of this group are in reverse order
+    mixed = pd.concat([rows[~reverse], rows[reverse][::-1]])
+    for frame in (mixed, mixed[mixed["qid"] != "q5"]):
+        table, expected = (
+            ma.analysis.compare_with_baseline(
+                part, ["c", "a"], correction=None, by={qid: GROUPS[qid] for qid in frame["qid"]}
+            ).set_index(["group", "baseline", "name"])
+            for part in (frame, frame.sort_values(["name", "qid"]))
+        )
+        pd.testing.assert_frame_equal(table.sort_index(), expected.sort_index())
+        pd.testing.assert_series_equal(table["p"], table["asl"], check_names=False)
+
+
 def test_other_corrections_over_groups() -> None:
     plain = compared(baseline="a", correction=None)
     pd.testing.assert_series_equal(plain["p"], plain["asl"], check_names=False)
@@ -349,6 +364,7 @@ def test_the_figures_of_a_report(reported) -> None:
     pd.testing.assert_frame_equal(plain.comparisons, whole)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_report(reported) -> None:
     pytest.importorskip("vl_convert")
     report, by = reported
@@ -370,6 +386,7 @@ def test_the_page_of_a_report(reported) -> None:
     assert [float(row[1]) for row in cells] == pytest.approx(data["means"][0], abs=5e-5)  # also without JavaScript
 
 
+@pytest.mark.slow
 def test_estimates_with_human_judgments_are_over_all_topics() -> None:
     pytest.importorskip("vl_convert")
     runs, qrels = world(systems=("bm25", "dense"), n_topics=14)
@@ -495,6 +512,7 @@ def test_options_that_do_not_go_with_groups(options, message, cli, trec_files) -
     assert message in err
 
 
+@pytest.mark.slow
 def test_the_command_reports_groups(cli, trec_files) -> None:
     pytest.importorskip("vl_convert")
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")

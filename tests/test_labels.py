@@ -26,6 +26,7 @@ def test_a_label_is_a_text_that_carries_its_measure() -> None:
         assert ir_measures.parse_trec_measure(read) == [CAM_10]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_a_label_is_the_column_in_an_experiment(perquery) -> None:
     def tables(metrics: list[Any]) -> list[pd.DataFrame]:
@@ -84,6 +85,7 @@ def test_grid_searches(jobs) -> None:
     assert str(settings[0]) == str(settings[1])
 
 
+@pytest.mark.slow
 def test_tables_and_reports_define_labels_in_a_note() -> None:
     values = ma.evaluate(NAMED, QRELS, [OVERALL, nDCG @ 10], topics=TOPICS)
     assert values["measure"].unique().tolist() == ["overall", "nDCG@10"]
@@ -143,3 +145,11 @@ def test_a_label_of_a_label_renames_it() -> None:
 def test_one_label_of_two_measures() -> None:
     with pytest.raises(MultiAspectError, match="two different measures have the label 'overall'"):
         ma.evaluate(NAMED, QRELS, [OVERALL, ma.label("overall", TOMA_10)], topics=TOPICS)
+
+
+@pytest.mark.parametrize("door", [pt.Experiment, pt.GridScan])
+def test_one_label_of_two_measures_in_pyterrier(door) -> None:
+    """PyTerrier would show the values of one of them."""
+    systems = (SYSTEMS,) if door is pt.Experiment else grid()
+    with pytest.raises(MultiAspectError, match="two different measures have the label 'overall'"):
+        door(*systems, TOPICS, QRELS, [OVERALL, ma.label("overall", TOMA_10)])

@@ -61,6 +61,7 @@ def test_documents_outside_the_background_set_count_in_nfairr_only() -> None:
     assert value(ranking, neutrality, background, 3) == pytest.approx(official - missing, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_tenth_of_the_documents_outside_makes_differences_as_the_page_says() -> None:
     """Tops of 10 of which some document is outside of a background set of 200."""
     rng = np.random.default_rng(0)

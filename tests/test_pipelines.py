@@ -48,12 +48,14 @@ def assert_as_experiment(values: pd.DataFrame, topics: pd.DataFrame = TOPICS) ->
     assert (found - wanted).abs().max() < 1e-12
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("topics", [TOPICS, WithTopics()])
 def test_values_are_those_of_an_experiment(n_jobs, topics) -> None:
     assert_as_experiment(ma.evaluate(NAMED, QRELS, MEASURES, topics=topics, n_jobs=n_jobs))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("form", ["frame", "judgments", "dict", "tuples"])
 def test_only_the_judgments_of_the_topics_count(form) -> None:
     """Also for the scales, which one topic alone can have less of."""
@@ -115,6 +117,7 @@ def test_each_pipeline_runs_once_per_call() -> None:
     assert counted["first"].times == len(calls) + 1
 
 
+@pytest.mark.slow
 def test_reports_explanations_and_descriptions_are_those_of_the_runs() -> None:
     some = TOPICS[:3]
     qrels = QRELS[QRELS["qid"].isin(some["qid"])]
@@ -212,6 +215,7 @@ def test_progress_is_shown_in_a_terminal(monkeypatch, stream, options, shown) ->
     assert shown or not text
 
 
+@pytest.mark.slow
 def test_pyterrier_is_not_imported() -> None:
     code = """
     import json, sys

@@ -30,7 +30,7 @@ TWO = {"relevance": 3, "correctness": 2}
 
 @pytest.fixture(autouse=True)
 def _figures_are_closed():
-    assert not plt.get_fignums()
+    plt.close("all")  # those of other files
     yield
     plt.close("all")
 

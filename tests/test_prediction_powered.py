@@ -477,6 +477,7 @@ def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
         pd.testing.assert_frame_equal(found.differences, expected.differences)
 
 
+@pytest.mark.slow
 def test_reports_show_the_estimates_below_the_values() -> None:
     runs, human, model = world()
     scales = {"relevance": 2, "credibility": 2}
@@ -569,6 +570,10 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
         ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --alpha, or --human"),
         ([*LINE, "-q", "good.run"], "omit -q, or --human"),
         ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),
+        (
+            [*LINE, "--average-over", "positive", "good.run"],
+            "which topics are positive depends on who judges; use --average-over judged",
+        ),
         (
             ["evaluate", "--qrels", "model.label", "--human", "none", "-m", "AP", "good.run"],
             "--human: no such file",

@@ -85,6 +85,7 @@ def record(path) -> dict:
     return yaml.safe_load(path.with_name(f"{path.name}.ir_metadata.yml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("format", ["csv", "tex", "tot", "parquet"])
 def test_beside_each_table_is_what_ran(cli, trec_files, format):
     alpha = trec_files / "runs" / "alpha.run"
@@ -181,6 +182,7 @@ def test_runs_in_memory_have_a_digest_of_their_content(cli, trec_files, monkeypa
     )
 
 
+@pytest.mark.slow
 def test_a_report_says_what_ran(cli, trec_files):
     pytest.importorskip("vl_convert")
     report = ma.report(

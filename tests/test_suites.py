@@ -261,7 +261,7 @@ def test_incorrect_documents_are_better_at_the_end() -> None:
     assert ma.Order.from_json(order.to_json()).lower_is_better
     assert "lower_is_better=True" in repr(order)
     qrels = {"q": {"d": {"relevance": 1, "correctness": 0}, "e": {"relevance": 1, "correctness": 2}}}
-    with pytest.raises(MultiAspectError, match="no labels to train on"):
+    with pytest.raises(MultiAspectError, match="not labels to train on"):
         ma.aggregate_labels(qrels, harm)
 
 

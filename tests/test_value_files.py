@@ -34,6 +34,7 @@ def evaluated(*runs: str) -> pd.DataFrame:
     )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("format", FORMATS)
 def test_own_values_are_read_back_exactly(cli, trec_files, format):
     runs = ["alpha.run"] if format == "trec_eval" else ["alpha.run", "beta.run"]
@@ -94,6 +95,7 @@ def test_lines_have_the_order_of_the_runs(cli, trec_files):
 names = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(lambda x: x != "all")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("format", FORMATS)
 @given(
     keys=st.lists(st.tuples(names, names), min_size=1, max_size=6, unique=True),
@@ -150,6 +152,7 @@ def test_trec_evals_own_output(cli, trec_files):
     assert means["num_ret"] == sum(map(len, run.values()))  # trec_eval adds counts, too
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("options", "format"), [([], "ir_measures"), (["-o", "jsonl"], "jsonl")])
 def test_ir_measures_own_output(trec_files, monkeypatch, options, format):
     monkeypatch.chdir(trec_files)

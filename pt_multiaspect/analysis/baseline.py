@@ -162,6 +162,8 @@ def _by_group(
 ) -> pd.DataFrame:
     """Return the comparisons in each group of topics, corrected together, then those over all topics."""
     groups = read_topic_groups(by, perquery)
+    # Levels of groups are corrected by position, so that all groups need the order of the runs of the frame.
+    perquery = perquery.iloc[np.argsort(pd.factorize(perquery["name"])[0], kind="stable")]
     whole = compare_with_baseline(perquery, baseline, correction=correction, **options).assign(group=ALL)
     parts: dict[Any, list[pd.DataFrame]] = {measure: [] for measure in whole["measure"].unique()}
     for group, topics in rows_by_group(perquery, groups):

@@ -129,7 +129,8 @@ def prediction_powered(
     ----------
     human : DataFrame
         Per-query values by human judgments on n topics, at least 4, drawn at random from all topics: columns
-        ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)`` return.
+        ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)`` return. With
+        ``average_over="positive"``, topics without a positive document would count as not judged.
     model : DataFrame
         Per-query values of the same runs and measures by a model's judgments (or clicks, or other labels), on the
         same n topics and N further ones.

@@ -190,6 +190,11 @@ class Aspect:
         raise MultiAspectError(f"expected increasing grades, each given once, got {self._list(grades)}")
 
     def _per_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
+        if isinstance(values, Mapping):  # its keys would be taken for the numbers
+            raise MultiAspectError(
+                f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in the order of "
+                "the grades"
+            )
         result = numbers(values, parameter)
         if self.grades is None:
             raise MultiAspectError(f"{parameter} are given one per grade: declare the grades, too")

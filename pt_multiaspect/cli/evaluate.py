@@ -11,6 +11,7 @@ from ..analysis import prediction_powered
 from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
 from ..evaluation.labels import recorded
+from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import written_values
 from ..integration.aggregators import lower_aggregate_is_better
@@ -120,6 +121,11 @@ def evaluate(
     for name in [*of_queries, *of_means, *["--sort"] * (sort is not None), *inputs.tests_given]:
         if inputs.values["human"]:
             raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
+    if inputs.values["human"] and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]:
+        raise MultiAspectError(
+            "--human estimates means over all judged topics: which topics are positive depends on who judges; use "
+            "--average-over judged"
+        )
     if baseline is None and inputs.tests_given:
         raise MultiAspectError(f"{inputs.tests_given[0]} requires --baseline RUN")
     labels = list(inputs.measures)

@@ -191,6 +191,7 @@ def grid_scan(original: Callable[..., Any], call: BoundArguments) -> Any:
         What `pt.GridScan` returns.
     """
     metrics = call.arguments["metrics"]
+    _by_column(metrics)
     call.arguments["metrics"] = list(map(_named, metrics)) if isinstance(metrics, list | tuple) else _named(metrics)
     return original(*call.args, **call.kwargs)
 
@@ -243,7 +244,10 @@ def _members(metric: Any) -> list[ir_measures.Measure]:
 
 
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
-    """Return the measures of `pt.Experiment` by the name of their column: the last string that names only them."""
+    """Return the measures of `pt.Experiment` by the name of their column: the last string that names only them.
+
+    A label of two measures is refused: PyTerrier would show one of them.
+    """
     names: dict[ir_measures.Measure, str] = {}
     for metric in metrics if isinstance(metrics, Collection) else ():
         members = _members(metric)
@@ -251,7 +255,11 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
             if isinstance(metric, str) and len(members) == 1:
                 names[measure] = str(metric)
             names.setdefault(measure, str(measure))
-    return {name: measure for measure, name in names.items()}
+    columns: dict[str, ir_measures.Measure] = {}
+    for measure, name in names.items():
+        if columns.setdefault(name, measure) != measure and name != str(measure):
+            raise MultiAspectError(f"two different measures have the label {name!r}; give them distinct labels")
+    return columns
 
 
 def _warn_of_lower(columns: Collection[str], problem: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 import pyterrier as pt
@@ -55,9 +54,11 @@ class HealthDataset(_Named):
         """Return the judgments, ``qid docno label`` and one column per further aspect."""
         return self._collection.qrels.copy()
 
-    def get_corpus_iter(self, *, verbose: bool = True) -> Iterator[dict[Any, Any]]:
+    def get_corpus_iter(self, *, verbose: bool = True) -> Iterator[dict[str, str]]:
         """Return the passages, dicts of ``docno text``."""
-        return iter(self._collection.documents.to_dict("records"))
+        documents = self._collection.documents
+        pairs = zip(documents["docno"].tolist(), documents["text"].tolist(), strict=True)
+        return ({"docno": docno, "text": text} for docno, text in pairs)
 
     def get_topics_lang(self) -> str:
         """Return the language of the questions."""

@@ -241,9 +241,10 @@ def systems_table(
     >>> perquery = ma.evaluate({"dense_v2": good, "BM25": bad}, qrels, ["AP", ma.ESL], progress=False)
     >>> table = ma.systems_table(perquery, decimals=2)
     >>> print(table)
-                AP  ESL ↓
-    dense_v2  1.00   0.00
+                 AP  ESL ↓
+    dense_v2  1.00*  0.00*
     BM25      0.50   1.00
+    * best value of the column
     >>> print(table.to_latex(caption="Results.", label="tab:results"))
     % requires \usepackage{booktabs}
     \begin{table}
