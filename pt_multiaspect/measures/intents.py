@@ -129,8 +129,8 @@ class _IRec(TermMean):
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         warn_of_missing_intents(self, views)
-        found = [term.base.values(rankings, term.target) for term in self.terms(rankings.judgments)]
-        return np.asarray(np.sum(found, axis=0) / len(found), dtype=np.float64)
+        successes = [term.base.values(rankings, term.target) for term in self.terms(rankings.judgments)]
+        return np.asarray(np.sum(successes, axis=0) / len(successes), dtype=np.float64)
 
 
 def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Floats:

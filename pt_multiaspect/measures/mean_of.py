@@ -253,20 +253,19 @@ class _MeanOf(MeasureMean):
             super().__init__(*args, **params)
 
     def _check(self) -> None:
-        given: _Weighted | None = self["measures"]
-        if given is None:
+        weighted: _Weighted | None = self["measures"]
+        if weighted is None:
             return
-        used = [(measure, weight) for measure, weight in given.measures if weight]
+        used = [(measure, weight) for measure, weight in weighted.measures if weight]
         members = [
             (self._cut(declare(on_relevance(measure), self["aspects"]), measure), weight)
             for measure, weight in used
         ]
         if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
-            raise MultiAspectError(
-                f"@{self['cutoff']} is a cutoff, but no member accepts one: {choices(one for one, _ in used)}"
-            )
-        largest = max(weight for _, weight in members)
+            texts = choices(measure for measure, _ in used)
+            raise MultiAspectError(f"@{self['cutoff']} is a cutoff, but no member accepts one: {texts}")
         if not np.isfinite(sum(weight for _, weight in members)):
+            largest = max(weight for _, weight in members)
             members = [(member, weight / largest) for member, weight in members]
         self.members = tuple(members)
         lower = [str(member) for member, _ in members if member.lower_is_better]
@@ -275,15 +274,15 @@ class _MeanOf(MeasureMean):
                 f"lower is better for {choices(lower)}, and higher for other members; average measures that agree"
             )
 
-    def _cut(self, member: Measure, given: ir_measures.Measure) -> Measure:
-        """Return a member with the cutoff of the mean, if it accepts one and has none."""
+    def _cut(self, member: Measure, measure: ir_measures.Measure) -> Measure:
+        """Return a member with the cutoff of the mean, if it accepts one and has none; errors print `measure`."""
         cutoff = self["cutoff"]
         if cutoff is None or not member.accepts_cutoff or member.cutoff == cutoff:
             return member
         if member.cutoff is not None:
             raise MultiAspectError(
-                f"{self.NAME}@{cutoff} has the cutoff {cutoff}, but its member is {given}; set one cutoff, on the "
-                "mean or on the member"
+                f"{self.NAME}@{cutoff} has the cutoff {cutoff}, but its member is {measure}; set one cutoff, on "
+                "the mean or on the member"
             )
         return member(cutoff=cutoff)
 
@@ -299,8 +298,8 @@ class _MeanOf(MeasureMean):
         return None if not cutoffs or None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
 
     def _names(self) -> list[str]:
-        given: _Weighted = self["measures"]
-        texts = [str(measure) for measure, weight in given.measures if weight]
+        weighted: _Weighted = self["measures"]
+        texts = [str(measure) for measure, weight in weighted.measures if weight]
         kinds = super()._names()
         return [
             text if len(text) <= _LONGEST or kinds.count(kind) > 1 else kind
