@@ -156,9 +156,12 @@ def test_every_form_of_assignments_gives_the_same_scores(tmp_path: Path) -> None
             pd.testing.assert_frame_equal(ma.answers.nugget_scores(form), expected)
 
 
-def test_other_words_are_said_once() -> None:
+def test_unknown_labels_are_told_once() -> None:
     records = [record("q1", "a", "vzvzvsxsxsosxn")]
-    message = r"2 of 7 assign.*\('protect'\) and count as not_support; 3 of 7 importances .*\('failed'\) and count"
+    message = (
+        r"2 of 7 assignments are unknown labels \('protect'; expected support, .*\) and count as not_support; "
+        r"3 of 7 importances are unknown labels \('failed'; expected vital, okay\) and count in all_score"
+    )
     with pytest.warns(MultiAspectWarning, match=message) as caught:
         scores = scores_of(ma.answers.nugget_scores(records))
     assert len(caught) == 1

@@ -323,6 +323,22 @@ def test_correlations_of_two_runs_are_doubted(cli, by):
     assert cli("correlate", "-m", "AP RR P@3", "runs")[2] == ""
 
 
+def test_the_remedy_for_undefined_correlations_is_an_option(cli):
+    code, _, err = cli("correlate", "-m", "AP", "NumQ", "runs")
+    assert code == 0
+    assert "NumQ does so on average" in err
+    assert "use --method rbo" in err
+
+
+@pytest.mark.parametrize("name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report"])
+def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
+    says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())
+    runs = ["runs/beta.run", "runs/alpha.run"][: {"bounds": 0, "explain": 1}.get(name, 2)]
+    others = {"correlate": ["RR"], "explain": ["--query", "q0"], "report": ["-o", "page.html"]}.get(name, [])
+    code, _, err = cli(name, "relevance.txt", *runs, "-m", "AP", *others, qrels=())
+    assert (code == 0) is says_so, err
+
+
 def test_bounds(cli):
     options = ["-m", "CAM@3 best=CAM(base=AP)", "--aspects", "scales.json"]
     code, out, err = cli("bounds", *options, "-q")

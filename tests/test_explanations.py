@@ -94,6 +94,7 @@ def declared(measure: ma.Measure) -> ma.Measure:
 def complete(measure: ma.Measure) -> ma.Measure:
     """The measure with the parameters that it requires."""
     required = {"expected": 2, "themes": "relevance", "usability": "credibility", "groups": FAIR}
+    required["measures"] = {"TOMA": 2, "CAM(base='AP')": 1, "uRBP": 0.5}
     return measure(**{name: value for name, value in required.items() if name in measure.SUPPORTED_PARAMS})
 
 

@@ -512,6 +512,7 @@ def test_options_that_do_not_go_with_groups(options, message, cli, trec_files) -
     assert message in err
 
 
+@pytest.mark.slow
 def test_the_command_reports_groups(cli, trec_files) -> None:
     pytest.importorskip("vl_convert")
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")

@@ -493,7 +493,10 @@ def test_reports_show_the_estimates_below_the_values() -> None:
     assert by_measure["GMAP"] is None
     rows = expected.table[expected.table["measure"] == "TOMA"]
     assert by_measure["TOMA"] == [rows[column].tolist() for column in ("estimate", "low", "high")]
-    assert any("random sample" in note for note in report.notes)
+    (note,) = [note for note in report.notes if "random sample" in note]
+    n_human = report.powered.table["n_human"].iloc[0]
+    assert f"human judgments of {n_human} topics and the model's labels of" in note
+    assert " N " not in note  # a column that the page does not have
     pytest.importorskip("vl_convert")
     page = report.to_html()
     first = rows.iloc[0]
@@ -528,6 +531,17 @@ LINE += ["--human", "relevance=human.label", "credibility=human.credibility"]
 LINE += ["-m", "CAM=CAM(base=P(rel=2)@5) nDCG@3", "--aspects", '{"relevance": 2, "credibility": 2}']
 
 
+def test_the_command_report_shows_the_estimates(tmp_path, monkeypatch, capsys) -> None:
+    pytest.importorskip("vl_convert")
+    runs, human, model = write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", *LINE[1:], "-o", "page.html", "good.run", "poor.run"]) == 0, capsys.readouterr().err
+    values = [ma.evaluate(runs, qrels, "nDCG@3", progress=False) for qrels in (human, model)]
+    page = Path("page.html").read_text(encoding="utf-8")
+    for row in prediction_powered(*values).table.to_dict("records"):
+        assert f"{row['estimate']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in page
+
+
 @pytest.mark.parametrize("baseline", [None, "poor.run"])
 def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys, baseline) -> None:
     runs, human, model = write_files(tmp_path)
@@ -553,7 +567,7 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
     ("line", "message"),
     [
         ([*LINE, "--ci", "good.run"], "--human shows estimates with intervals: omit --ci, or --human"),
-        ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --test, or --human"),
+        ([*LINE, "--baseline", "poor", "--alpha", ".1", "good.run", "poor.run"], "omit --alpha, or --human"),
         ([*LINE, "-q", "good.run"], "omit -q, or --human"),
         ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),
         (

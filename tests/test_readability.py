@@ -211,6 +211,7 @@ def test_readability_of_other_shapes_of_documents() -> None:
     assert quiet(DOCS.iloc[:0]).shape == (0, 2)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexes, "_CHUNK", 7)
     docs = pd.DataFrame(

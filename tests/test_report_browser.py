@@ -294,6 +294,18 @@ def test_colours_follow_the_reader(page, path, dark):
     assert text == page("getComputedStyle(document.body).color")
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_is_wider_than_the_page_fades(browser, path, width):  # noqa: F811
+    """Unless it is scrolled to the end."""
+    browser.size(width, 800)
+    browser.open(path)
+    fades = "[...document.querySelectorAll('nav ul, #table')].map((part) => (part.closest('.wide') ?? part))"
+    fades += ".map((part) => [part.scrollWidth > part.clientWidth,"
+    parts = browser(f"{fades} getComputedStyle(part).getPropertyValue('--ptma-fade')])")
+    assert [is_wider for is_wider, _ in parts] == [width == 390] * 2
+    assert all((fade != "0px") is is_wider for is_wider, fade in parts), parts
+
+
 def test_a_phone_scrolls_down_only(browser, path):  # noqa: F811
     browser.size(390, 800)
     browser.open(path)

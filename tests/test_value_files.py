@@ -277,7 +277,13 @@ def test_a_topic_all_is_not_written(cli, trec_files, format):
             '{"run_id": "a", "topic_id": "q1", "measure": "map"}\n',
             [":1: expected JSON objects with the keys"],
         ),
-        ("jsonl", "map q1 0.5\n", [":1: expected JSON objects"]),
+        ("jsonl", "map q1 0.5\n", [":1: expected valid JSON, got 'map q1 0.5'"]),
+        (
+            "jsonl",
+            '{"topic_id": "1", "measure": "map", "value": 0.1, "value": 0.9}\n',
+            [":1: expected each key once in a JSON object"],
+        ),
+        ("jsonl", "[" * 100_000 + "\n", [":1: expected valid JSON, got one nested too deeply"]),
         ("jsonl", "[1, 2]\n", [":1: expected JSON objects"]),
         ("jsonl", '{"topic_id": null, "measure": "map", "value": 1}\n', [":1: expected JSON objects"]),
         (

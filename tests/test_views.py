@@ -140,6 +140,11 @@ def test_html_escapes_everything() -> None:
     assert html.count("&lt;script&gt;") == 10
 
 
+def test_latex_aligns_columns_of_text_left() -> None:
+    columns = [Column("group", left=True), Column("name", left=True), Column("AP"), Column("verdict", left=True)]
+    assert r"\begin{tabular}{llrl}" in latex_of(Table(columns, [["short", "bm25", "0.5", "better"]]))
+
+
 def test_latex_marks_and_escapes() -> None:
     rows = [
         Row([Cell("dense & sparse")], span=2),
@@ -147,6 +152,7 @@ def test_latex_marks_and_escapes() -> None:
         Row(["c", Cell("0.4", "second")]),
     ]
     latex = latex_of(Table([Column("system"), Column("nDCG")], rows, notes=[Sentence("100%")]))
+    assert r"\begin{tabular}{lr}" in latex
     assert r"\multicolumn{2}{l}{\textit{dense \& sparse}} \\" in latex
     assert r"\quad a\_b & \textbf{0.5}$^{\dagger}$ \\" in latex
     assert r"\quad c & \underline{0.4}$^{\phantom{\dagger}}$ \\" in latex

@@ -74,8 +74,8 @@ class PredictionPowered(View):
             "ignores the model's errors."
         )
         to_halve = (
-            "To halve: the number of human topics that would halve the interval with N as it is and λ tuned anew. "
-            "With λ as it is, more human topics may not halve it: λ²·var/N, the part of the N topics, remains."
+            "To halve: the number of human topics that would halve the interval, with the same N and λ tuned for "
+            "that number. With the present λ, more human topics may not halve it: the term λ²·var/N remains."
         )
         notes = [assumed, to_halve]
         if (self.table["n_further"] == 0).any():
@@ -160,8 +160,8 @@ def prediction_powered(
     Notes
     -----
     Let H be the human values and L the model's on the same n topics, and L' the model's on the N topics that are
-    not among them. The estimate is λ·mean(L') + mean(H − λL): the model's mean, corrected by its mean error where
-    that is known. It is unbiased for the human mean over all topics up to terms of order 1/n, however biased the
+    not among them. The estimate is λ·mean(L') + mean(H − λL): the model's mean, corrected by its mean error on the
+    human topics. It is unbiased for the human mean over all topics up to terms of order 1/n, however biased the
     model is, if the human topics are a random sample of all topics. It is not if they were chosen, such as the
     easiest or the first ones. λ is cov(H, L) / ((1 + n/N)·var(L and L')) between 0 and 1, which minimises the
     variance ("power tuning", PPI++): a useless model gets λ = 0, that is, the human topics alone; so do constant
@@ -179,11 +179,11 @@ def prediction_powered(
     12 human topics the labels help from correlations of .71, .50 and .32 on.
 
     *How many would halve the interval* (``n_to_halve``). With N fixed, four terms depend on n: 1/n, the quantile,
-    λ, and with λ the variance of H − λL. The term λ²·var(L')/N depends on n through λ only. With λ as it is, it
-    is a lower limit, and the width may not be halved by any number of human topics. But λ is tuned anew
-    for every n and decreases to 0, so that the width approaches that of the human topics alone, and some number of
-    topics suffices; where N is small, more than four times as many. The number assumes that the variances and
-    the covariance stay as they are.
+    λ, and with λ the variance of H − λL. The term λ²·var(L')/N depends on n through λ only: with the present λ, it
+    is a lower limit, and possibly no number of human topics halves the width. But λ is tuned for every n and
+    decreases to 0, so that the width approaches that of the human topics alone, and some number of topics
+    suffices; where N is small, more than four times as many. The number assumes that the variances and the
+    covariance do not change.
 
     References
     ----------
@@ -317,8 +317,8 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
         )
     if len(human) < LEAST_TOPICS:
         raise MultiAspectError(
-            f"{label}: expected at least {LEAST_TOPICS} human topics, got {len(human)}: from fewer, how far the "
-            "model can be trusted cannot be estimated. Judge more topics"
+            f"{label}: expected at least {LEAST_TOPICS} human topics, got {len(human)}: fewer do not suffice "
+            "to estimate the errors of the model. Judge more topics"
         )
 
 

@@ -1,4 +1,4 @@
-"""Answers as units: several criteria of one answer per run and topic, as long frames."""
+"""Scores of generated answers: several criteria of one answer per run and topic, as long frames."""
 
 from .argue import argue_scores
 from .combining import combine

@@ -19,7 +19,15 @@ from ..io.run_files import run_files
 from ..kernels.hits import ratio
 from ..strings.identifiers import identifiers
 
-__all__ = ["answers_of", "check_values", "different_topics", "score_frame", "texts", "units", "weighted_means"]
+__all__ = [
+    "answers_of",
+    "check_values",
+    "inconsistent_topics",
+    "read_numbers",
+    "score_frame",
+    "texts",
+    "weighted_means",
+]
 
 #: Columns with the name of the run that gave an answer.
 RUN_COLUMNS = ("name", "run_id")
@@ -47,12 +55,12 @@ def answers_of(frame: pd.DataFrame, what: str, queries: tuple[str, ...] = QUERY_
     return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})
 
 
-def units(
+def read_numbers(
     column: pd.Series[Any], answers: pd.DataFrame, what: str, remedy: str = "", *, high: float = 1.0
 ) -> Floats:
     """Return the numbers of a column, or raise an error if one is missing or outside [0, `high`].
 
-    What only rounding puts outside is clipped.
+    Values that are outside because of rounding are clipped.
 
     Parameters
     ----------
@@ -144,13 +152,13 @@ def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int
     n_answers : int
         The number of answers, with and without rows.
     """
-    total, whole = (
-        np.bincount(answer, of_rows, n_answers).astype(float) for of_rows in (weights * values, weights)
+    numerator, denominator = (
+        np.bincount(answer, terms, n_answers).astype(float) for terms in (weights * values, weights)
     )
-    return ratio(total, whole)
+    return ratio(numerator, denominator)
 
 
-def different_topics(answers: pd.DataFrame, *sizes: Floats | Ints, of: str) -> list[str]:
+def inconsistent_topics(answers: pd.DataFrame, *sizes: Floats | Ints, items: str) -> list[str]:
     """Return a warning if answers to a topic were judged by different numbers of items, such as nuggets.
 
     Parameters
@@ -159,13 +167,12 @@ def different_topics(answers: pd.DataFrame, *sizes: Floats | Ints, of: str) -> l
         The run and the topic of each answer.
     *sizes : ndarray, shape (n_answers,)
         Numbers or weights of the items of each answer.
-    of : str
-        The items, in the plural.
+    items : str
+        The noun for the items, in the plural.
     """
     by_topic = pd.DataFrame(dict(enumerate(sizes))).groupby(answers["qid"], sort=False).nunique()
     topics = by_topic.index[(by_topic > 1).any(axis=1)].tolist()
     if not topics:
         return []
-    examples = choices([*topics[:3], "…"] if len(topics) > 3 else topics)
-    note = f"on {number_of(len(topics), 'topic')} ({examples}), runs were judged by different {of}"
+    note = f"on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by different {items}"
     return [f"{note}, so their scores may not be comparable"]

@@ -16,7 +16,7 @@ from ..evaluation.long_frames import check_distinct
 from ..io.file_contents import Text
 from ..kernels.hits import ratio
 from ..measures import MM
-from ._frames import answers_of, score_frame, texts, units
+from ._frames import answers_of, read_numbers, score_frame, texts
 from .combining import combine
 
 __all__ = ["argue_scores"]
@@ -91,7 +91,7 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     names = list(chain.from_iterable(_COUNTS.values()))
     table = reports.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))
     table = table[(table["qid"] != _OVERALL) & table["measure"].isin(names)]
-    table = table.assign(value=units(table["value"], table, _WHAT, "counts are not negative", high=np.inf))
+    table = table.assign(value=read_numbers(table["value"], table, _WHAT, "counts are not negative", high=np.inf))
     check_distinct(table, ["name", "measure", "qid"], "keep one report, or give each run a name of its own")
     reports = table[["name", "qid"]].drop_duplicates(ignore_index=True)
     counts = table.pivot(index=["name", "qid"], columns="measure", values="value").reindex(columns=names)

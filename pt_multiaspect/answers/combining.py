@@ -27,7 +27,7 @@ def combine(
     """Combine several criteria of each answer to one value, by the means of CAM, MM, WHAM and GAM, or by TOMA.
 
     A ranking of one document is its own ideal, so that measures divided by the ideal are 1 for every answer. Here,
-    the values of the criteria take the place of the base's values on the aspects, and nothing is divided.
+    the values of the criteria replace those of the base on the aspects, and are not divided by an ideal.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def combine(
     ------
     MultiAspectError
         If an answer lacks a criterion, a value is outside [0, 1] or, for TOMA, is not a grade of its scale, lower
-        values of a criterion are better, or a measure has parameters that only mean something for rankings: `base`,
+        values of a criterion are better, or a measure has parameters that are defined for rankings only: `base`,
         a cutoff, `empty`, `normalized`, `positives`.
 
     See Also

@@ -16,7 +16,15 @@ from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..orders.order import grade_values
-from ._frames import RUN_COLUMNS, answers_of, check_values, different_topics, score_frame, units, weighted_means
+from ._frames import (
+    RUN_COLUMNS,
+    answers_of,
+    check_values,
+    inconsistent_topics,
+    read_numbers,
+    score_frame,
+    weighted_means,
+)
 
 __all__ = ["from_criteria", "rubric_scores"]
 
@@ -104,7 +112,7 @@ def _values(column: pd.Series[Any], name: str, aspect: Aspect | None, answers: p
     if aspect is None or aspect.grades is None:
         scale = f"aspects={{{name!r}: [1, 2, 3, 4, 5]}}"
         remedy = f"divide percentages by 100, declare grades, as in {scale}, or select the criteria. {complete}"
-        return units(column, answers, what, remedy)
+        return read_numbers(column, answers, what, remedy)
     labels = read_labels(column)
     index, _ = aspect.scale.positions(labels)
     expected = f"{what}: expected a grade of {name} ({aspect.scale}, lowest first)"
@@ -113,7 +121,7 @@ def _values(column: pd.Series[Any], name: str, aspect: Aspect | None, answers: p
 
 
 def rubric_scores(frame: object) -> pd.DataFrame:
-    """Score answers by weighted questions: the weights of the questions that an answer meets, over all weights.
+    """Score answers by weighted questions: the fraction of the total weight whose questions an answer meets.
 
     Parameters
     ----------
@@ -151,8 +159,10 @@ def rubric_scores(frame: object) -> pd.DataFrame:
     table = as_frame(frame, what)
     questions = answers_of(table, what)
     met, weight = (id_column(table, (column,), what) for column in ("met", "weight"))
-    values = units(met, questions, what, "divide percentages by 100")
-    weights = units(weight, questions, what, "state a penalty as a question that a good answer meets", high=np.inf)
+    values = read_numbers(met, questions, what, "divide percentages by 100")
+    weights = read_numbers(
+        weight, questions, what, "state a penalty as a question that a good answer meets", high=np.inf
+    )
     answer = np.asarray(questions.groupby(["name", "qid"], sort=False).ngroup(), dtype=np.intp)
     answers = questions.drop_duplicates(ignore_index=True)
     totals = np.bincount(answer, weights, minlength=len(answers))
@@ -162,6 +172,6 @@ def rubric_scores(frame: object) -> pd.DataFrame:
             f"{what}: expected a positive weight for {name} on topic {qid}, got 0 for all questions"
         )
     scores = weighted_means(answer, values, weights, len(answers))
-    for note in different_topics(answers, totals, np.bincount(answer), of="questions"):
+    for note in inconsistent_topics(answers, totals, np.bincount(answer), items="questions"):
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)

@@ -12,8 +12,8 @@ import pandas as pd
 from .._numbers import read_json
 from ..collection.columns import id_column
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, choices, shown, warn_once
-from ._frames import RUN_COLUMNS, answers_of, different_topics, score_frame, texts, weighted_means
+from ..errors import MultiAspectError, choices, cut, shown, warn_once
+from ._frames import RUN_COLUMNS, answers_of, inconsistent_topics, score_frame, texts, weighted_means
 
 __all__ = ["nugget_scores"]
 
@@ -56,9 +56,9 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     Warns
     -----
     MultiAspectWarning
-        In one message, how many assignments are other words and count as ``not_support``, how many importances are
-        other words and count in the ``all`` scores only, and on how many topics runs were judged by different
-        nuggets.
+        In one message: how many assignments are unknown labels, which count as ``not_support``; how many
+        importances are unknown labels, whose nuggets count in the ``all`` scores only; on how many topics runs were
+        judged by different nuggets.
 
     See Also
     --------
@@ -107,11 +107,11 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     lists = id_column(frame, ("nuggets",), _WHAT)
     rows: list[tuple[int, str, str]] = []
     for row, (name, qid, nuggets) in enumerate(zip(answers["name"], answers["qid"], lists, strict=True)):
-        rows += [(row, *words) for words in _words(nuggets, f"for {name} on topic {qid}")]
+        rows += [(row, *labels) for labels in _labels(nuggets, f"for {name} on topic {qid}")]
     answer = np.array([row for row, _, _ in rows], dtype=np.intp)
-    importance, assignment = [word for _, word, _ in rows], [word for _, _, word in rows]
-    vital, weighted = np.array([_IMPORTANCE.get(word, (0.0, 0.0)) for word in importance]).reshape(-1, 2).T
-    strict, graded = np.array([_ASSIGNMENT.get(word, (0.0, 0.0)) for word in assignment]).reshape(-1, 2).T
+    importance, assignment = [label for _, label, _ in rows], [label for _, _, label in rows]
+    vital, weighted = np.array([_IMPORTANCE.get(label, (0.0, 0.0)) for label in importance]).reshape(-1, 2).T
+    strict, graded = np.array([_ASSIGNMENT.get(label, (0.0, 0.0)) for label in assignment]).reshape(-1, 2).T
     scores = {
         f"{prefix}{kind}_score": weighted_means(answer, support, weights, len(answers))
         for kind, weights in (("vital", vital), ("weighted", weighted), ("all", np.ones(len(rows))))
@@ -120,9 +120,9 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     result = score_frame(answers, scores, _WHAT)
     sizes = [np.bincount(answer, weights, minlength=len(answers)) for weights in (vital, weighted, None)]
     notes = [
-        *_others(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
-        *_others(importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"),
-        *different_topics(answers, *sizes, of="nuggets"),
+        *_unknown(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
+        *_unknown(importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"),
+        *inconsistent_topics(answers, *sizes, items="nuggets"),
     ]
     if notes:
         warn_once(f"{_WHAT}: {'; '.join(notes)}")
@@ -151,27 +151,24 @@ def _read(assignments: Any) -> pd.DataFrame:
     return pd.DataFrame([dict(item) for _, item in records])
 
 
-def _words(nuggets: object, where: str) -> Iterator[tuple[str, str]]:
+def _labels(nuggets: object, where: str) -> Iterator[tuple[str, str]]:
     """Yield the importance and the assignment of each nugget of an answer."""
     if not isinstance(nuggets, Iterable) or isinstance(nuggets, str | bytes | Mapping):
         raise MultiAspectError(f"{_WHAT}: expected a list of nuggets {where}, got {shown(nuggets)}")
     for nugget in nuggets:
-        words = [nugget.get(key) if isinstance(nugget, Mapping) else None for key in ("importance", "assignment")]
-        if any(word is None or word != word for word in words):  # NaN, as pandas reads missing values
+        labels = [nugget.get(key) if isinstance(nugget, Mapping) else None for key in ("importance", "assignment")]
+        if any(label is None or label != label for label in labels):  # NaN, as pandas reads missing values
             raise MultiAspectError(
                 f"{_WHAT}: expected an importance and an assignment of every nugget, got {shown(nugget)} {where}"
             )
-        yield str(words[0]), str(words[1])
+        yield str(labels[0]), str(labels[1])
 
 
-def _others(words: list[str], known: Mapping[str, object], what: str, consequence: str) -> list[str]:
-    """Return a warning of the words that are not known, if there are any."""
-    others = Counter(word for word in words if word not in known)
-    if not others:
+def _unknown(labels: list[str], known: Mapping[str, object], what: str, consequence: str) -> list[str]:
+    """Return a warning of labels that are not known, if there are any, the most frequent ones first."""
+    unknown = Counter(label for label in labels if label not in known)
+    if not unknown:
         return []
-    examples = [repr(word) for word, _ in others.most_common(3)]
-    if len(others) > len(examples):
-        examples.append("…")
-    return [
-        f"{sum(others.values())} of {len(words)} {what} are other words ({choices(examples)}) and {consequence}"
-    ]
+    examples = choices(cut(repr(label)) for label, _ in unknown.most_common())
+    note = f"{sum(unknown.values())} of {len(labels)} {what} are unknown labels"
+    return [f"{note} ({examples}; expected {choices(known)}) and {consequence}"]

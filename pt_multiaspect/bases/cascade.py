@@ -200,7 +200,7 @@ class _RankBiased(_Term):
 
     def __init__(self, p: float, cutoff: int | None) -> None:
         super().__init__(p=p, cutoff=cutoff)
-        self.discount: Callable[[Ints], Floats] = Geometric(p)
+        self.discount = Geometric(p)
 
 
 class RankBiasedStopping(_RankBiased, _Cascade):

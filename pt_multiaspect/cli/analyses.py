@@ -17,7 +17,7 @@ from ..evaluation.topics import check_average_over, counted_topics
 from ..integration.aggregators import lower_is_better
 from ..suites import Suite
 from .inputs import read_measures
-from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, RUNS, TABLE, option
+from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, QRELS_ONLY, RUNS, TABLE, option
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
@@ -29,8 +29,8 @@ __all__ = ["axioms", "bounds", "correlate"]
     r"""
     Examples:
       pt-multiaspect correlate --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'nDCG@10 CAM@10 TOMA@10' runs
-      pt-multiaspect correlate --qrels qrels.txt -m 'AP nDCG RR' --method tau_ap \
+        -m nDCG@10 CAM@10 TOMA@10 runs
+      pt-multiaspect correlate --qrels qrels.txt -m AP nDCG RR --method tau_ap \
         --ci -o correlations.csv 'runs/*.run'
     """,
     QRELS,
@@ -69,11 +69,11 @@ def correlate(inputs: Inputs, method: str, by: str, ci: bool) -> Sheet:
     r"""
     Examples:
       pt-multiaspect bounds --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'CAM@10 MM@10' --aspects scales.json
+        -m CAM@10 MM@10 --aspects scales.json
       pt-multiaspect bounds --qrels relevance=qrels.txt credibility=qcred.txt \
         -m CAM -q -o bounds.csv
     """,
-    QRELS,
+    QRELS_ONLY,
     *MEASURES,
     ASPECTS,
     AVERAGE_OVER,
@@ -132,7 +132,7 @@ def _with_upper_bounds(measures: Mapping[str, ir_measures.Measure]) -> Mapping[s
     "Search for counterexamples to properties of measures.",
     """
     Examples:
-      pt-multiaspect axioms -m 'TOMA CAM MM'
+      pt-multiaspect axioms -m TOMA CAM MM
       pt-multiaspect axioms -m 'CAM(base=AP)' --property '1 attainable' --examples
     """,
     *MEASURES,

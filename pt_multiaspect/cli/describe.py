@@ -22,7 +22,7 @@ __all__ = ["describe"]
       pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt
       pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt \
         --write-aspects scales.json
-      pt-multiaspect describe --qrels qrels.txt -m 'AP TOMA' -o report.html runs
+      pt-multiaspect describe --qrels qrels.txt -m AP TOMA -o report.html runs
     """,
     QRELS,
     ASPECTS,

@@ -108,28 +108,18 @@ def evaluate(
     """Evaluate TREC run files.
 
     A RUN is a file (plain or gzip), a directory, a pattern in quotes, or - for standard input. NAME=RUN
-    names it in the table. Without --qrels, the first RUN is a qrels file of relevance.
+    names it in the table.
     """
     as_lines, by = inputs.format in VALUE_FORMATS, inputs.by
-    for name, is_given in {
-        "--baseline": baseline is not None, "--ci": ci, "--judged": judged, "--by": by is not None
-    }.items():  # fmt: skip
-        if is_given and (perquery or as_lines):
-            what = "-q" if perquery else f"--format {inputs.format}"
-            raise MultiAspectError(f"{name} applies to means: omit it, or {what}")
+    of_queries = ["-q"] * perquery + [f"--format {inputs.format}"] * as_lines
+    of_means = ["--ci"] * ci + ["--judged"] * judged + ["--by"] * (by is not None)
+    for name in ["--baseline"] * (baseline is not None) + of_means:
+        if of_queries:
+            raise MultiAspectError(f"{name} applies to means: omit it, or {of_queries[0]}")
     if judged and by is not None:
         raise MultiAspectError("--judged is over all topics: omit it, or --by")
-    beside = {
-        "-q": perquery,
-        f"--format {inputs.format}": as_lines,
-        "--ci": ci,
-        "--judged": judged,
-        "--by": by is not None,
-        "--sort": sort is not None,
-        "--test": bool(inputs.tests_given),
-    }
-    for name, is_beside in beside.items():
-        if is_beside and inputs.values["human"]:
+    for name in [*of_queries, *of_means, *["--sort"] * (sort is not None), *inputs.tests_given]:
+        if inputs.values["human"]:
             raise MultiAspectError(f"--human shows estimates with intervals: omit {name}, or --human")
     if inputs.values["human"] and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]:
         raise MultiAspectError(

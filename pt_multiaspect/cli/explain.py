@@ -6,7 +6,7 @@ import click
 
 from ..errors import choices
 from ..explanation import explain as explained
-from .options import ASPECTS, MEASURES, QRELS, RUN, option, output
+from .options import ASPECTS, MEASURES, QRELS_ONLY, RUN, option, output
 from .tables import Sheet
 from .verb import Inputs, verb
 
@@ -25,7 +25,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
       pt-multiaspect explain --qrels relevance=qrels.txt credibility=qcred.txt \
         -m CAM@10 --query q1 -o q1.html bm25.run
     """,
-    QRELS,
+    QRELS_ONLY,
     *MEASURES,
     ASPECTS,
     option("--query", "qid", required=True, metavar="QID", help="The query."),

@@ -37,6 +37,7 @@ __all__ = [
     "OPTIONAL_MEASURES",
     "OPTIONAL_RUNS",
     "QRELS",
+    "QRELS_ONLY",
     "RUN",
     "RUNS",
     "SIGNIFICANCE",
@@ -293,20 +294,25 @@ def _measures() -> tuple[click.Option, ...]:
     )
 
 
-QRELS = option(
-    _QRELS,
-    multiple=True,
-    metavar="ASPECT=FILE...",
-    help="TREC qrels, one file per aspect (plain or gzip); a single FILE without ASPECT contains relevance. "
-    "ASPECT,ASPECT=FILE is one file with several label columns, - is standard input. Without this option, the "
-    "first argument is the file.",
-)
+def _qrels(end: str = "") -> click.Option:
+    return option(
+        _QRELS,
+        multiple=True,
+        metavar="ASPECT=FILE...",
+        help="TREC qrels, one file per aspect (plain or gzip); a single FILE without ASPECT contains relevance. "
+        f"ASPECT,ASPECT=FILE is one file with several label columns, - is standard input.{end}",
+    )
+
+
+#: The qrels, which verbs of several runs also accept as their first argument.
+QRELS = _qrels(" Without this option, the first argument is a qrels file of relevance.")
+QRELS_ONLY = _qrels()
 HUMAN = option(
     _HUMAN,
     multiple=True,
     metavar="ASPECT=FILE...",
-    help="Human judgments of some of the topics, at least 4 drawn at random, if --qrels are a model's: show "
-    "prediction-powered estimates with 95 % intervals, with --baseline of the differences.",
+    help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
+    "prediction-powered estimates with 95 % intervals; with --baseline, of the differences.",
 )
 MEASURES, OPTIONAL_MEASURES = _measures(), _measures()
 ASPECTS = option(
@@ -327,7 +333,7 @@ BY = option(
     "topic_groups",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Groups of topics, a line each: a query id, a blank or tab, and the name of its group.",
+    help="Groups of topics, one line per topic: the query id, a blank or tab, and the name of the group.",
 )
 #: The test, the correction for several runs, and the level.
 SIGNIFICANCE = (
@@ -349,7 +355,9 @@ JOBS = option(
 
 def _table(of_values: bool) -> tuple[click.Option, ...]:
     lines = (
-        f"{', '.join(VALUE_FORMATS)} are the lines of these tools, with -q for each topic. " if of_values else ""
+        f"{', '.join(VALUE_FORMATS)} are lines that other tools read, of aggregates and with -q of topics. "
+        if of_values
+        else ""
     )
     return (
         option(
@@ -361,7 +369,7 @@ def _table(of_values: bool) -> tuple[click.Option, ...]:
         output(
             SUFFIXES,
             "Write to a file, in the format of its suffix: .csv, .tsv, .json, .parquet, .tex or .md. An existing "
-            "file is replaced. FILE.ir_metadata.yml beside it says what ran: versions, digests, scales, measures.",
+            "file is replaced. FILE.ir_metadata.yml beside it records versions, digests, scales and measures.",
         ),
     )
 

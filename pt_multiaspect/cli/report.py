@@ -9,7 +9,7 @@ import click
 from ..integration.declared import check_aspects
 from ..reporting import report as reported
 from .inputs import judged_aspects, pick_run
-from .options import ASPECTS, BY, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, option, output
+from .options import ASPECTS, BY, HUMAN, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, option, output
 from .verb import Inputs, verb
 
 __all__ = ["report"]
@@ -22,10 +22,11 @@ __all__ = ["report"]
       pt-multiaspect report --qrels relevance=qrels.txt credibility=qcred.txt \
         -o report.html runs/*.run
       pt-multiaspect report --qrels relevance=qrels.txt credibility=qcred.txt \
-        -m 'TOMA@10 CAM@10' --aspects scales.json --baseline bm25.run \
+        -m TOMA@10 CAM@10 --aspects scales.json --baseline bm25.run \
         -o report.html runs
     """,
     QRELS,
+    HUMAN,
     *OPTIONAL_MEASURES,
     ASPECTS,
     option(
@@ -61,6 +62,7 @@ def report(inputs: Inputs, base: str, baseline: str | None, depth: int, title: s
         qrels,
         inputs.measures if inputs.requested else None,
         aspects=inputs.aspects,
+        human=inputs.human if inputs.values["human"] else None,
         base=base,
         baseline=None if baseline is None else pick_run(baseline, list(runs), "--baseline"),
         **inputs.significance.options,

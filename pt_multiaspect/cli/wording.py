@@ -60,7 +60,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         r"^n_resamples: expected at least (\d+) \(1 / alpha\) for alpha=([\d.e-]+), got (\d+)": r"--alpha: a level "
         r"of \2 requires at least \1 resamples, but \3 are drawn; use a higher level, or --test t",
         r"\baverage_over='(\w+)'": r"--average-over \1",
-        r"\b(strategy|test|correction)='(\w+)'": r"--\1 \2",
+        r"\b(strategy|test|correction|method)='(\w+)'": r"--\1 \2",
         r"^(documents|trials|seed|base|format \w+): ": r"--\1: ",
         r"^qid: ": "--query: ",
         r"^aspects: ": "",

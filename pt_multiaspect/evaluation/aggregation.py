@@ -109,11 +109,10 @@ def aggregate(
     Intervals are Student's t intervals of the mean over topics, as recommended for IR experiments: with the 25
     to 50 topics of usual collections, their coverage is closer to the confidence level than that of percentile
     bootstrap intervals, which are too narrow for few topics, and they need no seed (that of ``'bootstrap'`` is
-    fixed). They are cut off at the
-    range of the measure where it is known. The interval of GMAP is that of the mean of ln AP, transformed back
-    as the mean is, and likewise for HMAP and for sums. The intervals of single systems do not show whether two
-    systems differ: topics are paired, see `analysis.compare_with_baseline`. If all values of a run are equal, its
-    interval has width 0.
+    fixed). They are cut off at the range of the measure where it is known. The interval of GMAP is that of the mean
+    of ln AP, transformed back as the mean is, and likewise for HMAP and for sums. The intervals of single systems
+    do not show whether two systems differ: topics are paired, see `analysis.compare_with_baseline`. If all values
+    of a run are equal, its interval has width 0.
 
     With `weights` w, the mean is Σ w·v / Σ w, transformed as the mean is for GMAP (a weighted geometric mean) and
     HMAP (a weighted harmonic mean). With `over`, the result is the mean of the aggregates, so that folds of

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from .._numbers import read_json
 from ..errors import MultiAspectError, choices, cut, refuse_taken, refuse_unknown
 from ..io.file_contents import Text, as_text, load
 from ..io.trec_lines import excerpt
@@ -156,10 +157,7 @@ def _json_rows(text: Text) -> Iterator[_Row]:
     """Yield the lines of JSON."""
     keys: dict[str, str] = {}
     for number, line, _ in text.lines():
-        try:
-            found = json.loads(line)
-        except ValueError:
-            found = None
+        found = read_json(line.decode(), f"{text.name}:{number}")
         if not keys and isinstance(found, dict):
             keys = {
                 column: key

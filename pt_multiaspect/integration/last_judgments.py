@@ -24,7 +24,7 @@ class LastJudgments(threading.local):
     def of(self, qrels: pd.DataFrame) -> Judgments:
         """Return the judgments of a frame, with all that was computed from them."""
         if self._judgments is None or not self._judgments.is_of(qrels):
-            self._judgments = None  # lest the memory of both is taken
+            self._judgments = None  # so that both are not in memory at once
             self._judgments = Judgments(qrels)
         return self._judgments
 

@@ -32,12 +32,12 @@ PROBABILITIES = weights_param(
 
 
 def intents_of(measure: Measure, views: Sequence[AspectView]) -> list[tuple[AspectView, float]]:
-    """Return the aspects whose intents have a positive probability, with the probabilities."""
+    """Return the intents with a positive probability, and the probabilities."""
     return [(view, share) for view, share in zip(views, measure.shares(views), strict=True) if share > 0]
 
 
 def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
-    """Warn of topics without a label of an intent, which the measure counts nevertheless."""
+    """Warn of topics without any label of an intent, which the measure counts nevertheless."""
     lacking: dict[str, int] = {}
     any_label = np.zeros(views[0].n_queries, dtype=np.bool_)
     labelled = {}
@@ -50,9 +50,8 @@ def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> No
     if lacking:
         missing = choices(f"{name} in {number_of(n_topics, 'topic')}" for name, n_topics in lacking.items())
         warn_once(
-            f"the qrels have no label of {missing}: there, {measure.NAME} counts the intent as one without "
-            "relevant documents. If the topics do not have it, evaluate them with a measure of their own intents, "
-            "aspects=",
+            f"the qrels have no label of {missing}: {measure.NAME} counts such an intent as one without relevant "
+            "documents. Evaluate topics with other intents by a measure that selects them by its parameter aspects",
             key=missing,
             group=f"intents of {measure.NAME}",
         )
@@ -89,7 +88,8 @@ class _IRec(TermMean):
     --------
     >>> from pt_multiaspect import IRec
     >>> labels = {"d1": (2, 0, 0), "d2": (1, 1, 0), "d3": (0, 0, 0)}
-    >>> qrels = {"q1": {d: dict(zip(("buy", "repair", "sell"), of)) for d, of in labels.items()}}
+    >>> intents = ("buy", "repair", "sell")
+    >>> qrels = {"q1": {docno: dict(zip(intents, grades)) for docno, grades in labels.items()}}
     >>> run = {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}}
     >>> measure = IRec(aspects={"buy": 2, "repair": 1, "sell": 1})
     >>> round(measure.calc_aggregate(qrels, run), 4)
@@ -155,7 +155,7 @@ def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Float
 
 
 class _DnDCG(JointMeasure):
-    """D-nDCG: nDCG of the global gains of documents, which their intents share by probability.
+    """D-nDCG: nDCG of the global gains of documents, the means of their gains on the intents.
 
     The aspects are the intents of a topic. The global gain of a document is Σ_i P(i) g_i(d), where P(i) is the
     probability of intent i, and g_i the gain of the document's grade on it. D-nDCG is nDCG over these gains; the

@@ -148,7 +148,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """Raise an error for invalid combinations of parameters."""
 
     def _refuse_of_rankings(self, parameters: Iterable[str]) -> None:
-        """Raise an error if parameters are given that mean nothing for the criteria of single answers."""
+        """Raise an error if parameters are given that are undefined for the criteria of single answers."""
         given = [name for name in parameters if name in self.params]
         if given:
             raise MultiAspectError(

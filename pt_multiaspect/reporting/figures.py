@@ -114,7 +114,13 @@ class Figures:
         means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
         of_means = [of_measures(values, means) for values in (human, self.perquery)]
         powered = prediction_powered(*of_means, baseline=self.baseline, ci=self.options.ci)
-        self.notes += [powered.notes[0], "Tests and their marks compare values by the model's judgments."]
+        n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
+        self.notes.append(
+            f"Estimates combine human judgments of {n_human} topics and the model's labels of {n_topics}, with "
+            f"{100 * self.options.ci:g} % prediction-powered intervals. The human topics are assumed to be a "
+            "random sample of all topics."
+        )
+        self.notes.append("Values, tests and marks are by the model's labels.")
         return powered
 
     @property

@@ -37,7 +37,7 @@ def latex_of(
     Parameters
     ----------
     table : Table
-        The first column is aligned left, the others right. Rows of one cell are heads of groups.
+        The first column and those of text are aligned left, the others right. Rows of one cell are heads of groups.
     caption, label : str, optional
         The caption, as LaTeX, and the label for ``\\ref``.
     comments : sequence of str
@@ -54,9 +54,9 @@ def latex_of(
         lines.append(rf"\caption{{{caption}}}")
     if label is not None:
         lines.append(rf"\label{{{label}}}")
-    width = len(table.columns)
     heads = " & ".join(escape(column.head) for column in table.columns)
-    lines += [rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}", r"\toprule", heads + r" \\", r"\midrule"]
+    alignment = "l" + "".join("l" if column.left else "r" for column in table.columns[1:])
+    lines += [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", heads + r" \\", r"\midrule"]
     lines += [*_rows(table), r"\bottomrule", r"\end{tabular}"]
     if table.notes:
         notes = [_note(note) for note in table.notes]
