@@ -116,6 +116,13 @@ def test_other_doors() -> None:
         pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=of_lower)
 
 
+@pytest.mark.parametrize("name", ["overall", "readability", "scaled sum"])
+def test_targets(name) -> None:
+    """Also with the label of an aspect, which is a target too."""
+    labels, expected = (ma.aggregate_labels(QRELS, target).values for target in (ma.label(name, CAM_10), CAM_10))
+    pd.testing.assert_frame_equal(labels, expected)
+
+
 @pytest.mark.parametrize(
     ("name", "measure", "message"),
     [

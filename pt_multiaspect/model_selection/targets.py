@@ -50,6 +50,8 @@ def read_target(target: object, measure: Measure | None = None) -> Measure:
     """
     if isinstance(target, Rejected):
         return target.bind()
+    if isinstance(target, parsing.MeasureName):
+        target = target.measure
     if isinstance(target, str) and target == SCALED_SUM:
         return _ScaledSum(aspects=None if measure is None else measure.spec)
     parameters = getattr(target, "parameters", None)  # of an order
@@ -110,6 +112,8 @@ def nested_params(target: object) -> dict[str, Any]:
     """Return the parameters of the measure that a target is or names; empty for aspects and orders."""
     if isinstance(target, Rejected):
         return nested_params(target.target) | target.params
+    if isinstance(target, parsing.MeasureName):
+        target = target.measure
     measure: object = target
     if isinstance(target, str) and target != SCALED_SUM and not _is_aspect(target):
         try:
