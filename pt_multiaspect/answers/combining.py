@@ -38,7 +38,8 @@ def combine(
     measures : measure, str, sequence of these or mapping
         Means, such as ``"MM"`` or ``CAM(weights={"faithful": 2, "complete": 1})``, or TOMA with declared scales.
         The parameter `aspects` selects the criteria, ``"MM(aspects='faithful,complete')"``; by default, all of the
-        frame that were not combined by such a measure. A mapping is ``{label: measure}``.
+        frame that were not combined by such a measure. Files do not record which these are: select the criteria of
+        a frame that was read from one. A mapping is ``{label: measure}``.
 
     Returns
     -------
