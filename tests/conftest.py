@@ -8,9 +8,9 @@ from collections import Counter
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from strategies import examples
+from strategies import examples, forget_warnings
 
-from pt_multiaspect import Aspect, Aspects, Groups, Order, errors
+from pt_multiaspect import Aspect, Aspects, Groups, Order
 from pt_multiaspect.cli import main
 
 # The workers of pytest-xdist share the cores: more threads of OpenMP would spend half their time waiting.
@@ -58,7 +58,7 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture(autouse=True)
 def _warnings_are_given_again() -> None:
     """Warnings that are given once a process are given once a test."""
-    errors._given.clear()
+    forget_warnings()
 
 
 @pytest.fixture(autouse=True)

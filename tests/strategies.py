@@ -38,6 +38,11 @@ def examples(number: int, **others: Any) -> settings:
     return settings(max_examples=max(1, round(number * TIMES)), **others)
 
 
+def forget_warnings() -> None:
+    """Let warnings that are given once a process be given again."""
+    ma.errors._given.clear()
+
+
 Labels = dict[str, dict[str, dict[str, float | None]]]
 Run = dict[str, dict[str, float]]
 

@@ -18,10 +18,10 @@ from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import datasets
-from pt_multiaspect.datasets import published
 from pt_multiaspect.io import data_files
 from pt_multiaspect.io.data_files import DATA_VARIABLE, DataFile, Repository, first_fields
 
+PUBLISHED = json.loads((Path(datasets.__file__).parent / "published.json").read_text(encoding="utf-8"))
 LINES = b"q1 0 d1 2\nq1 0 d2 0\n"
 FILE = DataFile(
     "small/qrels.txt",
@@ -132,16 +132,17 @@ def test_a_code_that_is_no_grade_is_unjudged() -> None:
 
 
 def test_what_is_known_is_shown() -> None:
-    for name, entry in published._COLLECTIONS.items():
+    for name, entry in PUBLISHED.items():
         known = datasets.info(name)
         shown = " ".join(repr(known).split())
         assert max(map(len, repr(known).splitlines())) < 130  # the address of a commit
         assert all(part in shown for part in (known.licence, known.citation, known.source, *known.notes))
         assert len(entry["commit"]) == 40
         assert bool(known.files) == (name in datasets.names())
-        assert all(len(file.sha256) == 64 for file in published._files(name).values())
+        assert all(len(file["sha256"]) == 64 for file in entry.get("files", {}).values())
     assert len({datasets.info(name).source for name in datasets.names()}) == len(datasets.names())
-    file = published._files("clef-ehealth-2018")["relevance"]
+    entry = PUBLISHED["clef-ehealth-2018"]
+    file = DataFile(repository=Repository(entry["repository"], entry["commit"]), **entry["files"]["relevance"])
     assert file.url == (
         "https://raw.githubusercontent.com/CLEFeHealth/CLEFeHealth2018IRtask/"
         "b60a08c4490b676f24d4dc1131dd5a3e40abad93/assessments/Final%20assessment/CLEF2018_qrel_20180914.txt"

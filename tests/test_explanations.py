@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import BASES, FAIR, Collection, collections, examples, orders
+from strategies import BASES, FAIR, Collection, collections, examples, forget_warnings, orders
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, TOMA, On
@@ -472,7 +472,7 @@ def test_contributions_that_do_not_sum_to_the_value() -> None:
 def test_warnings_are_those_of_an_evaluation() -> None:
     with pytest.warns(ma.MultiAspectWarning) as explained:
         TOMA.explain(RUN, QRELS, "q1")
-    ma.errors._given.clear()
+    forget_warnings()
     with pytest.warns(ma.MultiAspectWarning) as evaluated:
         ma.evaluate(RUN, QRELS, TOMA, progress=False)
     assert [str(one.message) for one in explained] == [str(one.message) for one in evaluated]

@@ -14,9 +14,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples
+from strategies import examples, forget_warnings
 
-import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, MultiAspectError, MultiAspectWarning, evaluate
 from pt_multiaspect.collection.run import Run
 from pt_multiaspect.evaluation import packing
@@ -220,7 +219,7 @@ def expected(qrels, of_all_kinds) -> tuple[pd.DataFrame, list[str]]:
 
 
 def evaluated(qrels: Any, runs: Any, **options: Any) -> tuple[pd.DataFrame, list[str]]:
-    ma.errors._given.clear()
+    forget_warnings()
     with pytest.warns(MultiAspectWarning) as caught:
         frame = evaluate(runs, qrels, MEASURES, progress=False, errors="skip", **options)
     return frame, [str(each.message) for each in caught]
