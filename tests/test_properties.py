@@ -159,7 +159,7 @@ def sampled(some: Sequence[Measure], part: int) -> list[Measure]:
 
 @given(scaled_collections(max_aspects=4), st.integers(0, 3))
 @examples(35)
-@pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts the intent")
+@pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts such an intent")
 @pytest.mark.usefixtures("_all_numpy_errors")
 def test_ranges(drawn: tuple[Collection, dict[str, Aspect], Any], part: int) -> None:
     collection, aspects, _ = drawn
@@ -954,7 +954,7 @@ def mirrored(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect]
 
 @given(mirrored(), st.integers(0, 3))
 @examples(25)
-@pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts the intent")
+@pytest.mark.filterwarnings("ignore:the qrels have no label of .* counts such an intent")
 def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part: int) -> None:
     collection, mirror, upwards, turned = drawn
     # An explicit rel is compared with the labels as they are.
