@@ -879,6 +879,7 @@ def test_groups_of_topics_and_labels_of_a_model(combined: pd.DataFrame) -> None:
     assert all(label in str(powered) for label in LABELS)
 
 
+@pytest.mark.slow
 def test_tables_plots_and_citations(combined: pd.DataFrame, tmp_path: Path) -> None:
     mpl.use("Agg")
     latex = ma.to_latex(combined)

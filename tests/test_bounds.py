@@ -208,6 +208,7 @@ def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
     check_proven(bound_of(judged, measure, "search", width=1), wanted)
 
 
+@pytest.mark.slow
 @given(judged=pools(), data=st.data())
 @examples(50)
 def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObject) -> None:

@@ -561,6 +561,7 @@ def test_labels_read_as_text_are_labels_all_the_same(kind: Any) -> None:
     assert measure.calc_aggregate(as_text, run) == measure.calc_aggregate(frame, run) == 0.75
 
 
+@pytest.mark.slow
 def test_warnings_of_other_processes_are_given_once_and_here() -> None:
     frame = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "label": [1, 0], "credibility": [0, 2]})
     runs = {str(i): {"q": {"a": 1.0}} for i in range(4)}

@@ -225,6 +225,7 @@ def test_evaluate_in_other_processes() -> None:
         pd.testing.assert_frame_equal(here, there)
 
 
+@pytest.mark.slow
 def test_scorers_and_rankers() -> None:
     from sklearn.linear_model import Ridge
     from sklearn.model_selection import GridSearchCV, GroupKFold

@@ -345,6 +345,7 @@ def reported() -> tuple[ma.Report, dict[str, str]]:
     return ma.report(runs, qrels, MEASURES, aspects=SCALES, by=by, baseline="bm25", progress=False), by
 
 
+@pytest.mark.slow
 def test_the_figures_of_a_report(reported) -> None:
     report, by = reported
     pd.testing.assert_frame_equal(report.systems, ma.aggregate(report.perquery, ci=0.95, by=by))

@@ -174,6 +174,7 @@ SAMPLES = st.integers(4, 9).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(SAMPLES, VALUES)
 def test_laws(sample, shift) -> None:
