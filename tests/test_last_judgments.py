@@ -88,7 +88,7 @@ class Settable:
 
 
 def test_what_measures_compute_is_not_kept(made, monkeypatch) -> None:
-    """What a class of the user reads may have changed since, and best values would be those of before."""
+    """Best values are computed anew: what a class of the user reads may have changed since."""
 
     class SettableSum(ma.LinearMeasure):
         def linear(self, target):

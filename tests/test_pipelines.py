@@ -34,7 +34,7 @@ class Counted(pt.Transformer):
 
 
 class WithTopics:
-    """What a dataset of PyTerrier offers."""
+    """The interface of a dataset of PyTerrier."""
 
     def get_topics(self) -> pd.DataFrame:
         return TOPICS

@@ -1,4 +1,4 @@
-"""What ran: headers of runs in the format of ir_metadata, and the record of an evaluation."""
+"""Provenance: headers of runs in the format of ir_metadata, and the record of an evaluation."""
 
 from __future__ import annotations
 

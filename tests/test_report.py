@@ -523,7 +523,7 @@ def test_plain_measures_warn_if_lower_labels_are_better() -> None:
 
 @pytest.mark.slow
 def test_text_does_not_speak_of_bold_values() -> None:
-    """What marks of cells mean is said where they are shown: not in text."""
+    """The meaning of marks is stated where they are shown, not in text."""
     runs, qrels = world(("one", "other"))
     found = ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False)
     assert "in bold" in found._repr_html_()

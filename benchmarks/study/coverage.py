@@ -1,4 +1,4 @@
-"""How often intervals cover the mean by human judgments: prediction-powered, of human topics and of labels alone.
+"""Coverage of the mean by human judgments by intervals: prediction-powered, of human topics, of labels alone.
 
 ``nice python -m benchmarks.study.coverage`` repeats it in a few minutes and writes ``coverage.json``. The runs and
 judgments are those of CLEF eHealth 2015: a simulated judge, who overrates, labels all documents, humans those of a

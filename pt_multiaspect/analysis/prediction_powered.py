@@ -67,7 +67,7 @@ class PredictionPowered(View):
 
     @property
     def notes(self) -> list[str]:
-        """What the intervals assume, and what they do not show."""
+        """The assumptions of the intervals, and what they do not show."""
         assumed = (
             f"{100 * self.ci:g} % intervals. The n human topics are assumed to be a random sample of all topics. N "
             "counts the topics that only the model judged, not those among the n. The interval of the labels alone "

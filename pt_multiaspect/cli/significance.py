@@ -44,7 +44,7 @@ class Significance:
 
     @property
     def is_corrected(self) -> bool:
-        """Whether the levels are corrected; 'tukey' corrects for the number of pairs itself."""
+        """Return whether the levels are corrected; 'tukey' corrects for the number of pairs itself."""
         return self.correction != "none" and self.test != "tukey"
 
     def __str__(self) -> str:

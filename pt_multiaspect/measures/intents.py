@@ -36,6 +36,12 @@ def intents_of(measure: Measure, views: Sequence[AspectView]) -> list[tuple[Aspe
     return [(view, share) for view, share in zip(views, measure.shares(views), strict=True) if share > 0]
 
 
+def _is_intent(measure: Measure, view: AspectView) -> bool:
+    """Return whether an aspect has a positive probability."""
+    weights = measure["weights"]
+    return weights is None or bool(weights[view.name])
+
+
 def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn of topics without any label of an intent, which the measure counts nevertheless."""
     lacking: dict[str, int] = {}
@@ -118,8 +124,7 @@ class _IRec(TermMean):
         return as_base(ir_measures.Success).at(self.cutoff)
 
     def depends_on(self, view: AspectView) -> bool:
-        weights = self["weights"]
-        return (weights is None or bool(weights[view.name])) and base_depends_on(self._success, view)
+        return _is_intent(self, view) and base_depends_on(self._success, view)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return success on each intent."""
@@ -220,8 +225,7 @@ class _DnDCG(JointMeasure):
         return Joint(np.array(gains), top=top, bottom=bottom)
 
     def depends_on(self, view: AspectView) -> bool:
-        weights = self["weights"]
-        return (weights is None or bool(weights[view.name])) and base_depends_on(as_base(ir_measures.nDCG), view)
+        return _is_intent(self, view) and base_depends_on(as_base(ir_measures.nDCG), view)
 
     def document_gain(self, judgments: Judgments) -> Floats:
         self.warn_if_inferred(self.views(judgments))
