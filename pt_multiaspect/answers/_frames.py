@@ -29,10 +29,10 @@ __all__ = [
     "weighted_means",
 ]
 
-#: Columns with the name of the run that gave an answer.
+#: Names of the column with the run of an answer.
 RUN_COLUMNS = ("name", "run_id")
 
-#: Values are outside their range by no more than this because of rounding.
+#: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
 
 
@@ -83,7 +83,7 @@ def read_numbers(
 def check_values(
     valid: Bools, column: pd.Series[Any], answers: pd.DataFrame, expected: str, remedy: str = ""
 ) -> None:
-    """Raise an error that begins with `expected` if values are not valid.
+    """Raise an error that begins with `expected` if a value is not valid.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def check_values(
 
 
 def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) -> pd.DataFrame:
-    """Return the long frame of scores, with the scores of each answer in adjacent rows.
+    """Return the long frame of scores; those of one answer are in adjacent rows.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = ["Aspect", "Scale"]
 #: The highest top grade of a 0..n scale.
 LONGEST = 10**6
 
-#: The settings of `probabilities` that have a name.
+#: The named settings of `probabilities`.
 _NAMED = ("linear", "identity")
 
 _Params = ParamSpec("_Params")
@@ -49,9 +49,9 @@ class Aspect:
         One gain per grade, in the order of `grades`: used by nDCG-like measures, and by TOMA as
         the coordinate of the grade. Gains must be non-decreasing from the lowest grade to the
         highest. By default the grades themselves (negative ones count as 0, except in TOMA); with
-        ``greater_is_better=False`` their distance to the lowest grade. Declared gains may be negative, for
-        harmful documents: CG, DCG, nDCG, and On and CAM over these, then have values below 0; other measures
-        of gains refuse them.
+        ``greater_is_better=False`` their distance to the lowest grade. Declared gains may be negative, for harmful
+        documents: CG, DCG, nDCG, and On and CAM over these, then have values below 0; other measures of gains raise
+        an error.
     probabilities : sequence of numbers in [0, 1], 'linear' or 'identity', default 'linear'
         One probability per grade that the document satisfies the user in this aspect, multiplied
         by the gain family (uRBPgr, unDCG, uERR). ``'linear'`` maps the grades linearly
@@ -190,7 +190,7 @@ class Aspect:
         raise MultiAspectError(f"expected increasing grades, each given once, got {self._list(grades)}")
 
     def _per_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
-        if isinstance(values, Mapping):  # its keys would be taken for the numbers
+        if isinstance(values, Mapping):  # its keys would be read as the numbers
             raise MultiAspectError(
                 f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in the order of "
                 "the grades"

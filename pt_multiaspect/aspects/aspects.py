@@ -30,13 +30,13 @@ class Aspects(Mapping[str, Aspect]):
         ``relevance`` of the qrels; the name ``label`` is read as ``relevance``.
     name : str, optional
         Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print
-        as their name, unnamed ones print their content. A name declared again refers to the new
+        as their name, unnamed ones print their content. If a name is declared again, it refers to the new
         content, with a warning; measures created earlier keep theirs.
 
     Raises
     ------
     MultiAspectError
-        If there is no aspect, a scale is invalid, or the name is invalid or that of an aspect.
+        If there is no aspect, a scale is invalid, or the name is invalid or the name of an aspect.
 
     Examples
     --------

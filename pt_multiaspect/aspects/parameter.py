@@ -81,9 +81,9 @@ def declared_aspects(spec: object) -> Aspects:
 
 
 def spell_aspects(spec: AspectSpec) -> object:
-    """Return `spec` as printed in measures."""
+    """Return `spec` as measures print it."""
     if isinstance(spec, tuple):
-        # A single name may be, or become, the name of a declared set; relevance cannot.
+        # A single name may be the name of a declared set, now or later; relevance cannot.
         quoted = len(spec) == 1 or not all(map(_PLAIN_NAME, spec)) or spec[-1].endswith(FILE_ENDING)
         if spec != ("relevance",) and quoted:
             return json.dumps(spec, ensure_ascii=False)
@@ -114,7 +114,7 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
 
 
 def spell_names(names: tuple[str, ...] | None) -> object:
-    """Return names of aspects as printed in measures."""
+    """Return names of aspects as measures print them."""
     if names is None or all(map(_PLAIN_NAME, names)):
         return None if names is None else ",".join(names)
     return json.dumps(names, ensure_ascii=False)

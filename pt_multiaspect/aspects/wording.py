@@ -11,7 +11,7 @@ __all__ = ["in_words"]
 
 
 def in_words(aspects: Mapping[str, Aspect]) -> str:
-    """Return the grades of each aspect, lowest first, and what differs from their defaults.
+    """Return the grades of each aspect, lowest first, and the settings that differ from the defaults.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
 
 __all__ = ["Mean", "SearchResult", "search"]
 
-#: Tolerance for equal values, which differ by the rounding of sums in different orders.
+#: Tolerance for equal values, as sums in different orders are rounded differently.
 _TOLERANCE = 1e-12
 
 #: Maximum number of elements of the choices in `_later` (80 MB; about 12 types of 500 documents).
