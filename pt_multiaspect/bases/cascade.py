@@ -41,7 +41,7 @@ class ReciprocalRank(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is no cutoff: with one, ir-measures breaks ties as MS MARCO's evaluator."""
+        """Return whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO's evaluator does."""
         return self.cutoff is None
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -76,7 +76,7 @@ class ExpectedReciprocalRank(Adapter):
     EXPONENTIATES = True
     SORTING_IS_OPTIMAL = True
     READS_UNJUDGED = True
-    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values have five digits.
+    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""

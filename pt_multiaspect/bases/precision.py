@@ -88,7 +88,7 @@ class Success(Adapter):
 
 @adapts(ir_measures.SetP)
 class SetPrecision(Adapter):
-    """Set precision: relevant documents retrieved / documents retrieved (at most all relevant, if relative)."""
+    """Set precision: relevant documents retrieved / documents retrieved (relative: at most all relevant)."""
 
     EQUALS_ORIGINAL = True
     BINARY = True

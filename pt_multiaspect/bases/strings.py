@@ -34,7 +34,7 @@ trec_names: Callable[[str], list[Measure]] = getattr(
     ir_measures.parse_trec_measure, REPLACED, ir_measures.parse_trec_measure
 )
 
-#: Longer texts are truncated in errors.
+#: The maximum length of texts in errors; longer ones are truncated.
 _LONGEST = 80
 
 #: Constants as written in other languages.
@@ -184,11 +184,11 @@ def with_quotes(text: str) -> str:
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text  # which read_measure reports
+        return text  # read_measure reports the error
     call = node.left if isinstance(node, ast.BinOp) else node
     if not isinstance(call, ast.Call):
         return text
-    written = text.encode()  # positions are those of UTF-8
+    written = text.encode()  # positions of nodes are in UTF-8
     for part in reversed(list(_without_quotes(keyword.value for keyword in call.keywords))):
         start, end = part.col_offset, part.end_col_offset
         if part.lineno != 1 or part.end_lineno != 1:
@@ -225,7 +225,7 @@ def nearest(name: str) -> str:
     return choices(sorted(ir_measures.measures.registry, key=unlike)[:3])
 
 
-#: Checks that ir-measures does not make.
+#: Checks of parameters that ir-measures lacks.
 _RANGES: Mapping[str, Callable[[Any], object]] = {
     "cutoff": _validation.cutoff,
     "p": _validation.real("p", low=0, high=1),
@@ -237,9 +237,9 @@ _RANGES: Mapping[str, Callable[[Any], object]] = {
 
 
 def check_params(measure: Measure, prefix: str = "") -> Measure:
-    """Return a measure of which all parameters are known and in range, with floats where these are expected.
+    """Check that all parameters of a measure are known and in range, and convert them to floats where expected.
 
-    ir-measures refuses the whole number in ``SetF(beta=2)``.
+    ir-measures rejects the whole number in ``SetF(beta=2)``.
 
     Parameters
     ----------
