@@ -29,7 +29,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
         A further column of the frame, or groups by query id, also in a file: lines of a query id, white space and
         the name of its group, which may contain blanks.
     topics : DataFrame
-        A long frame, or another with a column ``qid``.
+        A long frame, or another frame with a column ``qid``.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     Raises
     ------
     MultiAspectError
-        If a topic has no group or several, a group is named 'all', or there is no such topic.
+        If a topic has no group or several, a group is named 'all', or a topic is unknown.
     """
     pairs: Iterable[tuple[Any, Any]]
     if isinstance(by, Mapping | pd.Series):
