@@ -622,7 +622,7 @@ def test_explanations_that_cannot_be_compared() -> None:
 
 def test_text_of_mm_names_the_weaker_aspect() -> None:
     text = str(MM(base="AP", aspects=TWO).explain(RUN, QRELS, "q1"))
-    assert "The weaker aspect holds MM down" in " ".join(text.split())
+    assert "The weaker aspect limits MM" in " ".join(text.split())
 
 
 def test_an_aspect_of_0_is_named() -> None:

@@ -21,7 +21,7 @@ __all__ = ["Contributions", "Prefixes", "contributions"]
 
 
 class Prefixes:
-    """A run, and its first ranks as runs of their own, which all measures share.
+    """A run, and its prefixes as separate runs, shared by all measures.
 
     Parameters
     ----------
