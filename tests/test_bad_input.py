@@ -502,7 +502,7 @@ def test_weights(measure: Any, name: str) -> None:
     ("probabilities by grade", lambda: Aspect([0, 1], probabilities={0: 0, 1: 0.8}), ["probabilities: expected a list of numbers, got {0: 0, 1: 0.8}", "in the order of the grades"]),
     ("another word as gains", lambda: Aspect([0, 1], gains="01"), ["gains", "sequence of numbers", "'01'"]),
     ("identity where less is better", lambda: Aspect(probabilities="identity", greater_is_better=False), ["probabilities='identity'", "greater_is_better=False"]),
-    ("labels that are no probabilities", lambda: evaluate(URBPgr(aspects={"relevance": Aspect(probabilities="identity")})), ["relevance", "'identity'", "[0, 1]", "0 to 2"]),
+    ("labels that are not probabilities", lambda: evaluate(URBPgr(aspects={"relevance": Aspect(probabilities="identity")})), ["relevance", "'identity'", "[0, 1]", "0 to 2"]),
     ("threshold above", lambda: Aspect([0, 1, 2], threshold=3), ["threshold must be a grade above the lowest (one of [1, 2]), got 3", "[0, 1, 2]"]),
     ("threshold between", lambda: Aspect([0, 1, 2], threshold=1.5), ["one of [1, 2]", "got 1.5", "[0, 1, 2]"]),
     ("threshold at the worst", lambda: Aspect([0, 1, 2], threshold=0), ["threshold must be a grade above the lowest", "one of [1, 2]", "got 0", "[0, 1, 2]"]),
