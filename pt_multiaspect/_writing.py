@@ -17,7 +17,7 @@ _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 
 
 def write_file(path: str | PathLike[str], content: str | bytes) -> None:
-    """Write a file, or leave an earlier one as it is if an error occurs.
+    """Write a file; if an error occurs, an earlier file remains unchanged.
 
     The content is written to a temporary file, which then replaces the earlier one. A file that a symbolic link
     points to is replaced, and the link is kept. The permissions are those of the earlier file. Pipes,
@@ -26,7 +26,7 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
     Parameters
     ----------
     path : str or path
-        The file; ``~`` stands for the home directory.
+        The file; ``~`` is the home directory.
     content : str or bytes
         The content; strings are written in UTF-8.
 

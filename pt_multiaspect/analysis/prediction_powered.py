@@ -175,7 +175,7 @@ def prediction_powered(
 
     *How many topics.* Estimating λ costs precision: if the correlation of H and L is ρ, the variance decreases by
     the factor (1 − ρ²)·(n − 2)/(n − 3) for large N (Lavenberg, Moeller, Welch), which is below 1 only if
-    ρ² > 1/(n − 2). With n = 3 no correlation suffices, so n − 2 ≥ 2 is required, at least 4 topics; with 4, 6 and
+    ρ² > 1/(n − 2). With n = 3, no correlation suffices, so n − 2 ≥ 2 is required, at least 4 topics; with 4, 6 and
     12 human topics the labels help from correlations of .71, .50 and .32 on.
 
     *How many would halve the interval* (``n_to_halve``). With N fixed, four terms depend on n: 1/n, the quantile,

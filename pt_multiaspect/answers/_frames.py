@@ -133,7 +133,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
         }
     )[COLUMNS]
     try:
-        check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run a name of its own")
+        check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
     except MultiAspectError as error:
         raise MultiAspectError(f"{what}: {error}") from None
     record(result, dict.fromkeys(scores))

@@ -80,7 +80,7 @@ def combine(
     check_distinct(
         frame,
         ["name", "measure", "qid", *(key for key in keys if key not in ("name", "qid"))],
-        "keep one answer, or give each run a name of its own",
+        "keep one answer, or give each run its own name",
     )
     known = recorded(frame)
     refuse_taken(labelled, known, "a measure of the frame")

@@ -42,7 +42,7 @@ class Aspect:
     Parameters
     ----------
     grades : sequence of numbers or int, optional
-        The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` stands for
+        The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` means
         0, 1, …, n. Without grades the scale is inferred from the judgments: 0 to the
         maximum label if all labels are whole numbers, else the distinct labels.
     gains : sequence of numbers, optional
@@ -285,7 +285,7 @@ class Aspect:
             greater_is_better=self.greater_is_better,
         )
 
-    # For pickle's protocols 0 and 1, and for skops, which do not know slots.
+    # For pickle's protocols 0 and 1, and for skops, which do not support slots.
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in Aspect.__slots__[1:]}

@@ -29,9 +29,9 @@ class Aspects(Mapping[str, Aspect]):
         scale to be inferred. The aspect ``relevance`` is the column ``label`` or
         ``relevance`` of the qrels; the name ``label`` is read as ``relevance``.
     name : str, optional
-        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print
-        as their name, unnamed ones print their content. If a name is declared again, it refers to the new
-        content, with a warning; measures created earlier keep theirs.
+        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print as their name, unnamed
+        ones print their content. If a name is declared again, it refers to the new content, with a warning;
+        measures created earlier keep theirs.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def parse_aspects(spec: object) -> AspectSpec:
 
 
 def declared_aspects(spec: object) -> Aspects:
-    """Parse declared scales, where there are no judgments to infer them from."""
+    """Parse declared scales; there are no judgments from which they could be inferred."""
     declared = parse_aspects(spec)
     if isinstance(declared, Aspects):
         return declared

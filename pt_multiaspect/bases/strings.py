@@ -67,7 +67,7 @@ def read_measure(text: str) -> Measure:
     Raises
     ------
     MultiAspectError
-        If there is no such measure (`UnknownMeasureError`), a value is not a literal, or a parameter is
+        If the measure is unknown (`UnknownMeasureError`), a value is not a literal, or a parameter is
         unknown, given twice or out of range.
 
     Examples

@@ -54,7 +54,7 @@ class Means:
     labels : list of str
         The measures.
     n_judged : int
-        The number of judged topics; notes tell which means are over fewer.
+        The number of judged topics; notes state which means are over fewer.
     confidence : float or None
         The confidence level of the intervals in `means`, None without.
     baseline : str or None

@@ -90,7 +90,7 @@ def from_long(
 
     - 'median' is a grade of the scale. If the number of labels is even, it is the lower of the two in the middle.
     - 'majority' is the most frequent grade, the lowest of tied ones. With two judges, it is the lower label.
-    - 'mean' is the arithmetic mean. The means become grades of their own, between those declared: gains and
+    - 'mean' is the arithmetic mean. The means become additional grades between the declared ones: gains and
       probabilities are interpolated linearly, and a mean counts as positive if it reaches the lowest positive
       grade of the judges' scale. It assumes that the distances between grades are meaningful.
 

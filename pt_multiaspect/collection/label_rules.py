@@ -137,7 +137,7 @@ def constant(labels: LabelCounts) -> LabelFinding | None:
     text = f"every judged document has the label {spell(scale.grades[grade[0]])}"
     if labels.name == "relevance" and grade[0] >= scale.threshold:
         return LabelFinding("note", f"{text}; documents that are not relevant are not in the qrels")
-    advice = f"Leave it out with aspects=: {labels.name} cannot tell documents apart"
+    advice = f"Leave it out with aspects=: {labels.name} cannot distinguish documents"
     return LabelFinding("warning", text, advice, leave_out=True)
 
 

@@ -129,7 +129,7 @@ def warn_if_swapped(rankings: Rankings, name: str) -> None:
         scores = choices(f"{score:g}" for score in np.unique(run.score))
         warn_of_run(
             f"few scores ({scores}), as documents have grades, but nearly every judged document of a query has a "
-            "label of its own, as documents have scores",
+            "different label, as documents have scores",
             SWAPPED,
             run=name,
             key=f"{name} {len(run)} {len(judgments)} {scores}",

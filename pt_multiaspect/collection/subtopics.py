@@ -230,8 +230,8 @@ def judged_by_subtopic(judgments: Judgments, measure: object) -> pd.DataFrame:
         )
         warn_once(
             f"{measure} reads the column {present[0]} of the qrels as subtopics, although the qrels {why}, unlike "
-            "judgments by subtopic. If the column holds something else, such as rounds of judging, the values are "
-            f"meaningless: use Subtopics(base={str(measure)!r}), with the aspects as subtopics. If it holds "
+            "judgments by subtopic. If the column contains something else, such as rounds of judging, the values "
+            f"are meaningless: use Subtopics(base={str(measure)!r}), with the aspects as subtopics. If it contains "
             "subtopics, rename it to subtopic",
             key=f"{present[0]} as subtopics: {why}",
         )

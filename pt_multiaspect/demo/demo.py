@@ -177,9 +177,9 @@ def _tuning(
 def run_demo(stream: TextIO | None = None) -> None:
     """Demonstrate the package on the collection that it contains.
 
-    Evaluates three pipelines in one ``pt.Experiment`` with standard and multi-aspect
-    measures, then tunes a parameter with ``pt.GridSearch`` for nDCG and for TOMA. Takes a
-    few seconds. All numbers are computed, none is stored.
+    Evaluates three pipelines in one ``pt.Experiment`` with standard and multi-aspect measures, then tunes a
+    parameter with ``pt.GridSearch`` for nDCG and for TOMA. Takes a few seconds. All numbers are computed, none is
+    stored.
 
     Parameters
     ----------

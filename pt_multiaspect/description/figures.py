@@ -63,7 +63,7 @@ class Finding:
     severity: str
     aspects: str
     finding: str
-    #: Code to paste, if there are no changes.
+    #: Code to paste if there are no changes.
     remedy: str = LOOK
     #: By aspect, the scale to declare instead, or None to leave the aspect out; empty if the present scales are to
     #: be declared.

@@ -251,7 +251,7 @@ class Description(View):
         Returns
         -------
         DataFrame
-            Counts; the label NaN stands for documents that are not judged on the aspect.
+            Counts; the label NaN is that of documents that are not judged on the aspect.
 
         Raises
         ------

@@ -113,7 +113,7 @@ def evaluate(
     -----
     A file of `out` is replaced when its run has changed; files of runs that are not part of the call are kept, so
     several calls with the same measures and judgments, also at the same time, may share a directory. Warnings
-    about a run are stored with its values, and given again when these are taken from `out`. Judged topics that runs
+    about a run are stored with its values, and issued again when these are read from `out`. Judged topics that runs
     lack are reported if at least five topics count.
 
     Examples

@@ -74,7 +74,7 @@ class Explanation(View):
     - The gain is that of the base. For a measure that combines several linear values with equal discounts, it
       is the weighted sum of the normalised gains, so that gain × discount is the contribution.
     - CAM is a weighted sum of the values of its aspects. MM, WHAM and GAM are not: the part of an aspect is its
-    value times the derivative of the mean; these parts sum to the mean (Euler's theorem). With equal weights, the
+      value times the derivative of the mean; these parts sum to the mean (Euler's theorem). With equal weights, the
       *weaker* aspect has the larger part in MM, as the value depends most on it.
 
     Examples

@@ -60,8 +60,8 @@ def accelerate() -> Acceleration:
     that repeat documents, or in which most scores are equal as 32-bit floats.
 
     Errors of ir-measures are avoided. A query with only negative labels, for which pytrec_eval reads beyond its
-    memory, has the value 0, and labels may exceed 32 bits. A plain nDCG beside an nDCG with
-    ``gains`` is never computed with these gains, and NumRet beside measures with ``judged_only`` always counts
+    memory, has the value 0, and labels may exceed 32 bits. A plain nDCG next to an nDCG with
+    ``gains`` is never computed with these gains, and NumRet next to measures with ``judged_only`` always counts
     all documents.
 
     Examples

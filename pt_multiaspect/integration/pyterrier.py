@@ -2,7 +2,7 @@
 
 PyTerrier parses names with `ir_measures.parse_trec_measure`, which accepts trec_eval names only, averages per-query
 values in `pt.Experiment` for all measures, and assumes that higher values are better. The module
-``pt_multiaspect_pyterrier``, beside this package, is PyTerrier's entry point and replaces these functions by the
+``pt_multiaspect_pyterrier``, next to this package, is PyTerrier's entry point and replaces these functions by the
 ones defined here.
 """
 

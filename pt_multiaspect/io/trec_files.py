@@ -50,9 +50,8 @@ def read_qrels(
     Returns
     -------
     pandas.DataFrame
-        The columns ``qid``, ``docno`` and one per aspect, in the order given.
-        The aspect ``relevance`` has PyTerrier's name ``label``, the others
-        keep their names. Ids are strings. A label column is int64 when it is
+        The columns ``qid``, ``docno`` and one per aspect, in the order given. The aspect ``relevance`` has
+        PyTerrier's name ``label``, the others keep their names. Ids are strings. A label column is int64 when it is
         complete and all labels are whole numbers, otherwise float64. Rows are in the order in which their pairs
         first appear. Files may judge different pairs: missing labels are NaN. A repeated judgment with equal labels
         counts once.
@@ -131,11 +130,10 @@ def read_run(source: Source) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        The columns ``qid docno rank score name`` that ``pt.io.read_results``
-        gives, in the file's order. Ids and ``name`` (the tag) are strings,
-        ``rank`` is int64 and ``score`` float64. The rank is that of the file; the
-        evaluation sorts by score. Of Parquet and Arrow files, all columns; they need not have
-        ``rank`` and ``name``. ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
+        The columns ``qid docno rank score name`` that ``pt.io.read_results`` gives, in the file's order. Ids and
+        ``name`` (the tag) are strings, ``rank`` is int64 and ``score`` float64. The rank is that of the file; the
+        evaluation sorts by score. Of Parquet and Arrow files, all columns; they need not have ``rank`` and
+        ``name``. ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
 
     Raises
     ------
@@ -307,7 +305,7 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
 
 
 def _read_labels(source: Source, columns: Mapping[str, str], *, as_it_is: bool = False) -> tuple[str, pd.DataFrame]:
-    """Read the name and the rows of a file with a label column for each aspect; labels stay float64.
+    """Read the name and the rows of a file with a label column for each aspect; labels are float64.
 
     With `as_it_is`, a Parquet or Arrow file keeps all its columns.
     """

@@ -34,11 +34,10 @@ __all__ = ["Measure"]
 class Measure(ir_measures.Measure):  # type: ignore[misc]
     """Base class of the measures of this package.
 
-    Measures are immutable values. Two measures are equal if they have the same class, parameters and bases.
-    They then also print the same. Measures that print the same differ only if a name in the printed form, such as
-    that of an `Aspects` set, was declared again in between. `ir_measures.parse_measure` reads the printed form.
-    Calling a
-    measure with parameters, or ``measure @ cutoff``, returns a new measure.
+    Measures are immutable values. Two measures are equal if they have the same class, parameters and bases. They
+    then also print the same. Measures that print the same differ only if a name in the printed form, such as that
+    of an `Aspects` set, was declared again in between. `ir_measures.parse_measure` reads the printed form. Calling
+    a measure with parameters, or ``measure @ cutoff``, returns a new measure.
 
     Parameters
     ----------

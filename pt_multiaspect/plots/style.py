@@ -153,7 +153,7 @@ def unit_square(label: str, at: tuple[float, float] = (0, 0), **style: Any) -> A
 
 
 def add_legend(ax: Axes, beside: bool, title: str | None = None) -> None:
-    """Add a legend beside or inside the axes."""
+    """Add a legend next to the axes or inside."""
     n_entries = len(ax.get_legend_handles_labels()[1])
     style: dict[str, Any] = {"loc": "best", "framealpha": 0.85}
     if beside:

@@ -308,7 +308,7 @@ def _first_of(codes: Ints) -> Ints:
 
 
 def _mixed(values: Words) -> Words:
-    """Spread every bit over all bits; different values stay different."""
+    """Spread every bit over all bits; different values remain different."""
     values = values * _SPREAD
     values ^= values >> _HALF
     values *= _MIX

@@ -192,7 +192,7 @@ def _as_value(measure: Measure) -> Iterator[Failure]:
     """Check that a measure can be constructed, copied, parsed and pickled, and compares equal."""
     kind = type(measure)
     again: list[tuple[str, Callable[[], object]]] = [
-        ("made of its own parameters", lambda: kind(**measure.params)),
+        ("constructed from its parameters", lambda: kind(**measure.params)),
         ("copied", lambda: copy.deepcopy(measure)),
     ]
     if type(ir_measures.measures.registry.get(measure.NAME)) is kind:
