@@ -42,9 +42,9 @@ class Aspect:
     Parameters
     ----------
     grades : sequence of numbers or int, optional
-        The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` means
-        0, 1, …, n. Without grades the scale is inferred from the judgments: 0 to the
-        maximum label if all labels are whole numbers, else the distinct labels.
+        The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` means 0, 1, …, n. Without grades the
+        scale is inferred from the judgments: 0 to the maximum label if all labels are whole numbers, else the
+        distinct labels.
     gains : sequence of numbers, optional
         One gain per grade, in the order of `grades`: used by nDCG-like measures, and by TOMA as
         the coordinate of the grade. Gains must be non-decreasing from the lowest grade to the

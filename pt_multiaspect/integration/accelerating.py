@@ -51,10 +51,9 @@ def accelerate() -> Acceleration:
     -----
     The accelerated measures are AP, nDCG, P, R, Rprec, RR, SetAP, SetF, SetP, SetR and Success, with any cutoff and
     ``rel``, for which ir-measures uses pytrec_eval. The values differ by less than 1e-12. With the parameters
-    ``gains`` or
-    ``judged_only``, and where tools define a measure differently (such as RR@10, of MS MARCO), measures are
-    computed as before. So are all measures if qrels or runs are not in the form that pytrec_eval documents: string
-    identifiers, integer labels, and one label per document.
+    ``gains`` or ``judged_only``, and where tools define a measure differently (such as RR@10, of MS MARCO),
+    measures are computed as before. So are all measures if qrels or runs are not in the form that pytrec_eval
+    documents: string identifiers, integer labels, and one label per document.
 
     Qrels are prepared once for all runs, as long as their content does not change. This package warns about runs
     that repeat documents, or in which most scores are equal as 32-bit floats.

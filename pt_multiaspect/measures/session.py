@@ -55,9 +55,8 @@ class _MDCU(DirectMeasure):
     -----
     Usabilities are multiplied. Those in the paper are between 0 and 1; grades such as 0 to 3 multiply all values by
     the same constant if they are proportional to these. Declare ``gains=[0, …, 1]`` to compare values with the
-    paper.
-    A document without a label on a theme has the gain 0 there; without a label on a usability, its utility is
-    0. It still reduces later gains by its themes, as the cumulated gain does not contain usability.
+    paper. A document without a label on a theme has the gain 0 there; without a label on a usability, its utility
+    is 0. It still reduces later gains by its themes, as the cumulated gain does not contain usability.
 
     References
     ----------
@@ -186,12 +185,11 @@ class _nMDCU(_MDCU):
     -----
     No sorted list is optimal in general, since the contribution of a document depends on the documents above it,
     and the optimum can only be found by trying rankings. On random topics of four to six documents with one to
-    three
-    themes of grades 0 to 3, the greedy ranking is on average 3 to 4 % below the optimum for overlap 2 (24 % at
-    most), .1 to .3 % for overlap 5 (5 % at most), and 6 to 9 % for overlap 1.1 (46 % at most). A run with a
-    better ranking has a value above 1. The paper's example divides by a list that its authors chose, which is
-    not the optimum either; to use such a list, give the ranks as a column, and declare `aspects` for measures
-    that would read the column as an aspect.
+    three themes of grades 0 to 3, the greedy ranking is on average 3 to 4 % below the optimum for overlap 2 (24 %
+    at most), .1 to .3 % for overlap 5 (5 % at most), and 6 to 9 % for overlap 1.1 (46 % at most). A run with a
+    better ranking has a value above 1. The paper's example divides by a list that its authors chose, which is not
+    the optimum either; to use such a list, give the ranks as a column, and declare `aspects` for measures that
+    would read the column as an aspect.
 
     References
     ----------
