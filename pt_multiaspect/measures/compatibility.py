@@ -26,8 +26,6 @@ from .parameters import Param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["HarmfulCompat", "HelpfulCompat", "HelpfulMinusHarmful"]
-
 
 class _Compatibility(Adapter):
     """Rank-biased overlap with the ideal ranking of the documents with a positive gain."""

@@ -27,8 +27,6 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["AWRF", "GF", "GFR"]
-
 
 class _AWRF(GroupMeasure):
     """Attention-weighted rank fairness: closeness of the attention that groups receive to a target distribution.

@@ -24,8 +24,6 @@ from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMean, base_depends_on
 
-__all__ = ["PROBABILITIES", "DSharpnDCG", "DnDCG", "IRec", "intents_of", "warn_of_missing_intents"]
-
 PROBABILITIES = weights_param(
     "the probability of each intent (aspect), normalised to sum to 1; equal by default; one of 0 is no intent"
 )

@@ -27,8 +27,6 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMean, warn_of_units
 
-__all__ = ["MeanOf", "MeasureMean"]
-
 #: Members with a longer printed form are named by their class in explanations.
 _LONGEST = 30
 

@@ -23,8 +23,6 @@ from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, TermMean, base_depends_on, declared, range_with_gains, warn_of_units
 
-__all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
-
 
 class AspectMean(TermMean, BasedMeasure):
     """A mean over aspects. Subclasses define `combine`, and `slope` if the mean is concave.

@@ -18,8 +18,6 @@ from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 
-__all__ = ["NWCS"]
-
 
 class _NWCS(DirectMeasure):
     """Normalised weighted cumulative score: discounted weighted gains, divided by those of an ideal ranking.

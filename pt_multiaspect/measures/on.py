@@ -18,8 +18,6 @@ from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
 
-__all__ = ["On", "on_relevance"]
-
 
 class _On(BasedMeasure):
     """A single-aspect measure, evaluated on one aspect.

@@ -18,8 +18,6 @@ from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["RBU"]
-
 
 class _RBU(TermMeasure):
     """Rank-biased utility: redundancy-aware rank-biased gain over the aspects, less the effort of the user.

@@ -21,8 +21,6 @@ from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
-__all__ = ["NGRE", "NLRE"]
-
 _DEFAULT = 0.5
 
 

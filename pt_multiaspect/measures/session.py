@@ -21,8 +21,6 @@ from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
-__all__ = ["MDCU", "nMDCU"]
-
 _OVERLAP = Param(
     real("overlap", low=1, open_low=True), 2, "the base b of the logarithm: below it, gains are not reduced"
 )

@@ -24,8 +24,6 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import BasedMeasure
 
-__all__ = ["Subtopics"]
-
 #: The discounts of the measures that sum discounted gains, and whether they divide by a greedy ideal.
 _DISCOUNTED: dict[type, tuple[Callable[[ir_measures.Measure], Callable[[Ints], Floats]], bool]] = {
     type(ir_measures.alpha_nDCG): (lambda measure: Log2(), True),

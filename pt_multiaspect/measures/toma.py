@@ -30,9 +30,6 @@ from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, declared
 
-__all__ = ["TOMA"]
-
-
 #: Maximum difference of the value of a criterion from that of a grade.
 _ROUNDING = 1e-9
 
