@@ -16,8 +16,6 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, warn_once
 from ._frames import Floats, directions, matrix, selected
 
-__all__ = ["correlation", "rank_correlation", "tau_ap"]
-
 METHODS = ("kendall", "tau_ap", "spearman", "rbo")
 
 #: Scores are compared to this many decimals, so that the order in which a mean is summed makes no difference.

@@ -21,8 +21,6 @@ from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, QRELS_ONLY, R
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
-__all__ = ["axioms", "bounds", "correlate"]
-
 
 @verb(
     "Correlate the system rankings of measures.",

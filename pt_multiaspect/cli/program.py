@@ -23,8 +23,6 @@ from .options import Group
 from .report import report
 from .wording import NAME, in_options, tell, usage
 
-__all__ = ["main", "program"]
-
 _EPILOG = """\b
 Start with your own files:
   pt-multiaspect describe --qrels relevance=qrels.txt credibility=qcred.txt

@@ -20,8 +20,6 @@ from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
 
-__all__ = ["content_digest", "digest_of", "installed_versions"]
-
 #: Distributions that compute values, besides this one.
 _COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
 

@@ -26,8 +26,6 @@ from ..views import Bar, Cells, Column, Table, asset, decimals, html_of, templat
 from .figures import Figures
 from .payload import as_script
 
-__all__ = ["page", "vega"]
-
 
 @cache
 def vega() -> str:

@@ -16,8 +16,6 @@ from ..errors import refuse_unknown, warn_once
 from ..evaluation.labels import recorded
 from ..integration.parsing import parse_all
 
-__all__ = ["cite", "references"]
-
 #: The software that computes the measures.
 _SOFTWARE = "ptmultiaspect"
 _IR_MEASURES = "macavaney2022"
