@@ -11,7 +11,7 @@ from concurrent.futures import BrokenExecutor
 
 import click
 
-from .. import __version__
+from .._version import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
 from .analyses import axioms, bounds, correlate
 from .catalogue import completion, datasets, demo, measures

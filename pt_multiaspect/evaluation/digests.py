@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._version import __version__
 from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
@@ -53,8 +54,8 @@ def content_digest(value: object) -> str:
 
 def installed_versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those that compute values, by name."""
-    versions = {name: _installed(name) for name in ("pt-multiaspect", *_COMPUTING)}
-    return {"python": sys.version.partition(" ")[0]} | {
+    versions = {name: _installed(name) for name in _COMPUTING}
+    return {"python": sys.version.partition(" ")[0], "pt-multiaspect": __version__} | {
         name: version for name, version in versions.items() if version
     }
 
