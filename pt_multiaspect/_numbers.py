@@ -13,8 +13,6 @@ import numpy as np
 
 from .errors import MultiAspectError, choices, shown
 
-__all__ = ["exact", "number", "numbers", "read_json", "spell"]
-
 #: The maximum denominator of the fractions that labels are read as (1/3, 0.1).
 _DENOMINATOR = 10**6
 

@@ -20,8 +20,6 @@ from ..integration.parsing import as_measure
 from ..io.runs import join, named_runs
 from ..measures.measure import Measure
 
-__all__ = ["LabelSets", "Systems", "with_scales"]
-
 #: The minimum fraction of documents that a judge should have labelled; below, a warning is issued.
 _FEW = 0.5
 

@@ -21,8 +21,6 @@ from ..kernels.target import Target
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Base", "LinearBase"]
-
 #: Tolerance for sums of contributions that exceed the maximum of a range because of rounding.
 _ROUNDING = 1e-13
 

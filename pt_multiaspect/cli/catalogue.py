@@ -23,8 +23,6 @@ from ..suites.catalogue import NOT_OFFERED, SUITES, settings_of
 from .options import complete_measure, option
 from .verb import verb
 
-__all__ = ["completion", "datasets", "demo", "list_measures", "measures"]
-
 #: The aspects in the help of suites that apply to any aspects.
 EXAMPLE_ASPECTS = {"relevance": 2, "credibility": 2}
 

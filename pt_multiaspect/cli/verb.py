@@ -30,8 +30,6 @@ from .significance import Significance
 from .tables import SUFFIXES, chosen_format, write
 from .wording import NAME, tell
 
-__all__ = ["Incomplete", "Inputs", "verb"]
-
 #: The names of the parameters that commands share and receive as `Inputs`; see `options`.
 _SHARED = frozenset(
     (

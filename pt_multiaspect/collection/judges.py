@@ -18,8 +18,6 @@ from ..kernels import opinions
 from .label_rules import is_doubtful
 from .long_judgments import JUDGE, LongJudgments
 
-__all__ = ["COMBINATIONS", "from_long"]
-
 #: The methods of combining the labels of several judges.
 COMBINATIONS = ("median", "mean", "majority")
 

@@ -13,8 +13,6 @@ from . import aspect_rules, run_rules
 from .figures import LOOK, Figures, Finding, declaration
 from .scales import read
 
-__all__ = ["SEVERITIES", "findings", "proposed", "tabulated"]
-
 #: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note": for information.
 SEVERITIES = ("error", "warning", "note")
 

@@ -20,8 +20,6 @@ from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Outcome, Plan
 from .store import RunFiles, Store, evaluate_stored
 
-__all__ = ["check_n_jobs", "outcomes"]
-
 #: Number of tasks per worker, if there are enough runs, without the smaller first and last ones (overhead).
 _TASKS_PER_WORKER = 8
 #: Maximum number of runs per task, and if the total is unknown; limits the loss if interrupted.

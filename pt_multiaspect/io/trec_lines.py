@@ -22,8 +22,6 @@ from ..errors import MultiAspectError, cut
 from ..strings.texts import Texts
 from .file_contents import Text
 
-__all__ = ["Columns", "LineFormat", "NumberField", "excerpt", "is_whole", "read_lines"]
-
 #: Number of bytes above which pandas reads numbers faster than Python's `float`.
 _WORTHWHILE = 1 << 16
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 
-__all__ = ["TOLERANCE", "dominates", "front_of", "on_front", "staircases"]
-
 #: Tolerance for equal values, relative to the maximum (rounding errors).
 TOLERANCE = 1e-12
 

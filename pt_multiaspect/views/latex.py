@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from .blocks import Bar, Cell, Sentence, Table
 
-__all__ = ["escape", "latex_of"]
-
 #: The first line, with the package that the document has to load.
 _REQUIRED = r"% requires \usepackage{booktabs}"
 

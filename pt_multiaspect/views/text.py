@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
 
-__all__ = ["WIDTH", "crop", "printable", "text_of"]
-
 WIDTH = 80
 _BAR = 24
 #: Successive adjustments of a table that is too wide: the width to which heads are broken (or that of the cells, if

@@ -10,8 +10,6 @@ from .blocks import Block
 from .html import fragment, page
 from .text import text_of
 
-__all__ = ["View"]
-
 
 class View:
     """A result that prints as text, is shown as HTML in notebooks, and can be written as a self-contained page.

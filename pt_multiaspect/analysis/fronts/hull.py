@@ -10,8 +10,6 @@ import numpy as np
 from ..._typing import Floats, Ints
 from ...kernels.pareto import TOLERANCE, front_of
 
-__all__ = ["Hull", "corners"]
-
 #: Maximum distance, relative to the largest value, of a corner to the line of its neighbours if it is on that line.
 _FLAT = 1e-13
 

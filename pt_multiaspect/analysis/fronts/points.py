@@ -12,8 +12,6 @@ from ..._typing import Bools, Floats, Ints
 from ...kernels.pareto import front_of
 from .hull import corners
 
-__all__ = ["Points", "mean_points"]
-
 #: Tolerance for equal distances along a path, as a fraction of its length.
 _SAME = 1e-12
 

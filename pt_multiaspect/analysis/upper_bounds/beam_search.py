@@ -14,8 +14,6 @@ from ...bases import Term
 from ...errors import MultiAspectError
 from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
 
-__all__ = ["Mean", "SearchResult", "search"]
-
 #: Tolerance for equal values, as sums in different orders are rounded differently.
 _TOLERANCE = 1e-12
 
