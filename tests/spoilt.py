@@ -104,6 +104,6 @@ SPOILINGS = (
     Spoiling("aspect of other qrels", _other_aspect, "error", "relevance, trust", "no document is judged on both"),
     Spoiling("copied column", _copied, "error", "understandability, trust", "the labels are the same"),
     Spoiling("constant column", _constant, "warning", "trust", "every judged document has the label 2"),
-    Spoiling("a code that is no grade", _code, "warning", "trust", "99, may be a code"),
+    Spoiling("code on top", _code, "warning", "trust", "99, may be a code"),
     Spoiling("run from another collection", _other_run, "error", "", "no topic in common"),
 )

@@ -1,4 +1,4 @@
-"""What cannot be evaluated: each case is refused with what was given, what was expected, what there is."""
+"""Invalid input: the error of each case states what was given, what was expected, and the alternatives."""
 # ruff: noqa: E501 (a case a line)
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def refusal(call: Callable[[], object], *parts: str, clean: bool = True) -> str:
 
 
 def warned(call: Callable[[], object]) -> tuple[Any, str]:
-    """What the call returns, and the message of the one warning it gives."""
+    """Return the result of a call, and the message of its only warning."""
     with pytest.warns(MultiAspectWarning) as caught:
         result = call()
     (warning,) = caught
@@ -705,7 +705,7 @@ NAMES = ["relevance", "credibility"]
     ("a tuple twice", lambda: Order([((0, 0), 0), ((0, 0), 1)], NAMES), ["distinct tuples of labels", "several (0, 0)"]),
     ("no tuples", lambda: Order({}, NAMES), ["at least one label tuple"]),
     ("weight NaN", lambda: Order({(0,): math.nan}, ["relevance"]), ["weight of (0,)", "finite number", "nan"]),
-    ("a label that is no grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["expected a grade of relevance (0, 1, 2", "got 3"]),
+    ("a label that is not a grade", lambda: Order({(0, 0): 0, (3, 0): 1}, BOTH), ["expected a grade of relevance (0, 1, 2", "got 3"]),
     ("a string for aspects", lambda: Order({(0,): 0}, "relevance"), ["aspects with their scales", "'relevance'"]),
     ("with weights", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), weights={"relevance": 1}), ["Order", "omit weights"]),
     ("with a gate", lambda: TOMA(order=Order({(0,): 0}, ["relevance"]), gate="relevance"), ["Order", "omit gate"]),

@@ -414,7 +414,7 @@ def test_declared_thresholds_are_notes(share: float, threshold: int, says: str |
 
 
 def warned_of(qrels: pd.DataFrame, base: str) -> list[str]:
-    """What evaluation warns of, in one sentence each."""
+    """Return the warnings of an evaluation, one sentence each."""
     run = qrels[["qid", "docno"]].assign(score=1.0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -832,7 +832,7 @@ def test_remedies_are_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("name", ["scale reversed", "copied column", "constant column", "a code that is no grade"])
+@pytest.mark.parametrize("name", ["scale reversed", "copied column", "constant column", "code on top"])
 def test_remedies_are_remedies(name: str) -> None:
     spoiling = next(spoiling for spoiling in SPOILINGS if spoiling.name == name)
     qrels, _ = spoiling.spoil(sound(), run_of(sound()))

@@ -739,7 +739,7 @@ def test_html_names_the_runs_that_are_compared_in_full() -> None:
     compared = one.compare(other)
     for name in names:
         assert f">rank in {name}</th>" in compared._repr_html_()
-    assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # where there is no room
+    assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # if there is no space
 
 
 def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:

@@ -112,7 +112,7 @@ def drawn(rng: np.random.Generator, n_judges: int, grades: list[float]) -> list[
 
 
 def reference(rows: list[Row], combine: str) -> dict[tuple[str, str, str], float]:
-    """What `from_long` gives, by loops."""
+    """Return the result of `from_long`, by loops."""
     given = defaultdict(list)
     for qid, docno, criterion, _, value in rows:
         given[qid, docno, criterion].append(value)

@@ -1,4 +1,4 @@
-"""Columns of qrels that are no labels, or not those that they seem."""
+"""Columns of qrels that are not labels, or not those that they seem to be."""
 
 from __future__ import annotations
 
