@@ -114,7 +114,7 @@ def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Float
 
 
 def between(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Overlap and rank correlation of pairs of aspects, and the highest labels compared on other aspects."""
+    """Return tables of pairs of aspects, and of their highest labels compared on other aspects."""
     rows, tops = [], []
     for first, second in combinations(judged.views, 2):
         cells = Cells.of(first, second)

@@ -166,7 +166,7 @@ def _changed(aspect: Aspect, what: str) -> list[Aspect]:
 
 
 def _probe(scales: Mapping[str, Aspect], generator: random.Random) -> Rankings:
-    """Random judgments on the grades of the scales, and rankings of them with a few unjudged documents."""
+    """Return rankings with random judgments on the grades of the scales, and a few unjudged documents."""
     pairs = [(f"q{topic:02}", f"d{number}") for topic in range(_TOPICS) for number in range(_DOCUMENTS)]
     qrels = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
     for name, aspect in scales.items():

@@ -88,7 +88,7 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
 
 
 def register() -> None:
-    """Let ir-measures compute the measures of this package, and its own measures on wide qrels.
+    """Let ir-measures compute the measures of this package, and evaluate its own measures on wide qrels.
 
     Repeated calls have no effect. Files that judge different pairs result in a column of relevance with missing
     labels, and thus of floats, which pytrec_eval rejects and others count as judged. Qrels with integers are passed

@@ -56,7 +56,7 @@ def printable(text: str) -> str:
 
 
 def crop(text: str, width: int) -> str:
-    """Shorten a text that is longer than `width` in the middle."""
+    """Shorten a text in the middle if it is longer than `width`."""
     if len(text) <= width:
         return text
     tail = width // 3
