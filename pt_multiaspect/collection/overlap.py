@@ -24,7 +24,7 @@ _MOST_GRADES = 11
 _MIN_POOL = 5
 #: Minimum number of rows to conclude that scores are labels.
 _MIN_ROWS = 10
-#: Minimum fraction of distinct scores in a query of a run.
+#: Minimum fraction of distinct values per query of labels that look like scores.
 _MOSTLY = 0.9
 
 

@@ -27,7 +27,7 @@ _UNSTATED = "ir_datasets does not state the codes of {}: their scale is inferred
 #: which is inferred.
 _ASPECTS: dict[str, dict[str, Aspect | None]] = {
     # understandability: 0 very hard to 100 very easy. The task's program counts it as positive from 50, and
-    # weights\n# relevant documents by it.
+    # weights relevant documents by it.
     "EhealthQrel": {
         "relevance": Aspect(2, probabilities=[0, 1, 1]),
         "trustworthiness": Aspect(100),

@@ -86,8 +86,7 @@ def attainable_front(
     means of the topics' supported points at the same weights. For ``'all'``, every point of each topic is
     combined with every point of the others; if there are 10 000 non-dominated means or more (2000 for three
     measures), one of nearly equal ones is kept, and `gap` is the maximum by which the others are higher in some
-    measure. As in means of systems, topics without a relevant document are included, with the value that the
-    measure has for them, 0.
+    measure. As in means of systems, topics without a relevant document are included, with the value 0.
 
     References
     ----------
