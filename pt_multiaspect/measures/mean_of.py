@@ -228,8 +228,6 @@ class _MeanOf(MeasureMean):
     1    d2         0.500    0.875
     """
 
-    __name__ = "MeanOf"
-    NAME = __name__
     PRETTY_NAME = "Mean of measures"
     SHORT_DESC = "The weighted arithmetic mean of measures."
     CITATION = "Sakai and Song 2011"

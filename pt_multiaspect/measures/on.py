@@ -60,8 +60,6 @@ class _On(BasedMeasure):
     1    d2   1.0           0.5
     """
 
-    __name__ = "On"
-    NAME = __name__
     PRETTY_NAME = "Measure on one aspect"
     SHORT_DESC = "A single-aspect measure, evaluated on one aspect."
     CITATION = "ir-measures, on one label column"

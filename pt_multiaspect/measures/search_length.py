@@ -53,8 +53,6 @@ class _ESL(SingleAspectMeasure):
     2    d1          -1.0
     """
 
-    __name__ = "ESL"
-    NAME = __name__
     PRETTY_NAME = "Expected search length"
     SHORT_DESC = "Expected number of non-relevant documents seen before the wanted relevant ones (lower is better)."
     CITATION = "Cooper 1968"

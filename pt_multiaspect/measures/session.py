@@ -78,8 +78,6 @@ class _MDCU(DirectMeasure):
     1    d2   3.0    1.0          0.5        1.4464
     """
 
-    __name__ = "MDCU"
-    NAME = __name__
     PRETTY_NAME = "Multidimensional cumulated utility"
     SHORT_DESC = "Gains on several themes, reduced as themes are covered, times the usability of documents."
     CITATION = "Järvelin and Sormunen 2024"
@@ -211,8 +209,6 @@ class _nMDCU(_MDCU):
     1    d2   3.0    1.0          0.5        0.3253
     """
 
-    __name__ = "nMDCU"
-    NAME = __name__
     PRETTY_NAME = "Normalised multidimensional cumulated utility"
     SHORT_DESC = "MDCU divided by that of a greedy or given ideal ranking of the judged documents."
     CITATION = "Järvelin and Sormunen 2024"

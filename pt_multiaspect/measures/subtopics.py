@@ -129,8 +129,6 @@ class _Subtopics(BasedMeasure):
     2    d3        0.0          1.0        0.2658
     """
 
-    __name__ = "Subtopics"
-    NAME = __name__
     PRETTY_NAME = "Intent-aware measure on aspects"
     SHORT_DESC = "An intent-aware measure, such as α-nDCG, with each aspect as a subtopic."
     CITATION = "Clarke et al. 2008"

@@ -168,8 +168,6 @@ class _TOMA(JointMeasure, BasedMeasure):
     1    d2    3.0       0.5   3.0     0.631         0.444
     """
 
-    __name__ = "TOMA"
-    NAME = __name__
     PRETTY_NAME = "Total order multi-aspect evaluation"
     SHORT_DESC = "A measure on classes of label tuples, ordered by their distance from the best tuple."
     CITATION = "Maistro et al. 2021, §3"

@@ -86,8 +86,6 @@ class _uRBP(JointMeasure):
     1    d2   0.0      0.16           0.0
     """
 
-    __name__ = "uRBP"
-    NAME = __name__
     PRETTY_NAME = "Understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision of the documents that are positive on every aspect."
     CITATION = "Zuccon 2016, §4"
@@ -145,8 +143,6 @@ class _uRBPgr(_Product):
     0    d1      0.4   0.4          0.08
     """
 
-    __name__ = "uRBPgr"
-    NAME = __name__
     PRETTY_NAME = "Graded understandability-biased RBP"
     SHORT_DESC = "Rank-biased precision with the product of the aspects' probabilities as gain."
     CITATION = "Zuccon 2016, §4"
@@ -203,8 +199,6 @@ class _unDCG(_Product):
     1    d2      1.0   1.0     0.631         0.631
     """
 
-    __name__ = "unDCG"
-    NAME = __name__
     PRETTY_NAME = "Understandability-biased nDCG"
     SHORT_DESC = "nDCG with a gain from the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"
@@ -261,8 +255,6 @@ class _uERR(_Product):
     0    d1      1.0   0.5   1.0           0.5
     """
 
-    __name__ = "uERR"
-    NAME = __name__
     PRETTY_NAME = "Understandability-biased ERR"
     SHORT_DESC = "Expected reciprocal rank with the product of the aspects' probabilities."
     CITATION = "Zuccon 2016, §4"
