@@ -191,6 +191,15 @@ def callers_level() -> int:
     return level
 
 
+@contextmanager
+def errors_of(title: object) -> Iterator[None]:
+    """Let errors of this package begin with a title, as of the parameter or the measure that they are about."""
+    try:
+        yield
+    except MultiAspectError as error:
+        raise MultiAspectError(f"{title}: {error}") from None
+
+
 def number_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
     several = f"{noun[:-1]}ies" if noun.endswith("query") else f"{noun}s"

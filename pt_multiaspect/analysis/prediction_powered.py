@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion
-from ..errors import MultiAspectError, choices, counted, refuse_unknown
+from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown
 from ..evaluation.aggregation import without_missing
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
@@ -93,9 +93,6 @@ class PredictionPowered(View):
         if self.differences is not None:
             blocks += [Heading(f"Differences from {self.baseline}"), _drawn(self.differences)]
         return [*blocks, *map(Sentence, self.notes)]
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def _drawn(frame: pd.DataFrame) -> Table:
@@ -271,10 +268,8 @@ def _paired(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any, lis
 
 def _matrix(perquery: pd.DataFrame, title: str) -> tuple[Floats, list[Any], list[Any]]:
     """Return the values of one measure, systems × topics, and the systems and topics, both sorted as text."""
-    try:
+    with errors_of(title):
         values, names, qids, _ = matrix(perquery, least=1)
-    except MultiAspectError as error:
-        raise MultiAspectError(f"{title}: {error}") from None
     return values[:, :, 0], names, qids
 
 

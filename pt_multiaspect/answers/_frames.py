@@ -11,7 +11,7 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from ..collection.columns import QUERY_COLUMNS, check_distinct_columns, id_column, read_labels
-from ..errors import MultiAspectError, choices, counted, number_of
+from ..errors import MultiAspectError, choices, counted, errors_of, number_of
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.records import record
 from ..io.file_contents import Text, as_text, load
@@ -122,10 +122,8 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
             "value": np.stack(list(scores.values()), axis=1).ravel(),
         }
     )[COLUMNS]
-    try:
+    with errors_of(what):
         check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
-    except MultiAspectError as error:
-        raise MultiAspectError(f"{what}: {error}") from None
     record(result, dict.fromkeys(scores))
     return result
 

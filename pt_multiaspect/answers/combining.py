@@ -10,7 +10,7 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats, Ints
-from ..errors import MultiAspectError, choices, counted, refuse_taken, refuse_unknown
+from ..errors import MultiAspectError, choices, counted, errors_of, refuse_taken, refuse_unknown
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import check_distinct, read_long_frame
 from ..integration.aggregators import lower_is_better
@@ -101,12 +101,10 @@ def combine(
         lower = [name for name in names if lower_is_better(known[name])]
         if lower:
             raise MultiAspectError(f"{label}: expected criteria where higher is better, got {choices(lower)}")
-        try:
+        with errors_of(label):
             values = measure.of_criteria(
                 {name: _column(frame, written == name, answer, answers, name) for name in names}
             )
-        except MultiAspectError as error:
-            raise MultiAspectError(f"{label}: {error}") from None
         parts.append(answers.assign(measure=label, value=values))
         # Joined frames lose their records of directions; higher is better for all criteria.
         records = dict.fromkeys(name for name in names if known[name] is None) | records | {label: measure}

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from .._numbers import spell
 from .._writing import write_file
-from ..errors import MultiAspectError, choices, shown
+from ..errors import MultiAspectError, choices, errors_of, shown
 from ..views import Cell, Cells, Column, Heading, Table, fragment
 from .aspect import _KEYS, Aspect
 from .files import FILE_VERSION, read_file, scales_and_name
@@ -71,10 +71,8 @@ class Aspects(Mapping[str, Aspect]):
                 raise MultiAspectError(
                     f"expected each aspect once, got {column!r} twice (label and relevance are the same aspect)"
                 )
-            try:
+            with errors_of(f"aspect {column!r}"):
                 self._aspects[column] = Aspect.from_spec(aspect)
-            except MultiAspectError as error:
-                raise MultiAspectError(f"aspect {column!r}: {error}") from None
         self.name = name
         self._json = json.dumps(
             {key: aspect.to_spec() for key, aspect in self._aspects.items()},

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 
 from .._numbers import read_json
-from ..errors import MultiAspectError, choices, shown
+from ..errors import MultiAspectError, choices, errors_of, shown
 from .aspects import Aspects, aspect_name
 from .files import FILE_ENDING, scales_and_name
 
@@ -98,10 +98,8 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
             text = spec.strip()
             spec = read_json(text, what) if text.startswith("[") else [part.strip() for part in text.split(",")]
         if isinstance(spec, Iterable) and not isinstance(spec, Mapping | str):
-            try:
+            with errors_of(what):
                 names = tuple(map(aspect_name, spec))
-            except MultiAspectError as error:
-                raise MultiAspectError(f"{what}: {error}") from None
             if names and len(set(names)) == len(names):
                 return names
         raise MultiAspectError(

@@ -16,7 +16,7 @@ from ir_measures import Measure as AnyMeasure
 from .._typing import Floats
 from .._validation import choice, proportion
 from ..bases.adapters import adapter_of
-from ..errors import MultiAspectError, choices, cut, number_of, refuse_taken, warn_once
+from ..errors import MultiAspectError, choices, cut, errors_of, number_of, refuse_taken, warn_once
 from ..integration.aggregators import aggregated
 from ..integration.provider import supports
 from ..kernels.intervals import bootstrap_interval, mean_interval
@@ -199,19 +199,15 @@ def aggregate(
             parts = (
                 [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
             )
-            try:
+            with errors_of(f"{label} of {name}{within}"):
                 aggregates = [_weighted(measure, part, weight) for part in parts]
-            except MultiAspectError as error:
-                raise MultiAspectError(f"{label} of {name}{within}: {error}") from None
             rows[name][label] = aggregates[0]
             if over is not None:
                 rows[name].update(zip((label, *columns[label]), mean_and_spread(aggregates), strict=True))
             if confidence is not None and (group == ALL or len(values) > 1):
-                try:
+                with errors_of(f"no interval for {label} of {name}{within}"):
                     at_ends = partial(interval, confidence=confidence, limits=limits[label])
                     ends = _interval(measure, values["value"].tolist(), at_ends)
-                except MultiAspectError as error:
-                    raise MultiAspectError(f"no interval for {label} of {name}{within}: {error}") from None
                 rows[name].update(zip(columns[label], ends, strict=True))
         return pd.DataFrame(list(rows.values()))
 

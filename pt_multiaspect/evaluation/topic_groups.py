@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_scalar
 
-from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown
+from ..errors import MultiAspectError, choices, counted, errors_of, refuse_unknown, shown
 from ..io.file_contents import as_text, load
 from .long_frames import COLUMNS
 
@@ -76,10 +76,8 @@ def _named(qid: object, group: Any) -> tuple[str, str]:
 
 
 def _in_file(path: str | PathLike[str]) -> Iterator[tuple[str, str]]:
-    try:
+    with errors_of("by"):
         text = as_text(*load(path))
-    except MultiAspectError as error:
-        raise MultiAspectError(f"by: {error}") from None
     for number, line, fields in text.lines():
         if len(fields) < 2:
             raise MultiAspectError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,12 +65,8 @@ class Part:
         return float(self.contribution.sum()) + self.offset + sum(self.rest.values())
 
 
-@overload
-def tolerance(value: float, relative: float = _TOLERANCE) -> float: ...
-@overload
-def tolerance(value: Floats, relative: float = _TOLERANCE) -> Floats: ...
-def tolerance(value: float | Floats, relative: float = _TOLERANCE) -> float | Floats:
-    """Return the tolerance for sums with the expected value `value`."""
+def tolerance(value: Any, relative: float = _TOLERANCE) -> Any:
+    """Return the tolerance for sums with the expected value or values `value`."""
     return relative * np.maximum(1.0, np.abs(value))
 
 

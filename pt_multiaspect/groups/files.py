@@ -13,7 +13,7 @@ import pandas as pd
 
 from .._numbers import read_json
 from ..collection.columns import DOCUMENT_COLUMNS, as_floats
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, errors_of
 from ..io.file_contents import load
 
 #: The suffixes of tables, with their separators.
@@ -147,12 +147,10 @@ def _check_quotes(content: bytes, separator: str) -> None:
 
 def _one_dimension(file: Path) -> pd.DataFrame:
     """Read the memberships of one dimension from a table; errors start with the name of its file."""
-    try:
+    with errors_of(file.name):
         frame = _read(file)
         if "dimension" in frame.columns:
             raise MultiAspectError("expected a table of one dimension, got a column dimension; drop it")
-    except MultiAspectError as error:
-        raise MultiAspectError(f"{file.name}: {error}") from None
     return frame
 
 

@@ -18,7 +18,7 @@ from ..collection.judgments import Judgments
 from ..collection.label_rules import start_at_one, starts_at_one_note
 from ..collection.rankings import Rankings
 from ..collection.views import AspectView
-from ..errors import MultiAspectError, choices, refuse_unknown, warn, warn_once
+from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, warn, warn_once
 from ..kernels.breakdown import Breakdown
 from ..orders.order import TupleOrder, weights_of
 from .explained import Explained
@@ -113,10 +113,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         canonical = {}
         for name, param in self.SUPPORTED_PARAMS.items():
             if name in params:
-                try:
+                with errors_of(self.NAME):
                     value = param.parse(params[name])
-                except MultiAspectError as error:
-                    raise MultiAspectError(f"{self.NAME}: {error}") from None
                 if value != param.default:
                     canonical[name] = value
         super().__init__(**canonical)

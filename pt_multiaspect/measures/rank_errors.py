@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from .._typing import Floats
 from .._validation import real
@@ -38,6 +37,10 @@ def _parse_mu(mu: Any) -> float | dict[str, float]:
 
 class _RankErrors(DirectMeasure):
     """1 - rank error / maximum rank error."""
+
+    #: The measure, and its sum over ranks, from the hits, the errors of each aspect and its constant.
+    _VALUES: ClassVar[Callable[[Hits, list[Floats], list[float]], Floats]]
+    _BREAKDOWN: ClassVar[Callable[[Hits, list[Floats], list[float]], Breakdown]]
 
     SUPPORTED_PARAMS = {
         "mu": Param(_parse_mu, _DEFAULT, "the constant of the first aspect, or a dict of constants by aspect"),
@@ -72,12 +75,12 @@ class _RankErrors(DirectMeasure):
         return False  # only the order of grades matters
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        return self._combine(*self._errors(rankings, views))
+        return self._VALUES(*self._errors(rankings, views))
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
         hits, epsilons, constants = self._errors(rankings, views)
         columns = {f"{view.name} error": hits.spread(errors) for view, errors in zip(views, epsilons, strict=True)}
-        return replace(self._split(hits, epsilons, constants), columns=columns)
+        return replace(self._BREAKDOWN(hits, epsilons, constants), columns=columns)
 
     def _errors(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, list[Floats], list[float]]:
         """Return the ranks that count, the errors of each aspect, and its constant."""
@@ -89,14 +92,6 @@ class _RankErrors(DirectMeasure):
         # As floats: NumPy cannot represent integers beyond 64 bits.
         constants = [float(constant) for constant in self._constants([view.name for view in views])]
         return hits, epsilons, constants
-
-    @abstractmethod
-    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
-        """Compute the measure from the errors of each aspect."""
-
-    @abstractmethod
-    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
-        """Return the measure as a sum over ranks."""
 
 
 class _NLRE(_RankErrors):
@@ -157,12 +152,8 @@ class _NLRE(_RankErrors):
     SHORT_DESC = "Penalises adjacent documents in the wrong order; errors are multiplied at each rank."
     CITATION = "Lioma et al. 2017, Eq. 4-6"
     SOURCES = ("lioma2017",)
-
-    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
-        return rank_errors.nlre(hits, epsilons, constants)
-
-    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
-        return rank_errors.nlre_breakdown(hits, epsilons, constants)
+    _VALUES = staticmethod(rank_errors.nlre)
+    _BREAKDOWN = staticmethod(rank_errors.nlre_breakdown)
 
 
 class _NGRE(_RankErrors):
@@ -202,12 +193,8 @@ class _NGRE(_RankErrors):
     SHORT_DESC = "Penalises adjacent documents in the wrong order; sums per aspect are multiplied."
     CITATION = "Lioma et al. 2017, Eq. 7-9"
     SOURCES = ("lioma2017",)
-
-    def _combine(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Floats:
-        return rank_errors.ngre(hits, epsilons, constants)
-
-    def _split(self, hits: Hits, epsilons: list[Floats], constants: list[float]) -> Breakdown:
-        return rank_errors.ngre_breakdown(hits, epsilons, constants)
+    _VALUES = staticmethod(rank_errors.ngre)
+    _BREAKDOWN = staticmethod(rank_errors.ngre_breakdown)
 
 
 NLRE = register(_NLRE)

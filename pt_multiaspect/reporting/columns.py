@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..aspects.parameter import AspectSpec
-from ..errors import MultiAspectError
+from ..errors import errors_of
 from ..evaluation.labels import recorded
 from ..integration.declared import with_aspects
 from ..integration.parsing import parse_all
@@ -66,10 +66,8 @@ def with_aspect_columns(
     added: dict[str, ir_measures.Measure] = {}
     labels: dict[str, str] = {}
     for name in names:
-        try:
+        with errors_of("base"):
             of_aspect = with_aspects({name: On(aspect=name, base=base)}, aspects, names)[name]
-        except MultiAspectError as error:
-            raise MultiAspectError(f"base: {error}") from None
         given = [label for label, measure in measures.items() if measure == of_aspect]
         label = given[0] if given else f"{base} {name}"
         while label in measures and not given:

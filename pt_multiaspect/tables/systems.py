@@ -69,9 +69,6 @@ class SystemsTable(View):
     def _title(self) -> str:
         return "Systems and measures"
 
-    def __repr__(self) -> str:
-        return str(self)
-
     def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
         r"""Return the table for papers.
 

@@ -32,6 +32,9 @@ class View:
     def __str__(self) -> str:
         return text_of(self._blocks())
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         return fragment(self._blocks())
 

@@ -109,9 +109,6 @@ class CounterExample(View):
     def _title(self) -> str:
         return f"{self.measure}, {self.property}: {self.verdict}"
 
-    def __repr__(self) -> str:
-        return str(self)
-
 
 def _labels(tuples: Sequence[tuple[float, ...]], index: int) -> list[str]:
     """Return the labels of a document as text; empty if there is no such document."""
@@ -221,6 +218,3 @@ class AxiomCheck(View):
 
     def _title(self) -> str:
         return "Axioms"
-
-    def __repr__(self) -> str:
-        return str(self)
