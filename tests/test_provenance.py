@@ -197,7 +197,7 @@ def test_a_report_says_what_ran(cli, trec_files):
     assert str(trec_files) not in text
 
 
-scalars = st.text() | st.integers() | st.booleans() | st.none()
+scalars = st.text() | st.floats(allow_nan=False) | st.integers() | st.booleans() | st.none()
 
 
 @given(
@@ -213,6 +213,13 @@ def test_yaml_reads_what_is_written(content):
     from pt_multiaspect.evaluation.provenance import as_yaml
 
     assert yaml.safe_load(as_yaml(content)) == content
+
+
+@pytest.mark.parametrize("text", ["\x85", "a\udcff b", "α: b\n# c\n", "yes", "1:30", " "])
+def test_hard_words_are_read_as_written(text):
+    from pt_multiaspect.evaluation.provenance import as_yaml
+
+    assert yaml.safe_load(as_yaml({text: [text], "α": text})) == {text: [text], "α": text}
 
 
 def test_human_judgments_are_recorded_beside_those_of_a_model(cli, trec_files):
