@@ -13,8 +13,6 @@ import numpy as np
 
 from .errors import MultiAspectError, choices, shown
 
-__all__ = ["exact", "number", "numbers", "read_json", "spell"]
-
 #: A label whose fraction has a denominator up to this is read as that fraction (1/3, 0.1).
 _DENOMINATOR = 10**6
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from .errors import MultiAspectError, choices, shown
 
-__all__ = ["MAX_CUTOFF", "boolean", "choice", "count", "cutoff", "proportion", "random_seed", "real", "whole"]
-
 #: The largest rank that 32-bit back ends take.
 MAX_CUTOFF = 2**31 - 1
 

@@ -10,8 +10,6 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
-__all__ = ["is_special", "write_file"]
-
 #: Errors of directories in which files cannot be created or renamed.
 _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 

@@ -301,9 +301,9 @@ def test_correlate(cli):
     expected = analysis.correlation(values, "tau_ap")
     assert np.array_equal(read(out).set_index("measure"), expected)
     assert len(np.unique(expected)) > 1
-    code, out, _ = cli("correlate", *SCALED, "--ci", "--by", "query", "runs")
+    code, out, _ = cli("correlate", *SCALED, "--ci", "--rank-by", "query", "runs")
     assert code == 0
-    expected = analysis.correlation(values, by="query", ci=0.95)
+    expected = analysis.correlation(values, rank_by="query", ci=0.95)
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
     code, _, err = cli("correlate", "-m", "AP", "runs")
     assert code == 2
@@ -313,13 +313,14 @@ def test_correlate(cli):
     assert "at least two systems" in err
 
 
-@pytest.mark.parametrize("by", ["mean", "query"])
-def test_correlations_of_two_runs_are_doubted(cli, by):
-    code, out, err = cli("correlate", "-m", "AP RR P@3", "--by", by, "runs/beta.run", "runs/delta.run")
+@pytest.mark.parametrize("rank_by", ["mean", "query"])
+def test_correlations_of_two_runs_are_doubted(cli, rank_by):
+    code, out, err = cli("correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run")
     assert code == 0
     found = np.abs(read(out).set_index("measure").to_numpy())
-    assert (found == 1).all() or by == "query"
-    assert ("order of two runs is the same or reversed, so that correlations are 1 or -1" in err) is (by == "mean")
+    assert (found == 1).all() or rank_by == "query"
+    doubt = "order of two runs is the same or reversed, so that correlations are 1 or -1"
+    assert (doubt in err) is (rank_by == "mean")
     assert cli("correlate", "-m", "AP RR P@3", "runs")[2] == ""
 
 

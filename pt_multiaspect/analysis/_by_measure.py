@@ -11,8 +11,6 @@ from ..errors import MultiAspectError
 from ..evaluation.long_frames import check_filled
 from ._frames import Floats, matrix
 
-__all__ = ["by_measure", "matrices", "topics_differ"]
-
 
 def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict[Any, Floats]]:
     """Convert a long frame to one array per measure.

@@ -16,16 +16,6 @@ from ..evaluation.long_frames import KEYS, read_long_frame
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import parse_all
 
-__all__ = [
-    "Direction",
-    "Floats",
-    "directions",
-    "matrix",
-    "of_measures",
-    "selected",
-    "words_in",
-]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -20,8 +20,6 @@ from ..integration.parsing import as_measure
 from ..io.runs import join, named_runs
 from ..measures.measure import Measure
 
-__all__ = ["LabelSets", "Systems", "with_scales"]
-
 #: Below this fraction of documents, most labels of a judge's judgments are not the judge's own.
 _FEW = 0.5
 

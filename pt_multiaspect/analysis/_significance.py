@@ -14,8 +14,6 @@ from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError
 from ._frames import Floats
 
-__all__ = ["CORRECTIONS", "TESTS", "correct_groups", "corrector", "paired_test"]
-
 Ints = npt.NDArray[np.intp]
 
 TESTS = ("bootstrap", "permutation", "t", "tukey")

@@ -19,8 +19,6 @@ from ._by_measure import by_measure, topics_differ
 from ._frames import matrix
 from ._significance import correct_groups, corrector, paired_test
 
-__all__ = ["compare_with_baseline"]
-
 
 def compare_with_baseline(
     perquery: Any,

@@ -14,8 +14,6 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated, refuse_unknown
 from ._frames import directions, matrix, selected
 
-__all__ = ["intuitiveness"]
-
 #: Values that differ by at most this, relative to the maximum of the measure, are tied (rounding errors).
 _TOLERANCE = 1e-12
 

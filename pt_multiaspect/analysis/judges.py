@@ -18,8 +18,6 @@ from ..views import fragment, frame_table
 from ._judges import LabelSets, Systems, with_scales
 from .correlation import METHODS, Kernel, kernel_of, rounded
 
-__all__ = ["JudgeSensitivity", "judge_agreement", "judge_sensitivity"]
-
 _LEVELS = ("ordinal", "nominal", "interval")
 
 #: Maximum size of the arrays that the library of Krippendorff's α allocates (1.6 GB).

@@ -22,8 +22,6 @@ from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, 
 from ._by_measure import by_measure
 from ._frames import matrix
 
-__all__ = ["LEAST_TOPICS", "PredictionPowered", "prediction_powered"]
-
 #: The minimum number of human topics; see the notes of `prediction_powered`.
 LEAST_TOPICS = 4
 

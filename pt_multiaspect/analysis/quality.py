@@ -22,8 +22,6 @@ from ..errors import MultiAspectError, choices, counted, warn_once
 from ..io.runs import join, named_runs
 from ._frames import directions, matrix, selected
 
-__all__ = ["document_quality", "zero_aspect_documents"]
-
 TIES = ("average", "first")
 
 LABELS = ("gains", "probabilities")

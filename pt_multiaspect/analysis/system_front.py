@@ -16,8 +16,6 @@ from ..errors import MultiAspectError, choices, refuse_taken
 from ..kernels.pareto import TOLERANCE, dominates, on_front
 from ._frames import directions, matrix, selected
 
-__all__ = ["system_front"]
-
 #: Columns of the result that are not measures.
 _COLUMNS = ("name", "on_front", "probability", "dominated_by")
 

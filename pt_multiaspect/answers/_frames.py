@@ -19,16 +19,6 @@ from ..io.run_files import run_files
 from ..kernels.hits import ratio
 from ..strings.identifiers import identifiers
 
-__all__ = [
-    "answers_of",
-    "check_values",
-    "inconsistent_topics",
-    "read_numbers",
-    "score_frame",
-    "texts",
-    "weighted_means",
-]
-
 #: Columns with the name of the run that gave an answer.
 RUN_COLUMNS = ("name", "run_id")
 

@@ -19,8 +19,6 @@ from ..measures import MM
 from ._frames import answers_of, read_numbers, score_frame, texts
 from .combining import combine
 
-__all__ = ["argue_scores"]
-
 _WHAT = "argue_scores"
 
 #: The counts that each score divides.

@@ -18,8 +18,6 @@ from ..integration.parsing import parse_all
 from ..integration.records import RECORD, record
 from ._frames import ROUNDING
 
-__all__ = ["combine"]
-
 
 def combine(
     perquery: Any, measures: AnyMeasure | str | Sequence[AnyMeasure | str] | Mapping[str, AnyMeasure | str]

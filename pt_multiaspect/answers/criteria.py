@@ -26,8 +26,6 @@ from ._frames import (
     weighted_means,
 )
 
-__all__ = ["from_criteria", "rubric_scores"]
-
 
 def from_criteria(frame: object, *, aspects: object = None) -> pd.DataFrame:
     """Convert answers judged by several criteria, with one column per criterion, to a long frame.

@@ -15,8 +15,6 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, cut, shown, warn_once
 from ._frames import RUN_COLUMNS, answers_of, inconsistent_topics, score_frame, texts, weighted_means
 
-__all__ = ["nugget_scores"]
-
 _WHAT = "nugget_scores"
 
 #: The importance of nuggets, with their weights in the vital and in the weighted scores.

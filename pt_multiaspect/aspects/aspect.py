@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from .._numbers import exact, number, numbers, spell
 from ..errors import MultiAspectError, choices, refuse_unknown, shown
 
-__all__ = ["Aspect", "Scale"]
-
 #: The highest top grade of a 0..n scale.
 LONGEST = 10**6
 

@@ -16,8 +16,6 @@ from .aspect import _KEYS, Aspect
 from .files import FILE_VERSION, read_file, scales_and_name
 from .names import NameRegistry
 
-__all__ = ["Aspects", "aspect_name"]
-
 
 class Aspects(Mapping[str, Aspect]):
     """An ordered mapping of aspect names to their scales.

@@ -9,8 +9,6 @@ from .._numbers import number
 from ..errors import MultiAspectError
 from .aspect import LONGEST
 
-__all__ = ["infer_grades"]
-
 
 def infer_grades(labels: NDArray[np.float64], name: str, *, identity: bool = False) -> tuple[float, ...]:
     """Infer the grades of the aspect `name` from its labels (NaN if unjudged), in increasing order.

@@ -8,15 +8,14 @@ from typing import Generic, Protocol, TypeVar
 
 from ..errors import MultiAspectError, shown, warn
 
-__all__ = ["NameRegistry"]
-
 
 class Named(Protocol):
     """The content of a registry of names."""
 
     name: str | None
 
-    def to_json(self) -> str: ...
+    def to_json(self) -> str:
+        """Return the content as text."""
 
 
 N = TypeVar("N", bound=Named)

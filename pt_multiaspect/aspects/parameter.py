@@ -12,8 +12,6 @@ from ..errors import MultiAspectError, choices, shown
 from .aspects import Aspects, aspect_name
 from .files import FILE_ENDING, scales_and_name
 
-__all__ = ["AspectSpec", "declared_aspects", "parse_aspects", "parse_names", "spell_aspects", "spell_names"]
-
 #: Matches names that can be written in a list separated by commas.
 _PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?").fullmatch
 

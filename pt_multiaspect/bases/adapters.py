@@ -12,8 +12,6 @@ from .base import Base
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Adapter", "adapted_names", "adapter_of", "adapts"]
-
 #: By class, as different measures can have the same name.
 _ADAPTERS: dict[Any, type[Adapter]] = {}
 

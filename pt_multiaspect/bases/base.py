@@ -21,8 +21,6 @@ from ..kernels.target import Target
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Base", "LinearBase"]
-
 #: Sums of contributions exceed the maximum of a range by no more than this because of rounding.
 _ROUNDING = 1e-13
 

@@ -21,16 +21,6 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base
 
-__all__ = [
-    "UTILITIES",
-    "Effort",
-    "ExpectedReciprocalRank",
-    "LinearStopping",
-    "RankBiasedStopping",
-    "ReciprocalRank",
-    "linear_stop",
-]
-
 
 @adapts(ir_measures.RR)
 class ReciprocalRank(Adapter):

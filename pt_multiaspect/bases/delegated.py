@@ -21,20 +21,6 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapted_names, adapter_of
 from .base import Base
 
-__all__ = [
-    "Delegated",
-    "IrMeasures",
-    "as_base",
-    "check_functions",
-    "computed_together",
-    "first_fraction",
-    "function_of",
-    "numbers",
-    "qrels_inputs",
-    "reads_relevance",
-    "run_inputs",
-]
-
 #: Above this label, back ends of ir-measures allocate memory proportional to the label.
 _MAX_LABEL = 100_000
 

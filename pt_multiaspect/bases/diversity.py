@@ -15,8 +15,6 @@ from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from .delegated import IrMeasures, numbers
 
-__all__ = ["DiversityMeasures", "is_diversity_measure"]
-
 _KINDS = tuple(
     type(measure)
     for measure in (

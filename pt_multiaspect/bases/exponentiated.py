@@ -16,8 +16,6 @@ from ..kernels.progress import Progression
 from ..kernels.target import Target
 from .base import Base
 
-__all__ = ["Exponentiated", "exponentiated"]
-
 
 def exponentiated(base: Base) -> Base:
     """Return the base with the gains 2^g - 1, in its specific form if it has one."""

@@ -11,8 +11,6 @@ from ..kernels.hits import Hits, ratio
 from ..kernels.target import Target
 from .adapters import Adapter, adapts
 
-__all__ = ["Judged"]
-
 
 @adapts(ir_measures.Judged)
 class Judged(Adapter):

@@ -15,8 +15,6 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base, LinearBase
 
-__all__ = ["NDCG"]
-
 
 @adapts(ir_measures.nDCG)
 class NDCG(LinearBase, Adapter):

@@ -12,8 +12,6 @@ from .delegated import as_base
 from .diversity import is_diversity_measure
 from .strings import UnknownMeasureError, check_params, nearest, read_measure
 
-__all__ = ["Bases", "parse_base", "parse_bases"]
-
 
 @dataclass(frozen=True)
 class Bases:

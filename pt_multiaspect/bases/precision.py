@@ -15,8 +15,6 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import LinearBase
 
-__all__ = ["Precision", "RPrecision", "Recall", "SetAP", "SetF", "SetPrecision", "SetRecall", "Success"]
-
 
 @adapts(ir_measures.P)
 class Precision(LinearBase, Adapter):

@@ -10,8 +10,6 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import LinearBase
 
-__all__ = ["GradedRBP", "RankBiasedPrecision"]
-
 
 @adapts(ir_measures.RBP)
 class RankBiasedPrecision(LinearBase, Adapter):

@@ -18,8 +18,6 @@ from .adapters import adapter_of
 from .base import Base
 from .delegated import IrMeasures
 
-__all__ = ["StandardMeasures", "standard_base"]
-
 
 def standard_base(measure: Measure) -> Base | None:
     """Return the base whose values on labels as they are equal those of ir-measures, or None.

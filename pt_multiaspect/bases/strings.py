@@ -20,15 +20,6 @@ from pt_multiaspect_pyterrier import REPLACED
 from .. import _validation
 from ..errors import MultiAspectError, choices, refuse_unknown
 
-__all__ = [
-    "UnknownMeasureError",
-    "check_params",
-    "nearest",
-    "read_measure",
-    "trec_names",
-    "with_quotes",
-]
-
 #: Parser of trec_eval names only.
 trec_names: Callable[[str], list[Measure]] = getattr(
     ir_measures.parse_trec_measure, REPLACED, ir_measures.parse_trec_measure

@@ -10,8 +10,6 @@ from .._typing import Floats
 from ..kernels.target import Target
 from .base import Base
 
-__all__ = ["Term"]
-
 
 @dataclass(frozen=True, eq=False)
 class Term:

@@ -21,8 +21,6 @@ from .options import ASPECTS, AVERAGE_OVER, JOBS, MEASURES, QRELS, QRELS_ONLY, R
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
-__all__ = ["axioms", "bounds", "correlate"]
-
 
 @verb(
     "Correlate the system rankings of measures.",
@@ -44,7 +42,7 @@ __all__ = ["axioms", "bounds", "correlate"]
         help="Default: kendall. The measure of a row is the reference, which matters for tau_ap.",
     ),
     option(
-        "--by",
+        "--rank-by",
         type=click.Choice(["mean", "query"]),
         default="mean",
         help="Rank the systems by their means (default), or on each query, and average the correlations.",
@@ -54,12 +52,12 @@ __all__ = ["axioms", "bounds", "correlate"]
     *TABLE,
     RUNS,
 )
-def correlate(inputs: Inputs, method: str, by: str, ci: bool) -> Sheet:
+def correlate(inputs: Inputs, method: str, rank_by: str, ci: bool) -> Sheet:
     """Correlate the rankings of the runs by the measures."""
     if len(inputs.measures) < 2:
         raise click.UsageError(f"expected at least two measures, got only {next(iter(inputs.measures))}")
-    correlations = correlation(inputs.evaluate(), method, by, ci=0.95 if ci else None)
-    if len(inputs.runs) == 2 and by == "mean" and method != "rbo":
+    correlations = correlation(inputs.evaluate(), method, rank_by, ci=0.95 if ci else None)
+    if len(inputs.runs) == 2 and rank_by == "mean" and method != "rbo":
         warn("the order of two runs is the same or reversed, so that correlations are 1 or -1; give more runs")
     return Sheet.of(correlations if ci else correlations.rename_axis("measure").reset_index())
 

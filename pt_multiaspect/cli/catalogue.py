@@ -23,8 +23,6 @@ from ..suites.catalogue import NOT_OFFERED, SUITES, settings_of
 from .options import complete_measure, option
 from .verb import verb
 
-__all__ = ["completion", "datasets", "demo", "list_measures", "measures"]
-
 #: The aspects that the help of a suite of any aspects shows.
 EXAMPLE_ASPECTS = {"relevance": 2, "credibility": 2}
 

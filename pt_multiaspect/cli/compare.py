@@ -14,8 +14,6 @@ from .significance import Significance, tested
 from .tables import Sheet, number
 from .verb import Inputs, verb
 
-__all__ = ["compare"]
-
 #: The columns beside those of the runs.
 _COLUMNS = ("measure", "qid", "difference", "wins", "losses", "ties", "p-value", "verdict")
 

@@ -12,8 +12,6 @@ from .options import ASPECTS, OPTIONAL_MEASURES, OPTIONAL_RUNS, QRELS, OutputFil
 from .verb import Incomplete, Inputs, verb
 from .wording import tell
 
-__all__ = ["describe"]
-
 
 @verb(
     "Describe judgments, runs and scales, and list oddities.",

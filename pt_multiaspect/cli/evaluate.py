@@ -35,8 +35,6 @@ from .options import (
 from .tables import Sheet
 from .verb import Incomplete, Inputs, verb
 
-__all__ = ["evaluate"]
-
 #: The confidence level of --ci.
 CONFIDENCE = 0.95
 

@@ -10,8 +10,6 @@ from .options import ASPECTS, MEASURES, QRELS_ONLY, RUN, option, output
 from .tables import Sheet
 from .verb import Inputs, verb
 
-__all__ = ["explain"]
-
 #: The formats of files.
 _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".json": "json"}
 

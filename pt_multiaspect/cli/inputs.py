@@ -26,15 +26,6 @@ from ..suites import Suite, suite
 from ..suites.catalogue import settings_of
 from .options import DIRECTORIES, STDIN, Requested, is_measure
 
-__all__ = [
-    "judged_aspects",
-    "pick_run",
-    "read_all_qrels",
-    "read_aspects",
-    "read_measures",
-    "read_runs",
-]
-
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
 

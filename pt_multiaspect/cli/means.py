@@ -23,8 +23,6 @@ from ..views import Cell, Column, Mark, Row, Sentence, latex_of
 from .significance import Significance, tested
 from .tables import DECIMALS, Sheet, number
 
-__all__ = ["JUDGED", "Means", "judged_fractions"]
-
 #: How many of the first ranks --judged looks at.
 JUDGED = 10
 

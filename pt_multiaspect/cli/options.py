@@ -25,36 +25,6 @@ from .significance import ALPHA, CORRECTIONS, TESTS
 from .tables import FORMATS, SUFFIXES
 from .wording import in_options, of_mixed_directory
 
-__all__ = [
-    "ARGUMENTS",
-    "ASPECTS",
-    "AVERAGE_OVER",
-    "BY",
-    "DIRECTORIES",
-    "HUMAN",
-    "JOBS",
-    "MEASURES",
-    "OPTIONAL_MEASURES",
-    "OPTIONAL_RUNS",
-    "QRELS",
-    "QRELS_ONLY",
-    "RUN",
-    "RUNS",
-    "SIGNIFICANCE",
-    "STDIN",
-    "TABLE",
-    "TABLE_OR_LINES",
-    "Command",
-    "Group",
-    "OutputDirectory",
-    "OutputFile",
-    "Requested",
-    "complete_measure",
-    "is_measure",
-    "option",
-    "output",
-]
-
 #: The options with one file per aspect.
 _QRELS, _HUMAN = "--qrels", "--human"
 

@@ -11,7 +11,7 @@ from concurrent.futures import BrokenExecutor
 
 import click
 
-from .. import __version__
+from .._version import __version__
 from ..errors import MultiAspectError, MultiAspectWarning
 from .analyses import axioms, bounds, correlate
 from .catalogue import completion, datasets, demo, measures
@@ -22,8 +22,6 @@ from .explain import explain
 from .options import Group
 from .report import report
 from .wording import NAME, in_options, tell, usage
-
-__all__ = ["main", "program"]
 
 _EPILOG = """\b
 Start with your own files:

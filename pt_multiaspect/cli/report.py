@@ -12,8 +12,6 @@ from .inputs import judged_aspects, pick_run
 from .options import ASPECTS, BY, HUMAN, JOBS, OPTIONAL_MEASURES, QRELS, RUNS, SIGNIFICANCE, option, output
 from .verb import Inputs, verb
 
-__all__ = ["report"]
-
 
 @verb(
     "Write a report to look at, one HTML file.",

@@ -19,8 +19,6 @@ from .._writing import write_file
 from ..errors import MultiAspectError, choices
 from ..views import Cell, Column, Sentence, Table, latex_of, markdown_of, text_of
 
-__all__ = ["DECIMALS", "FORMATS", "SUFFIXES", "Sheet", "chosen_format", "number", "write"]
-
 #: Names of the formats that can be printed.
 FORMATS = ("table", "csv", "tsv", "json", "md", "tex")
 

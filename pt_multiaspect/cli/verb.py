@@ -30,8 +30,6 @@ from .significance import Significance
 from .tables import SUFFIXES, chosen_format, write
 from .wording import NAME, tell
 
-__all__ = ["Incomplete", "Inputs", "verb"]
-
 #: The names of the parameters in `options` that verbs share, and receive as `Inputs`.
 _SHARED = frozenset(
     (

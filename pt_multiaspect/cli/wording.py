@@ -11,8 +11,6 @@ import click
 from ..errors import choices, did_you_mean
 from ..views import printable
 
-__all__ = ["NAME", "in_options", "of_mixed_directory", "tell", "usage"]
-
 NAME = "pt-multiaspect"
 
 #: What messages for Python say, and what they say here.

@@ -12,8 +12,6 @@ import pandas as pd
 
 from ..errors import MultiAspectError
 
-__all__ = ["as_frame", "as_pandas", "in_memory", "is_frame", "is_saved_index", "plain_column", "to_pandas"]
-
 #: Methods of objects that export their data as Arrow arrays.
 _ARROW = ("__arrow_c_stream__", "__arrow_c_array__")
 

@@ -13,8 +13,6 @@ from ..errors import SWAPPED, MultiAspectError, choices, shown
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
 from .frames import is_frame, to_pandas
 
-__all__ = ["check_strings", "qrels_frame", "shown_row"]
-
 #: More keys are not the aspects of a document, but the documents of a query.
 _MOST_ASPECTS = 100
 

@@ -18,8 +18,6 @@ from ..kernels import opinions
 from .label_rules import is_doubtful
 from .long_judgments import JUDGE, LongJudgments
 
-__all__ = ["COMBINATIONS", "from_long"]
-
 #: How the labels of several judges become one.
 COMBINATIONS = ("median", "mean", "majority")
 

@@ -49,8 +49,6 @@ from .columns import (
 from .inputs import qrels_frame
 from .views import AspectView
 
-__all__ = ["Judgments", "MissingAspectError", "numbered"]
-
 _CREDIBILITY, _MISSPELT = "credibility", "redibility"
 
 

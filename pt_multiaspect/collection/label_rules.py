@@ -13,24 +13,6 @@ from .._typing import Ints
 from ..aspects.aspect import Aspect
 from .columns import USUAL_GRADES, is_far_above, shortened
 
-__all__ = [
-    "JUNK",
-    "MIN_POOL",
-    "LabelCounts",
-    "LabelFinding",
-    "as_given",
-    "constant",
-    "doubtful_threshold",
-    "far_above",
-    "is_doubtful",
-    "labels_below",
-    "never_judged",
-    "rescaled",
-    "short",
-    "start_at_one",
-    "starts_at_one_note",
-]
-
 #: Labels by which TREC marks junk.
 JUNK = (-1, -2)
 

@@ -30,8 +30,6 @@ from .columns import (
 )
 from .inputs import qrels_frame
 
-__all__ = ["JUDGE", "LongJudgments"]
-
 _WHAT = "long judgments"
 
 #: The column of judges that is read without being named, if it exists.

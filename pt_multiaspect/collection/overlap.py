@@ -12,15 +12,6 @@ from .judgments import Judgments
 from .rankings import Rankings
 from .views import AspectView
 
-__all__ = [
-    "are_grades",
-    "warn_if_swapped",
-    "warn_of_missing_topics",
-    "warn_of_no_common_document",
-    "warn_of_no_common_query",
-    "warn_of_unlabelled_topics",
-]
-
 #: Smaller collections are examples, whose topics everybody sees.
 _MIN_TOPICS = 5
 

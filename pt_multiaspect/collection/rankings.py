@@ -19,8 +19,6 @@ from ..strings.texts import Texts, Words
 from .judgments import Judgments
 from .run import Run
 
-__all__ = ["Ranking", "Rankings"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ranking(Hits):

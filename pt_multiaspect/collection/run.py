@@ -19,8 +19,6 @@ from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, as_floats, check_distinct_
 from .frames import in_memory, to_pandas
 from .inputs import check_strings, shown_row
 
-__all__ = ["Run", "about_run"]
-
 
 @dataclass(frozen=True, eq=False)
 class Run:

@@ -25,8 +25,6 @@ from .columns import (
 from .inputs import qrels_frame
 from .judgments import Judgments
 
-__all__ = ["as_subtopics", "from_subtopics", "judged_by_subtopic"]
-
 _LABEL_COLUMNS = ("label", "relevance")
 
 

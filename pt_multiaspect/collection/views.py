@@ -24,8 +24,6 @@ from .label_rules import (
     never_judged,
 )
 
-__all__ = ["AspectView"]
-
 
 @dataclass(frozen=True, eq=False)
 class AspectView:

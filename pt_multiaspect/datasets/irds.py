@@ -17,8 +17,6 @@ from ..aspects.aspects import Aspects
 from ..collection.columns import CODES
 from ..errors import MultiAspectError, choices, refuse_unknown, warn_once
 
-__all__ = ["WideQrels", "from_irds"]
-
 _COLUMNS = {"query_id": "qid", "doc_id": "docno", "relevance": "label", "redibility": "credibility"}
 
 _KEYS = ("qid", "docno", "iteration", "label")

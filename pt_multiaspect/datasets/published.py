@@ -18,8 +18,6 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 from ..io.data_files import DataFile, Repository, first_fields
 from .irds import WideQrels
 
-__all__ = ["CollectionInfo", "info", "load", "names"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CollectionInfo:

@@ -15,8 +15,6 @@ from ..datasets import Collection, load_health
 from ..views import Block, Cell, Column, Heading, Items, Sentence, Table, text_of
 from .pipelines import ReadabilityReranker, TfidfRetriever
 
-__all__ = ["run_demo"]
-
 _WIDTH = 80
 
 

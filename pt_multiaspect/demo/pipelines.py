@@ -13,8 +13,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from .._validation import choice, count
 from ..errors import MultiAspectError, choices, counted, refuse_repeated
 
-__all__ = ["ReadabilityReranker", "TfidfRetriever", "readability"]
-
 Analyzer = Literal["word", "char"]
 
 _VECTORIZER: dict[str, dict[str, Any]] = {

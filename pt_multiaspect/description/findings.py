@@ -13,8 +13,6 @@ from . import aspect_rules, run_rules
 from .figures import LOOK, Figures, Finding, declaration
 from .scales import read
 
-__all__ = ["SEVERITIES", "findings", "proposed", "tabulated"]
-
 #: "error": values are refused or mean nothing; "warning": they are likely not what is wanted; "note": look.
 SEVERITIES = ("error", "warning", "note")
 

@@ -29,8 +29,6 @@ from .retrieved import retrieved
 from .scales import Judged, read
 from .view import blocks
 
-__all__ = ["Description", "describe"]
-
 
 def describe(
     qrels: object,

@@ -15,8 +15,6 @@ from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, T
 from .figures import Figures, declaration
 from .scales import records
 
-__all__ = ["blocks"]
-
 #: Scales with more labels are drawn in ranges of labels.
 _MOST_BARS = 12
 #: Names of runs, aspects and orders keep their beginning and their end where room is short.

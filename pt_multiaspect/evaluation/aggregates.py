@@ -15,13 +15,6 @@ from ..errors import MultiAspectError, choices, counted
 from ..integration.aggregators import aggregated
 from .long_frames import check_distinct
 
-__all__ = [
-    "check_repeats",
-    "mean_and_spread",
-    "read_weights",
-    "weighted",
-]
-
 
 def read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
     """Check the weights of topics.

@@ -25,8 +25,6 @@ from .labels import recorded
 from .long_frames import COLUMNS, check_distinct, read_long_frame
 from .topic_groups import ALL, read_topic_groups, rows_by_group
 
-__all__ = ["aggregate", "check_one_value", "interval_columns", "without_missing"]
-
 _ONE_VALUE = ["name", "measure", "qid"]
 
 #: The ends of the interval of a mean, from values, a confidence level and the range of the values.

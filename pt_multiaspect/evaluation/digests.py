@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._version import __version__
 from ..bases.delegated import function_of
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError
-
-__all__ = ["content_digest", "digest_of", "installed_versions"]
 
 #: Distributions that compute values, besides this one.
 _COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
@@ -55,8 +54,8 @@ def content_digest(value: object) -> str:
 
 def installed_versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of those that compute values, by name."""
-    versions = {name: _installed(name) for name in ("pt-multiaspect", *_COMPUTING)}
-    return {"python": sys.version.partition(" ")[0]} | {
+    versions = {name: _installed(name) for name in _COMPUTING}
+    return {"python": sys.version.partition(" ")[0], "pt-multiaspect": __version__} | {
         name: version for name, version in versions.items() if version
     }
 

@@ -23,8 +23,6 @@ from .processes import check_n_jobs, outcomes
 from .store import Store
 from .topics import check_average_over
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     runs: object,

@@ -12,14 +12,6 @@ from ..integration.aggregators import lower_is_better
 from ..integration.parsing import MeasureName, parse, parse_all
 from ..integration.records import RECORD
 
-__all__ = [
-    "check_given",
-    "is_measure_name",
-    "is_recorded",
-    "measure_named",
-    "recorded",
-]
-
 
 def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
     """Return whether the frame has a record of the measure of a label."""

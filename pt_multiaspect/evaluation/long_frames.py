@@ -12,8 +12,6 @@ from ..collection.columns import check_distinct_columns
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, counted
 
-__all__ = ["COLUMNS", "KEYS", "check_distinct", "check_filled", "read_long_frame", "values_of"]
-
 #: The columns of a long frame, and those that tell which value it is.
 COLUMNS = ["name", "qid", "measure", "value"]
 KEYS = COLUMNS[:3]

@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from ..bases.delegated import function_of
 from .plan import Plan
 
-__all__ = ["forget_plan", "pack_plan", "unpack_plan"]
-
-
 #: Plans by key: those of this process, and those that it was sent.
 _plans: dict[str, Plan] = {}
 

@@ -28,8 +28,6 @@ from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Plan, long_frame
 from .topics import check_all_topics
 
-__all__ = ["Evaluator", "evaluator"]
-
 #: The columns of the result as Spark declares them.
 SCHEMA = "name string, qid string, measure string, value double"
 

@@ -22,8 +22,6 @@ from ..io.runs import join
 from .long_frames import COLUMNS
 from .topics import TOPICS, counted_topics
 
-__all__ = ["Outcome", "Plan", "counted_frame", "long_frame"]
-
 
 @dataclass(frozen=True, eq=False)
 class Outcome:

@@ -20,8 +20,6 @@ from .packing import forget_plan, pack_plan, unpack_plan
 from .plan import Outcome, Plan
 from .store import RunFiles, Store, evaluate_stored
 
-__all__ = ["check_n_jobs", "outcomes"]
-
 #: Number of tasks per worker, if there are runs enough, without the smaller first and last ones: each costs time.
 _TASKS_PER_WORKER = 8
 #: Maximum number of runs per task, and of runs whose total is unknown: these bound what an interruption loses.

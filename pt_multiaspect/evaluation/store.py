@@ -28,8 +28,6 @@ from ..io.runs import titled
 from .digests import digest_of
 from .plan import Outcome, Plan, counted_frame
 
-__all__ = ["RunFiles", "Store", "evaluate_stored", "read_directory"]
-
 #: Where files go that were written with other measures or judgments.
 SUPERSEDED = "_superseded"
 

@@ -14,8 +14,6 @@ from ..errors import MultiAspectError, choices, counted, refuse_unknown, shown
 from ..io.file_contents import as_text, load
 from .long_frames import COLUMNS
 
-__all__ = ["ALL", "read_topic_groups", "rows_by_group"]
-
 #: The name of the rows of all topics.
 ALL = "all"
 

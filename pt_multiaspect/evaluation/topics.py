@@ -15,8 +15,6 @@ from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from ..integration.provider import supports
 
-__all__ = ["TOPICS", "check_all_topics", "check_average_over", "counted_topics"]
-
 #: Which topics count: all judged ones, or those with a positive document.
 TOPICS = ("judged", "positive")
 

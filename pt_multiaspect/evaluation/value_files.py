@@ -19,8 +19,6 @@ from ..io.trec_lines import excerpt
 from .long_frames import COLUMNS, check_distinct
 from .store import read_directory
 
-__all__ = ["FORMATS", "read_values", "written_values"]
-
 #: The fields of a line, by format. Only JSON lines may contain names with blanks.
 _FIELDS = {
     "trec_eval": ("measure", "qid", "value"),

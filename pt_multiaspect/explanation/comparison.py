@@ -12,8 +12,6 @@ from ..measures.explained import Explained
 from ..views import Block, Cells, Column, Heading, Sentence, Table, View, crop, decimals
 from .view import DOCNO, bars_of
 
-__all__ = ["Comparison"]
-
 #: Number of documents that are shown, and length of the names of runs in heads.
 _MOST_DOCUMENTS, _NAME = 20, 20
 

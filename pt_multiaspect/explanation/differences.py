@@ -13,8 +13,6 @@ from ..errors import MultiAspectError, choices, number_of, refuse_unknown, warn_
 from ..evaluation.labels import recorded
 from ..evaluation.long_frames import read_long_frame
 
-__all__ = ["largest_differences"]
-
 
 def largest_differences(
     perquery: Any, a: str, b: str, measure: ir_measures.Measure | str | None = None, *, n: int = 10

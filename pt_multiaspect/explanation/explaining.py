@@ -16,8 +16,6 @@ from .explanation import Explanation
 from .parts import tolerance
 from .topic import Topic
 
-__all__ = ["explain"]
-
 _check_depth = count("depth")
 
 

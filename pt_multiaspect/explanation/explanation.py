@@ -17,8 +17,6 @@ from .parts import parts_of
 from .topic import Topic
 from .view import blocks, gain_name
 
-__all__ = ["Explanation"]
-
 
 class Explanation(View):
     """The value of a measure for one topic of a run, as a sum over ranks.

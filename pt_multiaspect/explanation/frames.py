@@ -14,8 +14,6 @@ from ..kernels.breakdown import MARGINAL, STATED
 from .parts import Part
 from .topic import Topic
 
-__all__ = ["NOT_LABELS", "aspects_frame", "at_ranks", "label_columns", "position", "ranks_frame", "swaps_frame"]
-
 #: Columns of `ranks` that every explanation has.
 NOT_LABELS = ("rank", "docno", "gain", "discount", "contribution", "running", "how", "note")
 

@@ -16,8 +16,6 @@ from .topic import Topic
 if TYPE_CHECKING:
     from ..measures.measure import Measure
 
-__all__ = ["notes"]
-
 #: The increase of an aspect's value for which notes state the increase of the measure.
 _STEP = 0.01
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ..measures.measure import Measure
     from .topic import Topic
 
-__all__ = ["Part", "gradient", "parts_of", "tolerance", "wrong_sum"]
-
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9
 #: Amounts that belong to no rank are left out if they are smaller, relative to the offset.

@@ -22,8 +22,6 @@ from ..measures.best_rank import best_rank, forms_of, sorted_by
 if TYPE_CHECKING:
     from ..measures.measure import Measure
 
-__all__ = ["Topic"]
-
 #: Maximum number of judged documents of the collections that prefixes of a ranking are evaluated on at once.
 _MOST_JUDGED = 200_000
 #: Above this number of judged documents, the assignment of documents to ranks takes too much memory.

@@ -13,8 +13,6 @@ from ..errors import number_of
 from ..measures.explained import Explained
 from ..views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, bars, decimals
 
-__all__ = ["DOCNO", "bars_of", "blocks", "gain_name"]
-
 #: Number of ranks that are shown.
 _MOST_RANKS = 20
 #: Identifiers keep their beginning and their end where room is short.

@@ -16,8 +16,6 @@ from ..collection.columns import DOCUMENT_COLUMNS, as_floats
 from ..errors import MultiAspectError, choices
 from ..io.file_contents import load
 
-__all__ = ["groups_in_file"]
-
 #: The endings of tables, with their separators.
 _TABLES = {".csv": ",", ".tsv": "\t"}
 

@@ -22,8 +22,6 @@ from ..strings.identifiers import identifiers
 from .files import groups_in_file
 from .targets import GroupTarget, group_name
 
-__all__ = ["Dimension", "Groups"]
-
 
 @dataclass(frozen=True, eq=False)
 class Dimension:

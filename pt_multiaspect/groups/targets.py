@@ -17,8 +17,6 @@ from ..collection.frames import in_memory, to_pandas
 from ..errors import MultiAspectError, choices, refuse_repeated
 from ..strings.identifiers import identifiers
 
-__all__ = ["GroupTarget", "group_name"]
-
 #: How far the shares of a target may be from a sum of 1.
 _TOLERANCE = 1e-6
 

@@ -25,8 +25,6 @@ from .last_judgments import LastJudgments
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Acceleration", "accelerate"]
-
 _last = LastJudgments()
 
 _QRELS = ("query_id", "doc_id", "relevance")

@@ -12,8 +12,6 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..measures.declaring import declare
 from .provider import supports
 
-__all__ = ["check_aspects", "with_aspects"]
-
 
 def with_aspects(
     measures: Mapping[str, ir_measures.Measure], aspects: AspectSpec, judged: Sequence[str], option: str = "aspects"

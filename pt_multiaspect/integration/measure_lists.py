@@ -12,8 +12,6 @@ from ..bases.strings import with_quotes
 from ..errors import MultiAspectError
 from .parsing import parse
 
-__all__ = ["parse_list", "split"]
-
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 #: ``label=measure``. In a measure, an = only occurs inside parentheses.

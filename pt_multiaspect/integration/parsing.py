@@ -18,8 +18,6 @@ from ..measures.on import on_relevance
 from ..measures.registry import RESERVED
 from .provider import supports
 
-__all__ = ["TRACK_NAMES", "MeasureName", "as_measure", "label", "parse", "parse_all", "parse_one"]
-
 
 class MeasureName(str):
     """A name of a measure, together with the measure, which is pickled with it."""

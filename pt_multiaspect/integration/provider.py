@@ -23,8 +23,6 @@ from ..errors import MultiAspectError, choices, number_of, warn_once
 from ..measures import Measure
 from .last_judgments import LastJudgments
 
-__all__ = ["MultiAspectEvaluator", "MultiAspectProvider", "register", "supports"]
-
 _last = LastJudgments()
 
 

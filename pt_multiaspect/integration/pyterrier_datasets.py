@@ -14,8 +14,6 @@ import pyterrier as pt
 from ..aspects import Aspects
 from ..datasets import Collection, WideQrels, info, load, load_health, names
 
-__all__ = ["HealthDataset", "MultiAspectDatasets", "PublishedDataset"]
-
 
 class _Named(pt.datasets.Dataset):  # type: ignore[misc]
     """A dataset with wide qrels, of which PyTerrier lists what it has."""

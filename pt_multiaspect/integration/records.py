@@ -9,8 +9,6 @@ import pandas as pd
 
 from .parsing import MeasureName
 
-__all__ = ["RECORD", "record"]
-
 #: Key of the record in ``DataFrame.attrs``.
 RECORD = "measures"
 

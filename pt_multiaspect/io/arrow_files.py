@@ -24,8 +24,6 @@ from ..collection.run import Run, about_run
 from ..errors import MultiAspectError, choices
 from ..strings.identifiers import identifiers
 
-__all__ = ["frame_of_run", "labels_of_table", "read_arrow", "run_of_table"]
-
 #: How files begin.
 _FORMS = {"Parquet": b"PAR1", "Arrow": b"ARROW1", "Feather 1": b"FEA1"}
 

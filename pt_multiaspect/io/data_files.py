@@ -14,8 +14,6 @@ from urllib.parse import quote
 from ..errors import MultiAspectError
 from .file_contents import Text, as_text, load
 
-__all__ = ["DATA_VARIABLE", "DataFile", "Repository", "first_fields", "trec_fields"]
-
 #: The environment variable that names the data directory.
 DATA_VARIABLE = "PT_MULTIASPECT_DATA"
 

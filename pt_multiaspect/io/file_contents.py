@@ -12,9 +12,6 @@ from typing import IO, Any, NamedTuple, TypeAlias
 
 from ..errors import MultiAspectError
 
-__all__ = ["Content", "Source", "Text", "as_text", "load", "name_in_utf8"]
-
-
 #: Bytes decompressed at once.
 _BLOCK = 1 << 22
 

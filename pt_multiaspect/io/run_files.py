@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ..errors import MultiAspectError
 
-__all__ = ["check_readable", "is_read_once", "run_files"]
-
 
 def run_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files of a path, directory or pattern, sorted.

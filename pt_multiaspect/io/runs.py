@@ -23,8 +23,6 @@ from .pipelines import is_pipeline, progress_bar, qrels_of_topics, retrieve, top
 from .run_files import check_readable, is_read_once, run_files
 from .trec_files import load_run, read_run
 
-__all__ = ["NamedRuns", "join", "named_runs", "read_if_file", "repeatable", "run_of", "titled"]
-
 
 @dataclass(frozen=True, eq=False)
 class NamedRuns:

@@ -18,8 +18,6 @@ from .arrow_files import frame_of_run, labels_of_table, read_arrow, run_of_table
 from .file_contents import Source, Text, as_text, load
 from .trec_lines import LineFormat, NumberField, excerpt, is_whole, read_lines
 
-__all__ = ["NAME_COLUMNS", "load_run", "read_qrels", "read_run", "without_metadata"]
-
 #: The remedy for a file with more label columns than aspects, which the command line words its own way.
 NAME_COLUMNS = "name the label columns of one file by aspects=[…]"
 

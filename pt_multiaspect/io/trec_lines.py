@@ -23,8 +23,6 @@ from ..errors import MultiAspectError, cut
 from ..strings.texts import Texts
 from .file_contents import Text
 
-__all__ = ["Columns", "LineFormat", "NumberField", "excerpt", "is_whole", "read_lines"]
-
 #: Number of bytes from which pandas reads numbers faster than Python's `float`.
 _WORTHWHILE = 1 << 16
 

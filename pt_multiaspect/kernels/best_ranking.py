@@ -11,8 +11,6 @@ from ..errors import MultiAspectError
 from .forms import Additive, Linear
 from .hits import Hits, positions, ranked
 
-__all__ = ["best_ranking", "is_by_sorting", "placed"]
-
 #: A measure and its weight per query, shape (n_queries,).
 Weighted = tuple[Additive, Floats]
 

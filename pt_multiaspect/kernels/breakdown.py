@@ -10,8 +10,6 @@ import numpy as np
 from .._typing import Floats
 from .hits import Hits
 
-__all__ = ["MARGINAL", "STATED", "Breakdown"]
-
 #: Contributions that follow from the definition of a measure, and those that are the increase of the value when
 #: a rank is added.
 STATED, MARGINAL = "stated", "marginal"

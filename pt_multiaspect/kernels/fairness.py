@@ -7,8 +7,6 @@ import numpy as np
 from .._typing import Floats, Ints
 from .hits import sums
 
-__all__ = ["DIVERGENCES", "attention", "mean_membership", "shannon_divergence"]
-
 
 def attention(query: Ints, weight: Floats, cell: Ints, n_queries: int, n_cells: int) -> Floats:
     """Return the distribution of the summed weights over cells; uniform for a query without any.

@@ -8,8 +8,6 @@ import numpy as np
 
 from .._typing import Floats
 
-__all__ = ["bootstrap_interval", "half_width", "mean_interval"]
-
 #: Number of bootstrap samples, and of topics drawn at once (32 MB).
 _SAMPLES, _CHUNK = 10_000, 4_000_000
 

@@ -11,8 +11,6 @@ import numpy as np
 from .._typing import Bools, Floats
 from .hits import ratio
 
-__all__ = ["arithmetic", "geometric", "geometric_slope", "harmonic", "harmonic_slope"]
-
 
 def arithmetic(values: Floats, weights: Floats) -> Floats:
     """Return Σ w x; the weights must sum to 1 or be all 0."""

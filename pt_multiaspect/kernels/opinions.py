@@ -6,8 +6,6 @@ import numpy as np
 
 from .._typing import Floats, Ints
 
-__all__ = ["majority", "mean", "median"]
-
 
 def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
     """Return the lower median of the grades of each unit, which is one of these grades; -1 without grades.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 
-__all__ = ["TOLERANCE", "dominates", "front_of", "on_front", "staircases"]
-
 #: Values that differ by at most this, relative to the maximum, are equal (rounding errors).
 TOLERANCE = 1e-12
 

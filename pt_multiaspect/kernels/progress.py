@@ -12,16 +12,6 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from .forms import Linear
 
-__all__ = [
-    "APProgress",
-    "CascadeProgress",
-    "LinearProgress",
-    "Progress",
-    "Progression",
-    "RRProgress",
-    "SuccessProgress",
-]
-
 Counts = NDArray[np.int32]
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from .._typing import Floats
 from .hits import Hits, positions
 
-__all__ = ["greedy_utility", "utility"]
-
 
 def _reduced(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
     """Return the gain, divided by the logarithm of the cumulated gain where that is above 1."""

@@ -11,8 +11,6 @@ from .._typing import Bools, Floats, Ints
 from .hits import Hits, positions, ratio
 from .ranked import average_precision
 
-__all__ = ["average_precisions", "cumulated", "full_gain", "greedy_ideal", "n_subtopics", "precisions", "recall"]
-
 Discount = Callable[[Ints], Floats]
 
 

@@ -15,8 +15,6 @@ from ..errors import MultiAspectError
 from .hits import descending, positions, sums
 from .memo import Memo
 
-__all__ = ["Source", "Target", "check_discount"]
-
 
 class Source(Protocol):
     """The origin of the gains of a target. Few measures need it, so it is evaluated lazily."""

@@ -16,8 +16,6 @@ from ..kernels.hits import positions
 if TYPE_CHECKING:
     from .measure import Measure
 
-__all__ = ["best_alone", "best_rank", "forms_of", "sorted_by"]
-
 
 def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking; None if unknown."""

@@ -26,8 +26,6 @@ from .parameters import Param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["HarmfulCompat", "HelpfulCompat", "HelpfulMinusHarmful"]
-
 
 class _Compatibility(Adapter):
     """Rank-biased overlap with the ideal ranking of the documents with a positive gain."""
@@ -144,8 +142,6 @@ class _HelpfulCompat(_PreferenceCompat):
     2    d3    -1.0   0.0         0.000
     """
 
-    __name__ = "HelpfulCompat"
-    NAME = __name__
     PRETTY_NAME = "Helpful compatibility"
     SHORT_DESC = "Rank-biased overlap with the ideal ranking of the helpful documents (positive weight)."
 
@@ -182,8 +178,6 @@ class _HarmfulCompat(_PreferenceCompat):
     2    d3    -1.0   1.0         0.532
     """
 
-    __name__ = "HarmfulCompat"
-    NAME = __name__
     PRETTY_NAME = "Harmful compatibility"
     SHORT_DESC = "Rank-biased overlap with the ideal ranking of the harmful documents (lower is better)."
     LOWER_IS_BETTER = True
@@ -216,8 +210,6 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     0    d2    -1.0           0.0          -1.0          -1.0
     """
 
-    __name__ = "HelpfulMinusHarmful"
-    NAME = __name__
     PRETTY_NAME = "Help-harm compatibility"
     SHORT_DESC = "HelpfulCompat minus HarmfulCompat."
     RANGE = (-1.0, 1.0)

@@ -9,8 +9,6 @@ from ..aspects.parameter import AspectSpec
 from ..errors import MultiAspectError, choices
 from .measure import Measure
 
-__all__ = ["declare"]
-
 
 def declare(measure: Measure, spec: AspectSpec, option: str = "aspects") -> Measure:
     """Return a measure that evaluates the aspects of `spec`, unless it declares its own.

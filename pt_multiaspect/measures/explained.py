@@ -7,8 +7,6 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-__all__ = ["Explained"]
-
 
 class Explained(Protocol):
     """The result of `Measure.explain`, which is a `pt_multiaspect.Explanation`.

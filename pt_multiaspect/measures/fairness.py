@@ -27,8 +27,6 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["AWRF", "GF", "GFR"]
-
 
 class _AWRF(GroupMeasure):
     """Attention-weighted rank fairness: closeness of the attention that groups receive to a target distribution.
@@ -86,8 +84,6 @@ class _AWRF(GroupMeasure):
     2    d3       -0.0073   0.9927
     """
 
-    __name__ = "AWRF"
-    NAME = __name__
     PRETTY_NAME = "Attention-weighted rank fairness"
     SHORT_DESC = "Closeness of the attention that groups of documents receive to a target distribution."
     CITATION = "Ekstrand et al. 2021"
@@ -220,8 +216,6 @@ class _GF(GroupMeasure):
     1    d2        1.0        0.2500   0.5944
     """
 
-    __name__ = "GF"
-    NAME = __name__
     PRETTY_NAME = "Group fairness"
     SHORT_DESC = "Closeness of the documents that a user has seen to a target distribution over groups."
     CITATION = "Sakai et al. 2023"
@@ -378,8 +372,6 @@ class _GFR(MeasureMean):
     1    d2        1.0        0.1875   0.6097
     """
 
-    __name__ = "GFR"
-    NAME = __name__
     PRETTY_NAME = "Group fairness and relevance"
     SHORT_DESC = "The mean of a measure of relevance and of the group fairness in each dimension."
     CITATION = "Sakai et al. 2023"

@@ -16,8 +16,6 @@ from ..kernels.hits import sums
 from .direct import DirectMeasure
 from .parameters import Param
 
-__all__ = ["GROUPS", "GroupMeasure", "warn_if_none"]
-
 
 def _parse_groups(groups: object) -> Groups:
     if isinstance(groups, Groups):

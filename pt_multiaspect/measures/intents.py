@@ -24,8 +24,6 @@ from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMean, base_depends_on
 
-__all__ = ["PROBABILITIES", "DSharpnDCG", "DnDCG", "IRec", "intents_of", "warn_of_missing_intents"]
-
 PROBABILITIES = weights_param(
     "the probability of each intent (aspect), normalised to sum to 1; equal by default; one of 0 is no intent"
 )
@@ -107,8 +105,6 @@ class _IRec(TermMean):
     2    d2    0.0000       0.3333        0.3333
     """
 
-    __name__ = "IRec"
-    NAME = __name__
     PRETTY_NAME = "Intent recall (I-rec)"
     SHORT_DESC = "The fraction of the intents (aspects) that have a relevant document in the ranking."
     CITATION = "Sakai and Song 2011"
@@ -201,8 +197,6 @@ class _DnDCG(JointMeasure):
     2    d3  0.75    0.5000        0.1496
     """
 
-    __name__ = "DnDCG"
-    NAME = __name__
     PRETTY_NAME = "D-nDCG"
     SHORT_DESC = "nDCG of the gains on the intents (aspects), weighted by the probabilities of these."
     CITATION = "Sakai and Song 2011"
@@ -282,8 +276,6 @@ class _DSharpnDCG(MeasureMean):
     2    d3           0.00              0.00      0.1425        0.1425
     """
 
-    __name__ = "DSharpnDCG"
-    NAME = __name__
     PRETTY_NAME = "D♯-nDCG"
     SHORT_DESC = "The weighted mean of I-rec and D-nDCG: of the diversity and the relevance of a ranking."
     CITATION = "Sakai and Song 2011"

@@ -19,8 +19,6 @@ from .identity import hashable
 from .parameters import ASPECTS, CUTOFF
 from .terms import TermMeasure
 
-__all__ = ["Joint", "JointMeasure", "JointSource"]
-
 
 @dataclass(frozen=True, eq=False)
 class Joint:

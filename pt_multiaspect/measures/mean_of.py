@@ -27,8 +27,6 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import TermMean, warn_of_units
 
-__all__ = ["MeanOf", "MeasureMean"]
-
 #: Members with a longer printed form are named by their class in explanations.
 _LONGEST = 30
 
@@ -228,8 +226,6 @@ class _MeanOf(MeasureMean):
     1    d2         0.500    0.875
     """
 
-    __name__ = "MeanOf"
-    NAME = __name__
     PRETTY_NAME = "Mean of measures"
     SHORT_DESC = "The weighted arithmetic mean of measures."
     CITATION = "Sakai and Song 2011"

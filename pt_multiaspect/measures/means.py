@@ -23,8 +23,6 @@ from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, TermMean, base_depends_on, declared, range_with_gains, warn_of_units
 
-__all__ = ["CAM", "GAM", "MM", "WHAM", "AspectMean"]
-
 
 class AspectMean(TermMean, BasedMeasure):
     """A mean over aspects. Subclasses define `combine`, and `slope` if the mean is concave.
@@ -240,8 +238,6 @@ class _CAM(AspectMean):
     1    d2            0.25              0.25          0.50
     """
 
-    __name__ = "CAM"
-    NAME = __name__
     PRETTY_NAME = "Convex aggregating measure"
     SHORT_DESC = "The weighted arithmetic mean of a measure over the aspects."
     CITATION = "Lioma et al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5"
@@ -344,8 +340,6 @@ class _MM(AspectMean):
     1    d2           0.111             0.444         0.556
     """
 
-    __name__ = "MM"
-    NAME = __name__
     PRETTY_NAME = "Multidimensional measure"
     SHORT_DESC = "The weighted harmonic mean of a measure over the aspects."
     CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
@@ -389,8 +383,6 @@ class _WHAM(_MM):
     1    d2           0.111             0.444         0.556
     """
 
-    __name__ = "WHAM"
-    NAME = __name__
     PRETTY_NAME = "Weighted harmonic mean aggregating measure"
     SHORT_DESC = "The weighted harmonic mean of a measure over exactly two aspects."
     CITATION = "Lioma et al. 2017, Eq. 13"
@@ -434,8 +426,6 @@ class _GAM(AspectMean):
     1    d2           0.177             0.354         0.530
     """
 
-    __name__ = "GAM"
-    NAME = __name__
     PRETTY_NAME = "Geometric aggregating measure"
     SHORT_DESC = "The weighted geometric mean of a measure over the aspects."
     CITATION = "after Lioma et al. 2017, §5.3"

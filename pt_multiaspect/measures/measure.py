@@ -28,8 +28,6 @@ from .parameters import Param
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Measure"]
-
 
 class Measure(ir_measures.Measure):  # type: ignore[misc]
     """Base class of the measures of this package.

@@ -18,8 +18,6 @@ from .parameters import ASPECTS, CUTOFF, Param, base_param
 from .registry import register
 from .terms import BasedMeasure, base_depends_on, declared, range_with_gains
 
-__all__ = ["On", "on_relevance"]
-
 
 class _On(BasedMeasure):
     """A single-aspect measure, evaluated on one aspect.
@@ -60,8 +58,6 @@ class _On(BasedMeasure):
     1    d2   1.0           0.5
     """
 
-    __name__ = "On"
-    NAME = __name__
     PRETTY_NAME = "Measure on one aspect"
     SHORT_DESC = "A single-aspect measure, evaluated on one aspect."
     CITATION = "ir-measures, on one label column"

@@ -18,8 +18,6 @@ from .parameters import ASPECTS, CUTOFF, Param, weights_param
 from .registry import register
 from .terms import TermMeasure
 
-__all__ = ["RBU"]
-
 
 class _RBU(TermMeasure):
     """Rank-biased utility: redundancy-aware rank-biased gain over the aspects, less the effort of the user.
@@ -74,8 +72,6 @@ class _RBU(TermMeasure):
     1    d2          0.0312            0.0625       -0.025        0.0688
     """
 
-    __name__ = "RBU"
-    NAME = __name__
     PRETTY_NAME = "Rank-biased utility"
     SHORT_DESC = "Rank-biased gain on the aspects, where redundant documents gain less, minus the user's effort."
     CITATION = "Amigó et al. 2018"

@@ -21,8 +21,6 @@ from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
-__all__ = ["NGRE", "NLRE"]
-
 _DEFAULT = 0.5
 
 
@@ -155,8 +153,6 @@ class _NLRE(_RankErrors):
     1.0
     """
 
-    __name__ = "NLRE"
-    NAME = __name__
     PRETTY_NAME = "Normalised local rank error"
     SHORT_DESC = "Penalises adjacent documents in the wrong order; errors are multiplied at each rank."
     CITATION = "Lioma et al. 2017, Eq. 4-6"
@@ -202,8 +198,6 @@ class _NGRE(_RankErrors):
     1.0
     """
 
-    __name__ = "NGRE"
-    NAME = __name__
     PRETTY_NAME = "Normalised global rank error"
     SHORT_DESC = "Penalises adjacent documents in the wrong order; sums per aspect are multiplied."
     CITATION = "Lioma et al. 2017, Eq. 7-9"

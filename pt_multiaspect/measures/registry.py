@@ -11,8 +11,6 @@ from ..bases.strings import read_measure, trec_names
 from ..errors import MultiAspectError, choices, warn_once
 from .measure import Measure
 
-__all__ = ["RESERVED", "register", "registered"]
-
 M = TypeVar("M", bound=Measure)
 
 #: Names with another meaning in measure strings, besides those of trec_eval.

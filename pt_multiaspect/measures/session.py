@@ -21,8 +21,6 @@ from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
-__all__ = ["MDCU", "nMDCU"]
-
 _OVERLAP = Param(
     real("overlap", low=1, open_low=True), 2, "the base b of the logarithm: below it, gains are not reduced"
 )
@@ -78,8 +76,6 @@ class _MDCU(DirectMeasure):
     1    d2   3.0    1.0          0.5        1.4464
     """
 
-    __name__ = "MDCU"
-    NAME = __name__
     PRETTY_NAME = "Multidimensional cumulated utility"
     SHORT_DESC = "Gains on several themes, reduced as themes are covered, times the usability of documents."
     CITATION = "Järvelin and Sormunen 2024"
@@ -211,8 +207,6 @@ class _nMDCU(_MDCU):
     1    d2   3.0    1.0          0.5        0.3253
     """
 
-    __name__ = "nMDCU"
-    NAME = __name__
     PRETTY_NAME = "Normalised multidimensional cumulated utility"
     SHORT_DESC = "MDCU divided by that of a greedy or given ideal ranking of the judged documents."
     CITATION = "Järvelin and Sormunen 2024"

@@ -24,8 +24,6 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import BasedMeasure
 
-__all__ = ["Subtopics"]
-
 #: The discounts of the measures that sum discounted gains, and whether they divide by a greedy ideal.
 _DISCOUNTED: dict[type, tuple[Callable[[ir_measures.Measure], Callable[[Ints], Floats]], bool]] = {
     type(ir_measures.alpha_nDCG): (lambda measure: Log2(), True),
@@ -129,8 +127,6 @@ class _Subtopics(BasedMeasure):
     2    d3        0.0          1.0        0.2658
     """
 
-    __name__ = "Subtopics"
-    NAME = __name__
     PRETTY_NAME = "Intent-aware measure on aspects"
     SHORT_DESC = "An intent-aware measure, such as α-nDCG, with each aspect as a subtopic."
     CITATION = "Clarke et al. 2008"

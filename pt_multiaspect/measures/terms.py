@@ -19,16 +19,6 @@ from ..errors import MultiAspectError, choices, warn_once
 from .identity import hashable
 from .measure import Measure
 
-__all__ = [
-    "BasedMeasure",
-    "TermMean",
-    "TermMeasure",
-    "base_depends_on",
-    "declared",
-    "range_with_gains",
-    "warn_of_units",
-]
-
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
     """Return whether the value of `base` could change if the scale of `view` were inferred from other judgments."""

@@ -30,9 +30,6 @@ from .parameters import ASPECTS, CUTOFF, GATE, Param, base_param, weights_param
 from .registry import register
 from .terms import BasedMeasure, declared
 
-__all__ = ["TOMA"]
-
-
 #: Maximum difference of the value of a criterion from that of a grade.
 _ROUNDING = 1e-9
 
@@ -168,8 +165,6 @@ class _TOMA(JointMeasure, BasedMeasure):
     1    d2    3.0       0.5   3.0     0.631         0.444
     """
 
-    __name__ = "TOMA"
-    NAME = __name__
     PRETTY_NAME = "Total order multi-aspect evaluation"
     SHORT_DESC = "A measure on classes of label tuples, ordered by their distance from the best tuple."
     CITATION = "Maistro et al. 2021, §3"

@@ -18,8 +18,6 @@ from ..errors import MultiAspectError, warn
 from .labels import MOST_LEVELS, levels
 from .rows import EvaluatedMeasure, LabelledRows, RowRankings, require_queries, warn_if_constant
 
-__all__ = ["Evaluation", "metric_for"]
-
 _LIBRARIES = ("lightgbm", "xgboost", "catboost")
 
 #: Names of the parameter for the number of rounds without improvement, and its default here.
@@ -28,6 +26,7 @@ _DEFAULT_PATIENCE = 50
 
 
 def last_step(estimator: Any) -> Any:
+    """Return the last step of a pipeline, or the estimator itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 

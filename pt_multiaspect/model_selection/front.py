@@ -16,8 +16,6 @@ from ..integration.aggregators import lower_aggregate_is_better
 from ..kernels.pareto import on_front
 from .rows import as_numbers
 
-__all__ = ["pareto_front"]
-
 _MEAN = "mean_test_"
 
 

@@ -22,8 +22,6 @@ from .ranker import AspectRanker, Wrapper
 from .rows import check_length, check_scores, find_queries, label_frame, query_codes, require_queries
 from .scorer import RankingScorer
 
-__all__ = ["AspectFusion"]
-
 #: A standard deviation below this fraction of the scores is rounding: all scores of the query are equal.
 _ROUNDING = 1e-12
 

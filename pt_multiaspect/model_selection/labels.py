@@ -16,8 +16,6 @@ from ..collection.judgments import Judgments
 from .rows import LabelledRows, check_known, find_queries, label_frame, require_queries
 from .targets import Target, gains, read_target
 
-__all__ = ["Labels", "aggregate_labels"]
-
 #: The number of entries of LightGBM's default ``label_gain``, and the number of levels of its labels here.
 MOST_LEVELS = 31
 

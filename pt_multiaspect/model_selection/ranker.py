@@ -44,8 +44,6 @@ from .rows import (
 from .scorer import RankingScorer
 from .targets import gains, nested_params, read_target, with_params
 
-__all__ = ["AspectRanker"]
-
 #: Arguments of fit that estimators take, and what to pass instead.
 _INSTEAD = {
     "eval_metric": "measure= of AspectRanker",

@@ -16,8 +16,6 @@ from ..collection.frames import in_memory
 from ..errors import MultiAspectError
 from .rows import as_numbers, check_length, query_codes, require_queries
 
-__all__ = ["RepeatedQueryKFold", "paired_interval"]
-
 
 class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
     """Repeated cross-validation with folds of whole queries and random orders of the training rows.

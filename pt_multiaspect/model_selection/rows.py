@@ -29,8 +29,6 @@ from ..measures import Measure, On
 from ..strings.identifiers import identifiers
 from ..strings.texts import Texts
 
-__all__ = ["EvaluatedMeasure", "LabelledRows", "RowRankings"]
-
 
 class RowJudgments(Judgments):
     """Judgments of one document per row; documents are named by the number of their row.

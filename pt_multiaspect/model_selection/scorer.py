@@ -31,8 +31,6 @@ from .rows import (
     weight_per_query,
 )
 
-__all__ = ["RankingScorer", "ranking_score", "ranking_scorer"]
-
 
 def ranking_scorer(
     measure: ir_measures.Measure | str | Mapping[str, ir_measures.Measure | str],

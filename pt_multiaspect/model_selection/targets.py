@@ -17,8 +17,6 @@ from ..measures import TOMA, Measure, On
 from ..measures.parameters import ASPECTS
 from ..orders import DistanceOrder, Order
 
-__all__ = ["SCALED_SUM", "Target", "gains", "nested_params", "read_target", "with_params"]
-
 Target = Measure | Order | DistanceOrder | str
 
 SCALED_SUM = "scaled sum"

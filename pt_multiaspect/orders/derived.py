@@ -11,8 +11,6 @@ from ..aspects.aspect import Aspect
 from .explicit import Order
 from .tracks import CORRECT, CORRECTNESS, INCORRECT, order_of
 
-__all__ = ["trec_misinfo_label"]
-
 _USEFULNESS = Aspect(2)
 _CREDIBILITY = Aspect([-1, 0, 1, 2], threshold=1)
 

@@ -28,8 +28,6 @@ from .order import (
 )
 from .registered import RegisteredDistance, check_distance, distance_table, exponent_of
 
-__all__ = ["DistanceOrder"]
-
 #: Maximum number of classes; see `DistanceOrder.n_classes`.
 MAX_CLASSES = 10**6
 

@@ -34,8 +34,6 @@ from .order import (
 )
 from .registered import is_distance
 
-__all__ = ["Order"]
-
 _ALLOWING = ". Pass allow_violations=True to accept this"
 
 

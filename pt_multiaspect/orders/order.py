@@ -18,8 +18,6 @@ from ..aspects.aspect import Aspect, Scale
 from ..aspects.aspects import Aspects, aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 
-__all__ = ["TupleOrder"]
-
 AXES = ("equal", "gains")
 #: Maximum number of tuples that tables and user-defined distances enumerate.
 MAX_TUPLES = 10**6

@@ -13,16 +13,6 @@ from numpy.typing import NDArray
 from ..errors import MultiAspectError, choices, shown
 from .order import MAX_TUPLES, TOLERANCE
 
-__all__ = [
-    "Distance",
-    "RegisteredDistance",
-    "check_distance",
-    "distance_table",
-    "exponent_of",
-    "is_distance",
-    "register_distance",
-]
-
 _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 _EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
 

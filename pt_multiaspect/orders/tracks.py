@@ -74,8 +74,6 @@ from ..strings.identifiers import identifiers
 from .explicit import Order
 from .order import numeric
 
-__all__ = ["correctness", "trec_misinfo_2020", "trec_misinfo_2021", "trec_misinfo_2022"]
-
 INCORRECT, CORRECT = 0, 2
 NOT_JUDGED, NEITHER = -1, 1
 CORRECTNESS = Aspect([NOT_JUDGED, INCORRECT, NEITHER, CORRECT], threshold=CORRECT)

@@ -35,8 +35,6 @@ from .page import page, vega
 from .payload import payload
 from .rankings import ranked
 
-__all__ = ["Report", "report"]
-
 
 def report(
     runs: object,

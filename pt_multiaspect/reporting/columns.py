@@ -17,8 +17,6 @@ from ..integration.parsing import parse_all
 from ..integration.records import record
 from ..measures import CAM, MM, TOMA, On
 
-__all__ = ["evaluated", "with_aspect_columns", "without_copies"]
-
 
 def evaluated(measures: Any, aspects: AspectSpec, names: list[str]) -> dict[str, ir_measures.Measure]:
     """Return the measures by label, on the scales declared.

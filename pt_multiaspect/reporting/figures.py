@@ -29,8 +29,6 @@ from ..integration.aggregators import aggregate_is_mean, lower_aggregate_is_bett
 from ..kernels.pareto import on_front
 from ..tables.heads import Head, heads_of
 
-__all__ = ["Figures", "Options", "Tests", "ends", "fronts", "of_group", "wide"]
-
 
 @dataclass(frozen=True)
 class Options:

@@ -13,11 +13,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from .._version import __version__
 from ..aspects.wording import in_words
 from ..errors import choices, number_of
 from ..tables.content import test_name
@@ -25,8 +25,6 @@ from ..tables.heads import scales_of
 from ..views import Bar, Cells, Column, Table, asset, decimals, html_of, template
 from .figures import Figures
 from .payload import as_script
-
-__all__ = ["page", "vega"]
 
 
 @cache
@@ -75,7 +73,7 @@ def page(figures: Figures, data: dict[str, Any]) -> str:
         sections=[section for section in sections if section[2]],
         names=data["runs"],
         heads=figures.heads,
-        version=version("pt-multiaspect"),
+        version=__version__,
         style=asset(__package__, "report.css"),
         policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}; "
         "base-uri 'none'; form-action 'none'",

@@ -14,8 +14,6 @@ from ..integration.aggregators import lower_aggregate_is_better, lower_is_better
 from ..tables.content import best_marks
 from .figures import Figures, ends, fronts, of_group, wide
 
-__all__ = ["as_script", "payload"]
-
 
 def payload(figures: Figures, ranked: dict[str, Any]) -> dict[str, Any]:
     """Collect the data of a page.

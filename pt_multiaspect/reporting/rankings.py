@@ -24,8 +24,6 @@ from ..explanation.of_run import Contributions, Prefixes, contributions
 from ..integration.parsing import as_measure
 from ..io.runs import join
 
-__all__ = ["Extent", "ranked"]
-
 #: Maximum number of contributions in a report, about 1 MB; they are what grows fastest.
 MOST_CONTRIBUTIONS = 400_000
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from .._typing import Ints
 from .texts import Texts
 
-__all__ = ["Scores", "begins", "heads", "positions"]
-
 Scores = NDArray[np.float32] | NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from .._typing import Bools, Ints
 from .texts import Texts, Words
 
-__all__ = ["PairTable", "pair_keys", "repeated_pairs"]
-
 _QUERY = np.uint64(0xA0761D6478BD642F)
 #: Odd factors that bring other bits of a key to the top: different keys that share a slot with one factor seldom
 #: share one with another.

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from .._typing import Bools, Ints
 from .identifiers import identifiers
 
-__all__ = ["Texts", "as_bytes", "is_arrow"]
-
 Words = NDArray[np.uint64]
 
 #: Bytes per word.

@@ -17,8 +17,6 @@ from ..groups.groups import Groups
 from ..integration.parsing import parse_all
 from .definition import Suite
 
-__all__ = ["NOT_OFFERED", "SUITES", "list_suites", "settings_of", "suite"]
-
 _CATALOGUE = json.loads((files(__package__) / "suites.json").read_text(encoding="utf-8"))
 
 #: The measures, columns and notes of each suite, and what its settings are.

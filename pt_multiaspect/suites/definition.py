@@ -12,8 +12,6 @@ from ..evaluation.topics import TOPICS
 from ..integration.aggregators import lower_is_better
 from ..views import Block, Heading, Items, Sentence, View
 
-__all__ = ["Suite"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Suite(View, Mapping[str, ir_measures.Measure]):

@@ -11,12 +11,11 @@ import ir_measures
 import pandas as pd
 from ir_measures.measures import registry
 
+from .._version import __version__
 from ..collection.frames import to_pandas
 from ..errors import refuse_unknown, warn_once
 from ..evaluation.labels import recorded
 from ..integration.parsing import parse_all
-
-__all__ = ["cite", "references"]
 
 #: The software that computes the measures.
 _SOFTWARE = "ptmultiaspect"
@@ -139,4 +138,5 @@ def references() -> Mapping[str, str]:
         The entries as text.
     """
     text = (files("pt_multiaspect") / "data" / "references.bib").read_text(encoding="utf-8")
+    text = text.replace("VERSION", __version__)
     return {re.match(r"@\w+{(.*),", entry)[1]: entry for entry in text.strip().split("\n\n")}  # type: ignore[index]

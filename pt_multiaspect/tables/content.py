@@ -18,21 +18,6 @@ from ..integration.parsing import parse_all
 from ..views import Mark, Sentence
 from .heads import Head
 
-__all__ = [
-    "DIFFERENT_TOPICS",
-    "baseline_signs",
-    "best_marks",
-    "check_mean",
-    "decimals_of",
-    "differences",
-    "grouped",
-    "known_measures",
-    "rounded",
-    "sign_notes",
-    "test_name",
-    "topics_note",
-]
-
 #: How the note begins that gives the numbers of topics.
 DIFFERENT_TOPICS = "Columns are over different topics"
 

@@ -13,8 +13,6 @@ from ..errors import MultiAspectError, choices, refuse_unknown, shown
 from ..integration.aggregators import lower_aggregate_is_better
 from ..integration.parsing import parse
 
-__all__ = ["Head", "heads_of", "scales_of"]
-
 
 @dataclass(frozen=True)
 class Head:

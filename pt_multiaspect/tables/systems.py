@@ -40,8 +40,6 @@ from .heads import heads_of, scales_of
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
-__all__ = ["INTERVALS", "SystemsTable", "systems_table", "to_latex", "to_styler"]
-
 INTERVALS = ("half-width", "ends")
 
 _STYLES = {"best": "font-weight: bold", "second": "text-decoration: underline"}

@@ -16,8 +16,6 @@ from ..kernels.progress import Counts, Progression
 from ..kernels.target import Target
 from .worlds import TOLERANCE, Failure, World, differences, equal, standard
 
-__all__ = ["SCALES", "base_failures", "discounts_are_comparable"]
-
 SCALES = standard(["relevance"])
 
 #: The same grades, of which the lowest is harmful.

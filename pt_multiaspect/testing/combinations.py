@@ -10,8 +10,6 @@ from .._typing import Bools
 from ..measures import Measure
 from .worlds import TOLERANCE, Failure, World, equal
 
-__all__ = ["mean_failures"]
-
 
 def mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
     """Check that `combine` increases, and that `slope` is the derivative of a concave, homogeneous function."""

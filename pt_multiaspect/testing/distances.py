@@ -12,8 +12,6 @@ from ..orders.registered import Distance, RegisteredDistance
 from ..orders.registered import check_distance as read_distance
 from .measures import FailedCheckError
 
-__all__ = ["check_distance"]
-
 
 def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> None:
     """Check a distance on scales of several lengths.

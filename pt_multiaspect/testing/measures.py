@@ -26,8 +26,6 @@ from .bases import SCALES, base_failures, discounts_are_comparable
 from .combinations import mean_failures
 from .worlds import TOLERANCE, Failure, World, Worlds, differences, equal, standard, worlds
 
-__all__ = ["FailedCheckError", "check_measure"]
-
 
 class FailedCheckError(MultiAspectError, AssertionError):
     """A statement of a measure or a distance does not hold. The message lists the statements, with examples."""

@@ -19,8 +19,6 @@ from ..collection.judgments import Judgments
 from ..collection.rankings import Rankings
 from ..measures import Measure
 
-__all__ = ["TOLERANCE", "Failure", "World", "differences", "equal", "standard", "worlds"]
-
 #: A statement of a class, and an example for which it does not hold.
 Failure = tuple[str, str]
 

@@ -9,24 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "SUPERSCRIPTS",
-    "Bar",
-    "Block",
-    "Cell",
-    "Cells",
-    "Code",
-    "Column",
-    "Heading",
-    "Items",
-    "Mark",
-    "Row",
-    "Sentence",
-    "Table",
-    "bars",
-    "frame_table",
-]
-
 #: What a cell stands out by: the best and second best value of a column, strong text, verdicts, a lack of emphasis.
 Mark = Literal["", "best", "second", "strong", "holds", "ties", "fails", "muted"]
 

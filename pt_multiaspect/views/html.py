@@ -12,8 +12,6 @@ from .blocks import Block
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-__all__ = ["asset", "fragment", "html_of", "page", "template"]
-
 
 def html_of(blocks: Iterable[Block]) -> str:
     """Return blocks as HTML elements, without their style."""

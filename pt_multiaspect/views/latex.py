@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from .blocks import Bar, Cell, Sentence, Table
 
-__all__ = ["escape", "latex_of"]
-
 #: The first line: what a document with the table has to load.
 _REQUIRED = r"% requires \usepackage{booktabs}"
 

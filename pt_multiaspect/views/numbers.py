@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["decimals", "percent"]
-
 
 def decimals(value: float) -> str:
     """Return a number with four decimals, or few digits if it is very small or large; '-' if there is none."""

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
 
-__all__ = ["WIDTH", "crop", "printable", "text_of"]
-
 WIDTH = 80
 _BAR = 24
 #: What gives where a table is too wide, one after the other: the width that heads are broken to (or that of the

@@ -10,8 +10,6 @@ from .blocks import Block
 from .html import fragment, page
 from .text import text_of
 
-__all__ = ["View"]
-
 
 class View:
     """A result that prints as text, shows as HTML in notebooks, and is written as a page that needs no other file.

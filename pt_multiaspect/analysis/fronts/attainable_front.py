@@ -18,8 +18,6 @@ from .reading import measures_of
 from .result import RESERVED, AttainableFront, Line
 from .supported import supported_points
 
-__all__ = ["attainable_front"]
-
 #: Default of `limit` by kind.
 _LIMITS = {"supported": 300, "all": 50_000}
 

@@ -17,8 +17,6 @@ from ...measures import Measure
 from ..upper_bounds.rankings import rankings_at
 from .ranked_search import RankedSearch
 
-__all__ = ["all_points"]
-
 #: Maximum number of judged documents of the collections that repeat a topic.
 _MOST_JUDGED = 100_000
 

@@ -10,8 +10,6 @@ import numpy as np
 from ..._typing import Floats, Ints
 from ...kernels.pareto import TOLERANCE, front_of
 
-__all__ = ["Hull", "corners"]
-
 #: A corner is nearer than this to the line of its neighbours, relative to the largest value, if it is on the line.
 _FLAT = 1e-13
 

@@ -18,8 +18,6 @@ from ...measures import Measure
 from ...measures.best_rank import forms_of
 from ..upper_bounds.rankings import rankings_at
 
-__all__ = ["LinearTopic", "linear_topics"]
-
 #: Maximum number of cells (weights × documents) of the keys that are sorted at once.
 _MOST_CELLS = 2_000_000
 

@@ -12,8 +12,6 @@ from ..._typing import Bools, Floats, Ints
 from ...kernels.pareto import front_of
 from .hull import corners
 
-__all__ = ["Points", "mean_points"]
-
 #: Distances along a path that differ by at most this fraction of its length are equal.
 _SAME = 1e-12
 

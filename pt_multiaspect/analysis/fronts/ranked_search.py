@@ -18,8 +18,6 @@ from ...measures import Measure
 from ...measures.best_rank import sorted_by
 from ..upper_bounds.rankings import rankings_at
 
-__all__ = ["RankedSearch"]
-
 #: The number of steps of the weights of the rankings that give the first bounds, by the number of measures.
 _STEPS = {2: 8, 3: 4}
 

@@ -22,8 +22,6 @@ from ...io.runs import join, named_runs
 from ...measures import Measure, On
 from .._frames import matrix, of_measures
 
-__all__ = ["measures_of", "systems_of"]
-
 
 def measures_of(measures: Any, aspects: Any) -> dict[str, Measure]:
     """Return two or three measures of this package by label.

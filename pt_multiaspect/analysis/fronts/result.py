@@ -20,8 +20,6 @@ from .points import Points, mean_points
 from .reading import systems_of
 from .supported import chain_of_means, refined
 
-__all__ = ["RESERVED", "AttainableFront", "Line"]
-
 #: Maximum excess of systems over the front that is a rounding error.
 _ROUNDING = 1e-9
 

@@ -11,8 +11,6 @@ from ...kernels.pareto import TOLERANCE
 from .hull import Hull, corners
 from .linear import LinearTopic
 
-__all__ = ["chain_of_means", "refined", "supported_points"]
-
 #: Maximum number of keys (twice the number of critical weights × documents) to sort for one topic: some seconds.
 _MOST_KEYS = 400_000_000
 

@@ -14,8 +14,6 @@ from ...bases import Term
 from ...errors import MultiAspectError
 from ...kernels.progress import ConvexProgress, Counts, Progress, Progression
 
-__all__ = ["Mean", "SearchResult", "search"]
-
 #: Tolerance for equal values, which differ by the rounding of sums in different orders.
 _TOLERANCE = 1e-12
 

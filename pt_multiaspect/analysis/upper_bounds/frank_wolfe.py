@@ -15,8 +15,6 @@ from ...measures.best_rank import forms_of
 from .beam_search import Mean, search
 from .rankings import rankings_at
 
-__all__ = ["Candidates", "best_of_mean"]
-
 
 class Candidates:
     """The values of the rankings evaluated so far, and the best ranking of each query."""

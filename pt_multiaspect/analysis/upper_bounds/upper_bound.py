@@ -26,8 +26,6 @@ from .rankings import (
     rankings_at,
 )
 
-__all__ = ["upper_bound"]
-
 STRATEGIES = ("auto", "exact", "search", "recursive", "sum", "squares", "max")
 
 #: Tolerance for equal values and bounds.
