@@ -15,9 +15,10 @@ from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from .delegated import IrMeasures, numbers
 
-__all__ = ["DiversityMeasures", "is_diversity_measure"]
+__all__ = ["DIVERSITY", "DiversityMeasures", "is_diversity_measure"]
 
-_KINDS = tuple(
+#: The classes of the measures that ir-measures computes on judgments by subtopic.
+DIVERSITY = tuple(
     type(measure)
     for measure in (
         ir_measures.alpha_nDCG,
@@ -35,7 +36,7 @@ _KINDS = tuple(
 
 def is_diversity_measure(measure: object) -> bool:
     """Return whether ir-measures computes a measure on judgments by subtopic."""
-    return isinstance(measure, _KINDS)
+    return isinstance(measure, DIVERSITY)
 
 
 class DiversityMeasures(IrMeasures):
