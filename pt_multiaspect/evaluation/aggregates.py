@@ -18,8 +18,8 @@ from .long_frames import check_distinct
 __all__ = [
     "check_repeats",
     "mean_and_spread",
+    "over_topics",
     "read_weights",
-    "weighted",
 ]
 
 

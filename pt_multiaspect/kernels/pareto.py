@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 
-__all__ = ["TOLERANCE", "dominates", "front_of", "on_front", "staircases"]
+__all__ = ["TOLERANCE", "dominates", "dominating", "front_of", "on_front", "staircases"]
 
 #: Values that differ by at most this, relative to the maximum, are equal (rounding errors).
 TOLERANCE = 1e-12

@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Bools, Floats
 from .hits import Hits, positions, ratio, running_product
 
-__all__ = ["average_precision", "err", "found", "reciprocal_rank", "stop_probability", "stopping"]
+__all__ = ["average_precision", "err", "found", "is_first", "stop_probability", "stopping"]
 
 
 def average_precision(hits: Hits, relevant: Bools, n_relevant: Floats) -> Floats:
