@@ -49,7 +49,7 @@ html_theme_options = {
         page: ["page-toc"]
         for page in ("api", "before_you_report", "changelog", "measures/*", "start", "which_measure")
     },
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -60,7 +60,6 @@ html_sidebars = {
         "index",
         "start",
         "which_measure",
-        "measures_compared",
         "before_you_report",
         "conventions",
         "changelog",

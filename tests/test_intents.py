@@ -239,7 +239,7 @@ def test_an_intent_of_probability_0_is_none() -> None:
 
 
 def test_junk_and_unjudged_labels() -> None:
-    """Junk is the lowest grade. A label missing on one intent is no gain there, and counts on the others."""
+    """Junk is the lowest grade. A label missing on one intent gives no gain there, and counts on the others."""
     clean = judged(d1=(3, 0), d2=(0, 2), d3=(0, 0))
     odd = judged(d1=(3, NAN), d2=(-2, 2), d3=(-1, NAN))
     run = ranked("d3", "d2", "new", "d1")

@@ -19,8 +19,6 @@ from ._by_measure import by_measure, topics_differ
 from ._frames import matrix
 from ._significance import correct_groups, corrector, paired_test
 
-__all__ = ["compare_with_baseline"]
-
 
 def compare_with_baseline(
     perquery: Any,
@@ -83,7 +81,7 @@ def compare_with_baseline(
 
     With `by`, the comparisons of one measure in all groups together form a family, so that tests become stricter
     with the number of groups. 'tukey' corrects within each group, and its levels are multiplied by the number of
-    groups, unless `correction` is None. The comparisons over all topics remain a family of their own, and are the
+    groups, unless `correction` is None. The comparisons over all topics remain a separate family, and are the
     same as without `by`. A difference that is significant in one group and not in another does not show that the
     groups differ.
 

@@ -19,20 +19,10 @@ from ..io.run_files import run_files
 from ..kernels.hits import ratio
 from ..strings.identifiers import identifiers
 
-__all__ = [
-    "answers_of",
-    "check_values",
-    "inconsistent_topics",
-    "read_numbers",
-    "score_frame",
-    "texts",
-    "weighted_means",
-]
-
-#: Columns with the name of the run that gave an answer.
+#: Names of the column with the run of an answer.
 RUN_COLUMNS = ("name", "run_id")
 
-#: Values are outside their range by no more than this because of rounding.
+#: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
 
 
@@ -83,7 +73,7 @@ def read_numbers(
 def check_values(
     valid: Bools, column: pd.Series[Any], answers: pd.DataFrame, expected: str, remedy: str = ""
 ) -> None:
-    """Raise an error that begins with `expected` if values are not valid.
+    """Raise an error that begins with `expected` if a value is not valid.
 
     Parameters
     ----------
@@ -107,7 +97,7 @@ def check_values(
 
 
 def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) -> pd.DataFrame:
-    """Return the long frame of scores, with the scores of each answer in adjacent rows.
+    """Return the long frame of scores; those of one answer are in adjacent rows.
 
     Parameters
     ----------
@@ -133,7 +123,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
         }
     )[COLUMNS]
     with errors_of(what):
-        check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run a name of its own")
+        check_distinct(result, ["name", "measure", "qid"], "keep one answer, or give each run its own name")
     record(result, dict.fromkeys(scores))
     return result
 

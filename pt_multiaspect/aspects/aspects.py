@@ -16,8 +16,6 @@ from .aspect import _KEYS, Aspect
 from .files import FILE_VERSION, read_file, scales_and_name
 from .names import NameRegistry
 
-__all__ = ["Aspects", "aspect_name"]
-
 
 class Aspects(Mapping[str, Aspect]):
     """An ordered mapping of aspect names to their scales.
@@ -29,14 +27,14 @@ class Aspects(Mapping[str, Aspect]):
         scale to be inferred. The aspect ``relevance`` is the column ``label`` or
         ``relevance`` of the qrels; the name ``label`` is read as ``relevance``.
     name : str, optional
-        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print
-        as their name, unnamed ones print their content. A name declared again refers to the new
-        content, with a warning; measures created earlier keep theirs.
+        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print as their name, unnamed
+        ones print their content. If a name is declared again, it refers to the new content, with a warning;
+        measures created earlier keep theirs.
 
     Raises
     ------
     MultiAspectError
-        If there is no aspect, a scale is invalid, or the name is invalid or that of an aspect.
+        If there is no aspect, a scale is invalid, or the name is invalid or the name of an aspect.
 
     Examples
     --------

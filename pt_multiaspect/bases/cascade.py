@@ -21,16 +21,6 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import Base
 
-__all__ = [
-    "UTILITIES",
-    "Effort",
-    "ExpectedReciprocalRank",
-    "LinearStopping",
-    "RankBiasedStopping",
-    "ReciprocalRank",
-    "linear_stop",
-]
-
 
 @adapts(ir_measures.RR)
 class ReciprocalRank(Adapter):
@@ -41,7 +31,7 @@ class ReciprocalRank(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is no cutoff: with one, ir-measures breaks ties as MS MARCO's evaluator."""
+        """Return whether there is no cutoff; with one, ir-measures breaks ties as MS MARCO's evaluator does."""
         return self.cutoff is None
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -72,7 +62,7 @@ class ExpectedReciprocalRank(Adapter):
     EXPONENTIATES = True
     SORTING_IS_OPTIMAL = True
     READS_UNJUDGED = True
-    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values have five digits.
+    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""

@@ -15,8 +15,6 @@ from ..collection.subtopics import judged_by_subtopic
 from ..errors import MultiAspectError
 from .delegated import IrMeasures, numbers
 
-__all__ = ["DIVERSITY", "DiversityMeasures", "is_diversity_measure"]
-
 #: The classes of the measures that ir-measures computes on judgments by subtopic.
 DIVERSITY = tuple(
     type(measure)
@@ -80,5 +78,5 @@ class DiversityMeasures(IrMeasures):
                 "iteration": self._table["subtopic"],
             }
         )
-        # Of several measures with different parameters, ir-measures computes those of one parameter only.
+        # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
         return [(ir_measures.evaluator([measure], qrels), names) for measure in self.measures]

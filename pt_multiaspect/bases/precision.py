@@ -15,8 +15,6 @@ from ..kernels.target import Target
 from .adapters import Adapter, adapts
 from .base import LinearBase
 
-__all__ = ["Precision", "RPrecision", "Recall", "SetAP", "SetF", "SetPrecision", "SetRecall", "Success"]
-
 
 @adapts(ir_measures.P)
 class Precision(LinearBase, Adapter):
@@ -85,7 +83,7 @@ class Success(Adapter):
 
 @adapts(ir_measures.SetP)
 class SetPrecision(Adapter):
-    """Set precision: relevant documents retrieved / documents retrieved (at most all relevant, if relative)."""
+    """Set precision: relevant documents retrieved / documents retrieved (relative: at most all relevant)."""
 
     EQUALS_ORIGINAL = True
     BINARY = True

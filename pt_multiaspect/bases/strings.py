@@ -20,15 +20,6 @@ from pt_multiaspect_pyterrier import REPLACED
 from .. import _validation
 from ..errors import MultiAspectError, choices, cut, errors_of, refuse_unknown
 
-__all__ = [
-    "UnknownMeasureError",
-    "check_params",
-    "nearest",
-    "read_measure",
-    "trec_names",
-    "with_quotes",
-]
-
 #: Parser of trec_eval names only.
 trec_names: Callable[[str], list[Measure]] = getattr(
     ir_measures.parse_trec_measure, REPLACED, ir_measures.parse_trec_measure
@@ -67,7 +58,7 @@ def read_measure(text: str) -> Measure:
     Raises
     ------
     MultiAspectError
-        If there is no such measure (`UnknownMeasureError`), a value is not a literal, or a parameter is
+        If the measure is unknown (`UnknownMeasureError`), a value is not a literal, or a parameter is
         unknown, given twice or out of range.
 
     Examples
@@ -182,11 +173,11 @@ def with_quotes(text: str) -> str:
     try:
         node = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text  # which read_measure reports
+        return text  # read_measure reports the error
     call = node.left if isinstance(node, ast.BinOp) else node
     if not isinstance(call, ast.Call):
         return text
-    written = text.encode()  # positions are those of UTF-8
+    written = text.encode()  # positions of nodes are in UTF-8
     for part in reversed(list(_without_quotes(keyword.value for keyword in call.keywords))):
         start, end = part.col_offset, part.end_col_offset
         if part.lineno != 1 or part.end_lineno != 1:
@@ -223,7 +214,7 @@ def nearest(name: str) -> str:
     return choices(sorted(ir_measures.measures.registry, key=unlike)[:3])
 
 
-#: Checks that ir-measures does not make.
+#: Checks of parameters that ir-measures lacks.
 _RANGES: Mapping[str, Callable[[Any], object]] = {
     "cutoff": _validation.cutoff,
     "p": _validation.real("p", low=0, high=1),
@@ -235,9 +226,9 @@ _RANGES: Mapping[str, Callable[[Any], object]] = {
 
 
 def check_params(measure: Measure, prefix: str = "") -> Measure:
-    """Return a measure of which all parameters are known and in range, with floats where these are expected.
+    """Check that all parameters of a measure are known and in range, and convert them to floats where expected.
 
-    ir-measures refuses the whole number in ``SetF(beta=2)``.
+    ir-measures rejects the whole number in ``SetF(beta=2)``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Plans as bytes, which are sent to other processes."""
+"""Serialisation of plans for other processes."""
 
 from __future__ import annotations
 
@@ -15,25 +15,22 @@ from numpy.typing import NDArray
 from ..bases.delegated import function_of
 from .plan import Plan
 
-__all__ = ["forget_plan", "pack_plan", "unpack_plan"]
-
-
-#: Plans by key: those of this process, and those that it was sent.
+#: Plans by key: those that this process created or received.
 _plans: dict[str, Plan] = {}
 
-#: How many plans a process keeps.
+#: The maximum number of plans that a process keeps.
 _MOST_PLANS = 2
 
 
 def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
     """Return a key and the bytes of a plan.
 
-    An array, which joblib sends to each worker once, rather than with each task. Measures that are defined in a
+    The bytes are an array, which joblib sends to each worker only once. Measures that are defined in a
     notebook or script are sent with their code.
     """
     try:
         import cloudpickle
-    except ImportError:  # joblib before 1.5 has a copy
+    except ImportError:  # joblib before 1.5 contains a copy of it
         from joblib.externals import cloudpickle
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
@@ -53,7 +50,7 @@ def pack_plan(plan: Plan) -> tuple[str, NDArray[np.uint8]]:
     return key, np.frombuffer(content, dtype=np.uint8)
 
 
-#: The module of the classes that `ir_measures.define` makes.
+#: The module of the classes that `ir_measures.define` creates.
 _RUNTIME = ir_measures.define.__module__
 
 
@@ -80,11 +77,11 @@ def unpack_plan(key: str, content: NDArray[np.uint8] | bytes) -> Plan:
 
 
 def forget_plan(key: str) -> None:
-    """Drop a plan from those that this process keeps."""
+    """Remove a plan from those that this process keeps."""
     _plans.pop(key, None)
 
 
 def _keep(key: str, plan: Plan) -> None:
     _plans[key] = plan
-    for earlier in list(_plans)[:-_MOST_PLANS]:  # threads of the caller may add and drop others meanwhile
+    for earlier in list(_plans)[:-_MOST_PLANS]:  # threads of the caller may add and remove others meanwhile
         _plans.pop(earlier, None)

@@ -1,4 +1,4 @@
-"""Provenance of values: versions, inputs, scales and measures, as ir_metadata where that has fields.
+"""Provenance of values: versions, inputs, scales and measures, as ir_metadata where it has fields.
 
 Breuer, Keller, Schaer: ir_metadata: An Extensible Metadata Schema for IR Experiments. SIGIR 2022.
 """
@@ -41,7 +41,7 @@ def provenance(
     test: Mapping[str, str] | None = None,
     command: str | None = None,
 ) -> dict[str, Any]:
-    """Return what ran, as nested mappings, lists and plain values.
+    """Return the provenance of values as nested mappings, lists and plain values.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def provenance(
     measures : mapping of str to Measure
         The measures by label.
     baseline : str, optional
-        The run that others are compared with.
+        The run that the others are compared with.
     test : mapping of str to str, optional
         The significance test, with the keys name and correction method.
     command : str, optional
@@ -80,7 +80,7 @@ def provenance(
         "data": {
             "test collection": {"qrels": [_source(source) for source in qrels.values()]},
         },
-        # What the schema has no fields for.
+        # Information for which the schema has no fields.
         "pt_multiaspect": {
             "measures": {label: str(measure) for label, measure in measures.items()},
             "scales": _scales(judgments, measures),
@@ -95,7 +95,7 @@ def _source(source: object) -> str:
 
 
 def _digested(source: object) -> dict[str, Any]:
-    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of what is in memory."""
+    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of an object in memory."""
     if not isinstance(source, str | os.PathLike):
         rows = _labels(source) if isinstance(source, Judgments) else Run.of(source).to_pandas()
         return {"digest": content_digest(rows)}
@@ -110,7 +110,7 @@ def _digested(source: object) -> dict[str, Any]:
 
 
 def _labels(judgments: Judgments) -> pd.DataFrame:
-    """Return the judged pairs and their labels, equal for all forms of the qrels."""
+    """Return the judged pairs and their labels, in a form that is equal for all forms of the qrels."""
     pairs = {"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos}
     return pd.DataFrame({**pairs, **{name: judgments.labels(name) for name in judgments.label_names}})
 
@@ -153,13 +153,13 @@ def _lines(content: Any) -> Iterator[str]:
 
 
 def _scalar(value: object) -> str:
-    """Return a plain value, or a list of numbers, in JSON that is YAML, too."""
+    """Return a plain value, or a list of numbers, in JSON that is also YAML."""
     text = json.dumps(value, ensure_ascii=False)
     return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in text)
 
 
 def _is_nested(value: object) -> bool:
-    """Return whether a value takes lines of its own; lists of numbers do not."""
+    """Return whether a value is written on separate lines; lists of numbers are not."""
     return bool(value) and (
         isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], int | float))
     )

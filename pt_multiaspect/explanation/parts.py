@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from ..measures.measure import Measure
     from .topic import Topic
 
-__all__ = ["Part", "gradient", "parts_of", "tolerance", "wrong_sum"]
-
 #: Relative tolerance for the sum of contributions.
 _TOLERANCE = 1e-9
-#: Amounts that belong to no rank are left out if they are smaller, relative to the offset.
+#: Tolerance below which amounts that belong to no rank are left out, relative to the offset.
 _NOTHING = 1e-13
 
 
@@ -37,13 +35,13 @@ class Part:
     value: float
     weight: float
     slope: float
-    #: In units of the measure, one per rank.
+    #: The contributions in units of the measure, one per rank.
     contribution: Floats
     offset: float = 0.0
     #: Contributions that belong to no rank, by their description.
     rest: Mapping[str, float] = field(default_factory=dict)
     how: str = STATED
-    #: Ranks below this one are taken together in `rest`.
+    #: Ranks below this one are combined in `rest`.
     n_single: int | None = None
     gain: Floats | None = None
     discount: Floats | None = None
@@ -112,7 +110,7 @@ def gradient(measure: Measure, values: Floats, weights: Floats, of_measure: Floa
         slope = measure.slope(values, weights)
         if slope is None:
             return np.full(values.shape, np.nan)
-        # A term of value 0 may have an infinite slope; it adds nothing.
+        # A term of value 0 may have an infinite slope; it contributes 0.
         slope = np.where(np.isfinite(slope), slope, 0.0)
         combined = measure.combine(values, weights)
         if measure.params.get("normalized"):

@@ -7,8 +7,6 @@ import numpy as np
 from .._typing import Bools, Floats
 from .hits import Hits, positions, ratio, running_product
 
-__all__ = ["average_precision", "err", "found", "is_first", "stop_probability", "stopping"]
-
 
 def average_precision(hits: Hits, relevant: Bools, n_relevant: Floats) -> Floats:
     """Compute Σ precision at the rank of each relevant document / number of relevant documents."""

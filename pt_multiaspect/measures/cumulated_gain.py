@@ -11,8 +11,6 @@ from .parameters import CUTOFF, Param
 from .registry import register
 from .single_aspect import LinearMeasure
 
-__all__ = ["CG", "DCG"]
-
 
 class _CG(LinearMeasure):
     """Cumulated gain: the sum of the gains of the retrieved documents.

@@ -22,8 +22,6 @@ from .parameters import CUTOFF
 from .registry import register
 from .single_aspect import SingleAspectMeasure
 
-__all__ = ["CRP", "CRPRecovery", "crp_curve", "nCRP"]
-
 
 class _Displacement(SingleAspectMeasure):
     """A measure of the distance between documents and the ideal ranks of their degree."""

@@ -16,8 +16,6 @@ from .parameters import CUTOFF, REL
 from .registry import register
 from .single_aspect import SingleAspectMeasure
 
-__all__ = ["GMAP", "HMAP"]
-
 _FLOOR = 1e-5
 
 

@@ -20,8 +20,6 @@ from .direct import DirectMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
-__all__ = ["NGRE", "NLRE"]
-
 _DEFAULT = 0.5
 
 
@@ -103,7 +101,7 @@ class _NLRE(_RankErrors):
 
     NLRE = 1 - LRE / C with LRE = Σ_i (Π_a (μ_a + ε_a(i)) - Π_a μ_a) / log2(1 + i). The error ε_a(i) is
     the difference of the ideal positions, on aspect a, of the retrieved documents at ranks i and i + 1
-    if they are in the wrong order, else 0. C is the maximum of LRE over rankings of that length. Values
+    if they are in the wrong order, else 0. C is the maximum of LRE over rankings of the same length. Values
     are between 0 and 1 (no errors).
 
     Parameters
@@ -123,8 +121,8 @@ class _NLRE(_RankErrors):
     Documents with equal grades keep their order in the ideal order, so they are never in error. The
     product in Eq. 4 expands to ε_r ε_c + ν ε_r + μ ε_c: contrary to the paper's wording, ν weights the
     errors on relevance, and with ν = 0 an error on relevance alone has no cost. Rankings of one document
-    score 1, empty rankings 0. Values approach 1 as the number of aspects increases: compare only values
-    with the same number of aspects.
+    score 1, empty rankings 0. Values approach 1 as the number of aspects increases: only compare values with the
+    same number of aspects.
 
     With two aspects, values agree with ``nlre`` in the official evaluator of the TREC Health
     Misinformation tracks (Trec_eval_extension); in strings, ``nlre`` is NLRE. With three aspects, that
@@ -164,13 +162,13 @@ class _NGRE(_RankErrors):
     """Normalised global rank error: penalises adjacent documents in the wrong order, summed per aspect.
 
     NGRE = 1 - GRE / C with GRE = Π_a (1 + μ_a S_a) - 1, where S_a is the discounted sum of the errors of
-    aspect a (see `NLRE`) and C is the maximum of GRE over rankings of that length. Values are between 0
+    aspect a (see `NLRE`) and C is the maximum of GRE over rankings of the same length. Values are between 0
     and 1 (no errors).
 
     Parameters
     ----------
     mu, nu, aspects, cutoff : as in NLRE
-        See `NLRE`. In NGRE, mu is the cost of errors on the first aspect, nu of errors on the second.
+        See `NLRE`. In NGRE, mu is the cost of errors on the first aspect, nu that of errors on the second.
 
     References
     ----------

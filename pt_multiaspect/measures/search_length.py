@@ -13,8 +13,6 @@ from .parameters import REL, Param
 from .registry import register
 from .single_aspect import SingleAspectMeasure
 
-__all__ = ["ESL"]
-
 
 class _ESL(SingleAspectMeasure):
     """Expected search length: the number of non-relevant documents seen before `wanted` relevant ones.

@@ -16,8 +16,6 @@ from .joint import Joint, JointMeasure
 from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 
-__all__ = ["uERR", "uRBP", "uRBPgr", "unDCG"]
-
 _PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the probability that the user continues to the next rank")
 _SHARPNESS = Param(real("s", low=0, open_low=True), 1, "the factor in the gain of a document, 2^(s·P) - 1")
 

@@ -21,15 +21,6 @@ from .parameters import CUTOFF, REL, Param
 from .registry import register
 from .single_aspect import LinearMeasure, SingleAspectMeasure
 
-__all__ = [
-    "CoverageRatio",
-    "Frustration",
-    "NoveltyRatio",
-    "RecallEffort",
-    "RelativeRecall",
-    "Satisfaction",
-]
-
 _KORFHAGE = "Korfhage 1997"
 
 

@@ -45,7 +45,7 @@ class Attainable(Property):
         return [int(np.argmax(self.end * scores))]
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
-        """Refuse measures with values outside [0, 1]."""
+        """Return 'n/a' for measures with values outside [0, 1]."""
         low, high = bound.range
         return (
             None

@@ -266,7 +266,7 @@ class Scaling(Property):
         return f"B is A with the labels of {which}. Both should score the same"
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
-        """Refuse measures without scales."""
+        """Return 'n/a' for measures without scales."""
         if not bound.has_scales:
             return "n/a", "the measure has no parameter aspects, so its scales cannot be changed"
         return None
@@ -390,7 +390,7 @@ class Adjustable(Property):
         return [*super().figures(scores, sign), ("loss", losses(0)), ("loss, doubled", losses(4))]
 
     def refusal(self, bound: Bound) -> tuple[str, str] | None:
-        """Refuse explicit orders; measures without a parameter fail."""
+        """Return 'n/a' for explicit orders, 'fails' for measures without a parameter."""
         if bound.order is not None:
             return "n/a", "the measure uses an explicit order, which takes no weights of aspects"
         if not bound.is_adjustable:
