@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from subprocess import CalledProcessError
 from typing import Any
 
@@ -152,7 +153,8 @@ class IrMeasures:
             qrels = self._qrels(labels, names)
             if defined and (columns := qrels_inputs(group)):
                 qrels = self._rows(columns, labels, names)
-            evaluators.append((ir_measures.evaluator(group, qrels), names))
+            with _explained(group):
+                evaluators.append((ir_measures.evaluator(group, qrels), names))
         return evaluators
 
     def _labels_for(self, measure: Measure) -> Floats:
@@ -206,25 +208,42 @@ class IrMeasures:
         query = self._judgments.queries_of(run["query_id"].to_numpy(dtype=object))
         run, query = run[query >= 0], query[query >= 0]
         values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
-        try:
-            if self._evaluators is None:
-                self._evaluators = self._make_evaluators()
-            for evaluator, names in self._evaluators:
-                row_of = {name: row for row, name in enumerate(names)}
+        if self._evaluators is None:
+            self._evaluators = self._make_evaluators()
+        for evaluator, names in self._evaluators:
+            row_of = {name: row for row, name in enumerate(names)}
+            with _explained(evaluator.measures):
                 for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
                     if not np.isnan(metric.value):
                         values[metric.measure][row_of[metric.query_id]] = metric.value
-        except KeyError as error:
-            defined = [measure for measure in self.measures if function_of(measure) is not None]
-            if not defined:
-                raise
-            raise MultiAspectError(
-                f"the function of {choices(defined)} found no column {error}: name the columns that it reads by "
-                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
-            ) from error
-        except _FAILURES as error:
-            raise MultiAspectError(f"ir-measures cannot compute {choices(self.measures)}: {error}") from error
         return values
+
+
+@contextmanager
+def _explained(measures: Collection[Measure]) -> Iterator[None]:
+    """Let errors of ir-measures, and of functions of users, name the measures that they come from."""
+    names = choices(sorted(map(str, measures)))
+    is_defined = any(function_of(measure) is not None for measure in measures)
+    try:
+        yield
+    except KeyError as error:
+        if not is_defined:
+            raise
+        raise MultiAspectError(
+            f"the function of {names} found no column {error}: name the columns that it reads by "
+            "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
+        ) from error
+    except Exception as error:
+        if is_defined:
+            raise MultiAspectError(
+                f"the function of {names} raised {type(error).__name__}: {error}. It reads all rows of a topic in "
+                "the qrels and in the run, in which values may be missing. If it accepts one row each, evaluate "
+                "the answers in a pt.Experiment of their own with perquery=True; the rows of both tables can be "
+                "concatenated"
+            ) from error
+        if isinstance(error, _FAILURES):
+            raise MultiAspectError(f"ir-measures cannot compute {names}: {error}") from error
+        raise
 
 
 def computed_together(measures: Iterable[Measure]) -> list[list[Measure]]:

@@ -30,8 +30,13 @@ SUBTOPIC_COLUMNS = (*ITERATION_COLUMNS, "subtopic", "subtopic_id")
 #: The remedy for qrels by subtopic where one label per document is expected.
 BY_SUBTOPIC = "from_subtopics makes each subtopic an aspect"
 
-#: Columns that identify a judgment and cannot be aspects.
-IDENTIFIERS = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", *SUBTOPIC_COLUMNS, "Q0", "q0")
+#: A generated answer, and gold answers, in frames of pyterrier_rag and FlashRAG.
+_GENERATED, _GOLD = "qanswer", ("gold_answer", "gold_answers", "golden_answers")
+
+#: Columns that identify a judgment, or hold answers, and cannot be aspects.
+IDENTIFIERS = (
+    *QUERY_COLUMNS, *DOCUMENT_COLUMNS, "docid", "query", *SUBTOPIC_COLUMNS, "Q0", "q0", _GENERATED, *_GOLD
+)  # fmt: skip
 
 
 #: The column that marks documents a user already knows; an aspect only if selected.
@@ -43,8 +48,27 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
     present = [column for column in candidates if column in frame.columns]
     if len(present) != 1:
         got = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
-        raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {got}")
+        raise MultiAspectError(
+            f"{what}: expected one column {' or '.join(candidates)}, got {got}{answers_remedy(frame.columns)}"
+        )
     return frame[present[0]]
+
+
+def answers_remedy(columns: Collection[Hashable]) -> str:
+    """Return how answers, one per query and without documents, are evaluated; nothing for other frames."""
+    if not {*QUERY_COLUMNS}.isdisjoint(columns) and {*DOCUMENT_COLUMNS}.isdisjoint(columns):
+        if _GENERATED in columns:
+            return (
+                ". Answers have no docno: give each row of the ranking its answer, as in "
+                "ranking.merge(answers[['qid', 'qanswer']], on='qid', how='left'). Evaluate answers alone in a "
+                "pt.Experiment with measures of answers only, and judgments of answers by pt_multiaspect.answers"
+            )
+        if not {*_GOLD}.isdisjoint(columns):
+            return (
+                ". Give each judged document the gold answers of its query, as in "
+                "qrels.merge(answers, on='qid', how='left')"
+            )
+    return ""
 
 
 def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:

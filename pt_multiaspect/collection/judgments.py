@@ -168,7 +168,10 @@ class Judgments(Memo):
         bool
             Also False for a frame with the same judgments in another form.
         """
-        return self._frame.equals(frame)
+        try:
+            return self._frame.equals(frame)
+        except ValueError:  # pandas 2 cannot compare arrays within lists
+            return False
 
     def in_order(self) -> Judgments:
         """Return the same judgments with the documents of each query sorted by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -10,6 +11,8 @@ from typing import Any
 import ir_measures
 from ir_measures import RBP
 
+from ..bases.delegated import function_of
+from ..bases.pickling import pickled
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, refuse_taken, shown
@@ -31,13 +34,20 @@ class MeasureName(str):
         return text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.measure, str.__str__(self))
+        name = str.__str__(self)
+        if function_of(self.measure) is None:
+            return type(self), (self.measure, name)
+        return _restored, (pickled(self.measure), name)
 
     def __copy__(self) -> MeasureName:
         return self
 
     def __deepcopy__(self, memo: object) -> MeasureName:  # pandas copies attrs in most operations
         return self
+
+
+def _restored(content: bytes, name: str) -> MeasureName:
+    return MeasureName(pickle.loads(content), name)
 
 
 #: The names of other columns in PyTerrier's tables.

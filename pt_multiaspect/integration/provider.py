@@ -15,7 +15,7 @@ from ir_measures.providers import Evaluator, Provider
 from ir_measures.providers.fallback_provider import FallbackEvaluator
 
 from ..bases.delegated import function_of
-from ..collection.columns import as_floats
+from ..collection.columns import DOCUMENT_COLUMNS, answers_remedy, as_floats, id_column
 from ..collection.judgments import Judgments
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
 from ..collection.rankings import Rankings
@@ -97,10 +97,21 @@ def register() -> None:
     pipeline = ir_measures.DefaultPipeline
     if not any(isinstance(provider, MultiAspectProvider) for provider in pipeline.providers):
         pipeline.providers.append(MultiAspectProvider())
-    pipeline._evaluator = _evaluator
+    pipeline._evaluator, pipeline._iter_calc = _evaluator, _iter_calc
 
 
 _original = ir_measures.DefaultPipeline._evaluator
+
+
+def _iter_calc(measures: Iterable[AnyMeasure], qrels: Any, run: Any) -> Iterator[Metric]:
+    """Yield values, unless measures of rankings are asked of answers that have no documents."""
+    if isinstance(measures, Iterator):
+        measures = list(measures)
+    if not all(function_of(measure) for measure in measures):
+        for frame, what in ((qrels, "qrels"), (run, "a run")):
+            if isinstance(frame, pd.DataFrame) and answers_remedy(frame.columns):
+                id_column(frame, DOCUMENT_COLUMNS, what)
+    return _evaluator(measures, qrels).iter_calc(run)
 
 
 def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, id_column
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy, id_column
 from ..collection.frames import as_frame, to_pandas
 from ..collection.judgments import Judgments
 from ..errors import MultiAspectError, choices, number_of
@@ -97,7 +97,7 @@ def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:
     if missing:
         raise MultiAspectError(
             f"the pipeline {name}: expected the columns qid, docno and score in its results, got no "
-            f"{' and no '.join(missing)} but {choices(run.columns)}"
+            f"{' and no '.join(missing)} but {choices(run.columns)}" + answers_remedy(run.columns)
         )
     if not len(run):
         raise MultiAspectError(f"the pipeline {name} retrieves no document for {number_of(len(topics), 'topic')}")

@@ -224,8 +224,7 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
             raise MultiAspectError(f"aspects: expected non-empty strings as names, got {aspect!r}")
         if aspect in IDENTIFIERS:
             raise MultiAspectError(
-                f"aspects: expected names other than {choices(IDENTIFIERS)}, which identify judgments, got "
-                f"{aspect!r}"
+                f"aspects: expected names other than {choices(IDENTIFIERS)}, which are not labels, got {aspect!r}"
             )
         column = "label" if aspect == "relevance" else aspect
         if column in columns.values():
