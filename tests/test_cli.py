@@ -721,9 +721,9 @@ def _rows(latex):
 )
 def test_parquet_has_the_values_and_types_of_the_table(cli, trec_files, line):
     parquet = pytest.importorskip("pyarrow.parquet")
-    assert cli(*line, "-o", "table.parquet") == (0, "", "")
+    assert cli(*line, "-o", "table.parquet")[:2] == (0, "")
     found = parquet.read_table("table.parquet").to_pydict()
-    assert cli(*line, "-o", "table.json") == (0, "", "")
+    assert cli(*line, "-o", "table.json")[:2] == (0, "")
     rows = json.loads((trec_files / "table.json").read_text())
     assert found == {name: [row[name] for row in rows] for name in rows[0]}
     assert {name: {type(value) for value in values} for name, values in found.items()} == {

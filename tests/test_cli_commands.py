@@ -331,6 +331,7 @@ def test_the_remedy_for_undefined_correlations_is_an_option(cli):
     assert "use --method rbo" in err
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report"])
 def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())

@@ -11,8 +11,6 @@ from ir_measures import Measure
 
 from .delegated import function_of
 
-__all__ = ["pickled"]
-
 #: The module of the classes that `ir_measures.define` makes.
 _RUNTIME = ir_measures.define.__module__
 

@@ -135,8 +135,10 @@ def _write_provenance(inputs: Inputs, output: str) -> None:
     """Write the provenance of an output file to a second file."""
     context = click.get_current_context()
     command = shlex.join([NAME, str(context.info_name), *context.meta[ARGUMENTS]])
+    path = f"{output}.ir_metadata.yml"
     try:
-        write_file(f"{output}.ir_metadata.yml", as_yaml(inputs.provenance(command)))
+        write_file(path, as_yaml(inputs.provenance(command)))
+        tell(f"wrote versions, digests, scales and measures to {path}")
     except OSError as error:
         tell(f"warning: {output} is written, but {error.filename} is not: {error.strerror or error}")
 

@@ -10,8 +10,8 @@ import io
 import json
 import os
 import platform
-import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 import ir_measures
@@ -25,10 +25,6 @@ from ..io.trec_files import without_metadata
 from .digests import content_digest, installed_versions
 
 __all__ = ["as_yaml", "provenance"]
-
-#: Keys that YAML reads as strings without quotes, unless they are words that YAML 1.1 reads as other values.
-_PLAIN = re.compile(r"[A-Za-z_][\w@.-]*( [a-z]+)*", re.ASCII)
-_KEYWORDS = frozenset("y yes n no on off true false null".split())  # noqa: SIM905
 
 
 def provenance(
@@ -132,34 +128,9 @@ def _scales(judgments: Judgments, measures: Mapping[str, ir_measures.Measure]) -
 
 def as_yaml(content: Mapping[str, Any]) -> str:
     """Return nested mappings, lists and plain values as YAML."""
-    return "".join(f"{line}\n" for line in _lines(content))
+    import yaml
 
-
-def _lines(content: Any) -> Iterator[str]:
-    """Yield the lines of a mapping or list that is not empty."""
-    if isinstance(content, Mapping):
-        for key, value in content.items():
-            name = key if _PLAIN.fullmatch(key) and key.lower() not in _KEYWORDS else _scalar(key)
-            if _is_nested(value):
-                yield f"{name}:"
-                yield from (f"  {line}" for line in _lines(value))
-            else:
-                yield f"{name}: {_scalar(value)}"
-    else:
-        for value in content:
-            first, *others = _lines(value) if _is_nested(value) else [_scalar(value)]
-            yield f"- {first}"
-            yield from (f"  {line}" for line in others)
-
-
-def _scalar(value: object) -> str:
-    """Return a plain value, or a list of numbers, in JSON that is also YAML."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in text)
-
-
-def _is_nested(value: object) -> bool:
-    """Return whether a value is written on separate lines; lists of numbers are not."""
-    return bool(value) and (
-        isinstance(value, Mapping) or (isinstance(value, list) and not isinstance(value[0], int | float))
-    )
+    text = json.dumps(content, ensure_ascii=False)
+    # PyYAML writes only plain types, and escapes U+0085, which it reads as a line break, only with all others.
+    plain, is_readable = json.loads(text), text.isprintable()
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=is_readable, width=sys.maxsize))

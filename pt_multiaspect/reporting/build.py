@@ -183,10 +183,13 @@ def report(
     check_columns(columns, {label: interval_columns(label, options.ci) for label in columns})
     perquery = evaluate(named, judgments, columns, n_jobs=n_jobs, progress=progress)
     perquery, labels = without_copies(perquery, labels, base, given)
-    by_people = None if human is None else Judgments.of(human)
+    judged = {", ".join(judgments.label_names): judgments}
+    if human is not None:
+        by_people = Judgments.of(human)
+        judged[f"human {', '.join(by_people.label_names)}"] = by_people
     record = provenance(
         named,
-        {", ".join(judgments.label_names): judgments, **({} if by_people is None else {"human": by_people})},
+        judged,
         judgments,
         {label: measure for label, measure in recorded(perquery).items() if measure is not None},
         baseline=baseline,
@@ -194,7 +197,7 @@ def report(
     )
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(qrels if is_frame(qrels) else judgments, spec, runs=named)
-    by_human = None if by_people is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
+    by_human = None if human is None else evaluate(named, by_people, columns, n_jobs=n_jobs, progress=progress)
     figures = Figures(title, description, perquery, labels, baseline, options, groups, as_yaml(record), by_human)
     names_of_runs, _, _, values = wide(perquery)
     in_order = {name: named[name] for name in names_of_runs}
