@@ -20,16 +20,7 @@ from ..aspects.names import NameRegistry
 from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, refuse_repeated
-from .order import (
-    TOLERANCE,
-    Grades,
-    TupleOrder,
-    check_axes,
-    gaps_to_best,
-    numeric,
-    scaled_aspects,
-    times,
-)
+from .order import TOLERANCE, Grades, TupleOrder, check_axes, gaps_to_best, numeric, scaled_aspects, times
 from .registered import distance_table, is_distance
 
 _ALLOWING = ". Pass allow_violations=True to accept this"
