@@ -177,7 +177,7 @@ def test_invalid_judgments_by_subtopic() -> None:
 
 
 def test_other_measures_on_judgments_by_subtopic() -> None:
-    with pytest.raises(MultiAspectError, match="If the column iteration holds subtopics, from_subtopics makes"):
+    with pytest.raises(MultiAspectError, match="If the column iteration contains subtopics, from_subtopics makes"):
         evaluated(LONG, [nDCG @ 10, alpha_nDCG @ 20])
     # A number of a subtopic used to be an aspect.
     numbered = LONG.iloc[[0, 2, 4]].rename(columns={"iteration": "subtopic"}).astype({"subtopic": int})
