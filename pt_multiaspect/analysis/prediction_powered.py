@@ -22,7 +22,7 @@ from ..views import Block, Cell, Cells, Column, Heading, Sentence, Table, View, 
 from ._by_measure import by_measure
 from ._frames import matrix
 
-__all__ = ["LEAST_TOPICS", "PredictionPowered", "prediction_powered"]
+__all__ = ["LEAST_TOPICS", "PredictionPowered", "estimates_table", "prediction_powered"]
 
 #: The minimum number of human topics; see the notes of `prediction_powered`.
 LEAST_TOPICS = 4
@@ -91,17 +91,17 @@ class PredictionPowered(View):
         return "Prediction-powered estimates"
 
     def _blocks(self) -> list[Block]:
-        blocks: list[Block] = [Heading(self._title()), _drawn(self.table)]
+        blocks: list[Block] = [Heading(self._title()), estimates_table(self.table)]
         if self.differences is not None:
-            blocks += [Heading(f"Differences from {self.baseline}"), _drawn(self.differences)]
+            blocks += [Heading(f"Differences from {self.baseline}"), estimates_table(self.differences)]
         return [*blocks, *map(Sentence, self.notes)]
 
     def __repr__(self) -> str:
         return str(self)
 
 
-def _drawn(frame: pd.DataFrame) -> Table:
-    """Return the table of estimates, with intervals beside them."""
+def estimates_table(frame: pd.DataFrame) -> Table:
+    """Return a table of estimates or differences, with intervals beside them, for people."""
     rows: list[Cells] = []
     for row in frame.to_dict("records"):
         estimates = [

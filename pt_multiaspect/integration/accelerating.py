@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Acceleration", "accelerate"]
 
+#: Not shared with the provider: these are of the three columns that pytrec_eval reads.
 _last = LastJudgments()
 
 _QRELS = ("query_id", "doc_id", "relevance")
