@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from . import datasets, integration, model_selection, orders
 from . import explanation as _explanation
 from ._lazy import lazy_attributes
+from ._version import __version__ as __version__
 from .aspects import Aspect, Aspects
 from .collection import Judgments
 from .collection.subtopics import as_subtopics, from_subtopics
@@ -92,8 +93,6 @@ if TYPE_CHECKING:
     from .reporting import Report, report
     from .suites import Suite, suite
     from .tables import SystemsTable, cite, systems_table, to_latex, to_styler
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AWRF",
@@ -202,7 +201,7 @@ __all__ = [
 ]
 
 
-#: Names that are imported on first use, with their modules: evaluating a run does not need them.
+#: Names that are imported on first use, with their modules, as evaluating a run does not need them.
 __getattr__ = lazy_attributes(
     __name__,
     {

@@ -316,7 +316,7 @@ def test_aspects_of_a_file_are_those_of_every_measure_without_its_own(cli, trec_
 def test_measures_that_cannot_use_the_declared_scales_are_named(cli):
     code, _, err = cli("evaluate", "--aspects", "scales.json", "-m", "AP GMAP TOMA", "runs")
     assert code == 0
-    assert err.startswith("pt-multiaspect: warning: AP, GMAP: computed on the labels of relevance as they are")
+    assert err.startswith("pt-multiaspect: warning: AP, GMAP: computed on the plain labels of relevance")
     plain = '{"relevance": 2, "credibility": 3}'
     assert cli("evaluate", "--aspects", plain, "-m", "AP TOMA", "runs")[2] == ""
 

@@ -289,7 +289,7 @@ def test_words(message, expected):
 
 
 def test_the_messages_that_are_reworded_exist():
-    """What `in_options` looks for is what the package says: a message that changes must change here, too."""
+    """The texts that `in_options` replaces occur in messages: if a message changes, so must its replacement."""
     from pathlib import Path
 
     import pt_multiaspect

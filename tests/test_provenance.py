@@ -193,7 +193,7 @@ def test_a_report_says_what_ran(cli, trec_files):
         aspects="scales.json", baseline="beta.run", progress=False,
     )  # fmt: skip
     page = html.unescape(report.to_html())
-    text = re.search(r"What ran: versions.*?<pre>(.*?)</pre>", page, re.DOTALL)[1]
+    text = re.search(r"Provenance: versions.*?<pre>(.*?)</pre>", page, re.DOTALL)[1]
     found = yaml.safe_load(text)
     assert found["pt_multiaspect"]["runs"]["alpha.run"]["sha256"] == digest(trec_files / "runs" / "alpha.run")
     assert found["research goal"]["evaluation"]["baseline"] == ["beta.run"]

@@ -1,4 +1,4 @@
-"""Provenance of values: versions, inputs, scales and measures, as ir_metadata where that has fields.
+"""Provenance of values: versions, inputs, scales and measures, as ir_metadata where it has fields.
 
 Breuer, Keller, Schaer: ir_metadata: An Extensible Metadata Schema for IR Experiments. SIGIR 2022.
 """
@@ -37,7 +37,7 @@ def provenance(
     test: Mapping[str, str] | None = None,
     command: str | None = None,
 ) -> dict[str, Any]:
-    """Return what ran, as nested mappings, lists and plain values.
+    """Return the provenance of values as nested mappings, lists and plain values.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def provenance(
     measures : mapping of str to Measure
         The measures by label.
     baseline : str, optional
-        The run that others are compared with.
+        The run that the others are compared with.
     test : mapping of str to str, optional
         The significance test, with the keys name and correction method.
     command : str, optional
@@ -76,7 +76,7 @@ def provenance(
         "data": {
             "test collection": {"qrels": [_source(source) for source in qrels.values()]},
         },
-        # What the schema has no fields for.
+        # Information for which the schema has no fields.
         "pt_multiaspect": {
             "measures": {label: str(measure) for label, measure in measures.items()},
             "scales": _scales(judgments, measures),
@@ -91,7 +91,7 @@ def _source(source: object) -> str:
 
 
 def _digested(source: object) -> dict[str, Any]:
-    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of what is in memory."""
+    """Return the digest of a file, as of sha256sum, and the header of a run; or a digest of an object in memory."""
     if not isinstance(source, str | os.PathLike):
         rows = _labels(source) if isinstance(source, Judgments) else Run.of(source).to_pandas()
         return {"digest": content_digest(rows)}
@@ -106,7 +106,7 @@ def _digested(source: object) -> dict[str, Any]:
 
 
 def _labels(judgments: Judgments) -> pd.DataFrame:
-    """Return the judged pairs and their labels, equal for all forms of the qrels."""
+    """Return the judged pairs and their labels, in a form that is equal for all forms of the qrels."""
     pairs = {"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos}
     return pd.DataFrame({**pairs, **{name: judgments.labels(name) for name in judgments.label_names}})
 

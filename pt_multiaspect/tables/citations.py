@@ -11,18 +11,17 @@ import ir_measures
 import pandas as pd
 from ir_measures.measures import registry
 
+from .._version import __version__
 from ..collection.frames import to_pandas
 from ..errors import refuse_unknown, warn_once
 from ..evaluation.labels import recorded
 from ..integration.parsing import parse_all
 
-__all__ = ["cite", "references"]
-
 #: The software that computes the measures.
 _SOFTWARE = "ptmultiaspect"
 _IR_MEASURES = "macavaney2022"
 
-#: The sources of ir-measures' measures, as its documentation gives them, by name. All others cite ir-measures only.
+#: The sources of ir-measures' measures in its documentation, by name. For all others, only ir-measures is cited.
 _SOURCES = {
     "AP": "harman1992",
     "AP_IA": "agrawal2009",
@@ -64,7 +63,7 @@ def cite(
     Returns
     -------
     str
-        BibTeX entries, each once, in the order of the measures; this package last.
+        The distinct BibTeX entries, in the order of the measures; that of this package is last.
 
     Raises
     ------
@@ -74,7 +73,7 @@ def cite(
     Warns
     -----
     MultiAspectWarning
-        If no source is known for a measure. Measures of your own state theirs in ``SOURCES``.
+        If no source is known for a measure. Your own measures state it in ``SOURCES``.
 
     Notes
     -----
@@ -139,4 +138,5 @@ def references() -> Mapping[str, str]:
         The entries as text.
     """
     text = (files("pt_multiaspect") / "data" / "references.bib").read_text(encoding="utf-8")
+    text = text.replace("VERSION", __version__)
     return {re.match(r"@\w+{(.*),", entry)[1]: entry for entry in text.strip().split("\n\n")}  # type: ignore[index]
