@@ -89,13 +89,13 @@ class PredictionPowered(View):
         return "Prediction-powered estimates"
 
     def _blocks(self) -> list[Block]:
-        blocks: list[Block] = [Heading(self._title()), _drawn(self.table)]
+        blocks: list[Block] = [Heading(self._title()), estimates_table(self.table)]
         if self.differences is not None:
-            blocks += [Heading(f"Differences from {self.baseline}"), _drawn(self.differences)]
+            blocks += [Heading(f"Differences from {self.baseline}"), estimates_table(self.differences)]
         return [*blocks, *map(Sentence, self.notes)]
 
 
-def _drawn(frame: pd.DataFrame) -> Table:
+def estimates_table(frame: pd.DataFrame) -> Table:
     """Return the table of estimates and intervals."""
     rows: list[Cells] = []
     for row in frame.to_dict("records"):

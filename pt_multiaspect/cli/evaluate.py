@@ -7,7 +7,7 @@ from dataclasses import replace
 import click
 import pandas as pd
 
-from ..analysis import prediction_powered
+from ..analysis.prediction_powered import estimates_table, prediction_powered
 from ..errors import MultiAspectError, refuse_unknown
 from ..evaluation import aggregate
 from ..evaluation.labels import recorded
@@ -15,7 +15,7 @@ from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import written_values
 from ..integration.aggregators import lower_aggregate_is_better
-from ..views import Sentence, Table
+from ..views import Sentence
 from .inputs import pick_run
 from .means import JUDGED, Means, judged_fractions
 from .options import (
@@ -179,10 +179,9 @@ def evaluate(
 def _estimated(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
     """Return the prediction-powered estimates, or with a baseline the differences from it."""
     powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE)
-    table = [block for block in powered._blocks() if isinstance(block, Table)][-1]
     frame = powered.table if powered.differences is None else powered.differences
     notes = powered.notes if baseline is None else [f"Differences from {baseline}.", *powered.notes]
-    return Sheet(frame, replace(table, notes=list(map(Sentence, notes))))
+    return Sheet(frame, replace(estimates_table(frame), notes=list(map(Sentence, notes))))
 
 
 def _per_query(values: pd.DataFrame, means: pd.DataFrame, labels: list[str]) -> Sheet:

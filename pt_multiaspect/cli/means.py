@@ -138,13 +138,13 @@ class Means:
         """Return the table for papers: that of `pt_multiaspect.systems_table`, with the added columns and notes."""
         names = self.means["name"].tolist()
         compared = {} if self.baseline is None else {"baseline": self.baseline, **self.significance.options}
-        (table,) = systems_table(
+        table = systems_table(
             self.values.sort_values("name", key=lambda column: column.map(names.index), kind="stable"),
             ci=self.confidence,
             interval="ends",
             decimals=DECIMALS,
             **compared,
-        )._blocks()
+        ).cells
         notes = list(table.notes)
         counted = self._counted([column.head.removesuffix(" ↓") for column in table.columns[1:]])
         if counted is not None:

@@ -25,6 +25,7 @@ from .last_judgments import LastJudgments
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+#: Not shared with the provider: these are of the three columns that pytrec_eval reads.
 _last = LastJudgments()
 
 _QRELS = ("query_id", "doc_id", "relevance")

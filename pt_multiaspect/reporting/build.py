@@ -302,7 +302,7 @@ class Report(View):
     def _blocks(self) -> list[Block]:
         return [
             Heading(self.title),
-            *systems_table(self.perquery, decimals=4)._blocks(),
+            systems_table(self.perquery, decimals=4).cells,
             *map(Sentence, self.notes),
             Sentence("Write the page with to_html(path) to sort, test and explain these values."),
         ]

@@ -52,7 +52,7 @@ class SystemsTable(View):
 
     Parameters
     ----------
-    table : Table
+    cells : Table
         The cells and notes.
 
     Examples
@@ -60,11 +60,11 @@ class SystemsTable(View):
     See `systems_table`.
     """
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, cells: Table) -> None:
+        self.cells = cells
 
     def _blocks(self) -> Sequence[Table]:
-        return [self._table]
+        return [self.cells]
 
     def _title(self) -> str:
         return "Systems and measures"
@@ -93,7 +93,7 @@ class SystemsTable(View):
         """
         if label is not None and not re.fullmatch(r"[\w:.+/-]+", str(label), re.ASCII):
             raise MultiAspectError(f"label: expected letters, digits and any of : . + / - _, got {label!r}")
-        return latex_of(self._table, caption=caption, label=label)
+        return latex_of(self.cells, caption=caption, label=label)
 
     def to_styler(self) -> Styler:
         """Return the table as a pandas Styler, to style further.
@@ -104,9 +104,9 @@ class SystemsTable(View):
             A Styler of texts; the numbers are in the result of `aggregate`. The caption explains the signs and
             heads. Names are escaped for HTML.
         """
-        heads = [column.head for column in self._table.columns[1:]]
+        heads = [column.head for column in self.cells.columns[1:]]
         group, groups, names, rows = None, [], [], []
-        for row in self._table.all_rows():
+        for row in self.cells.all_rows():
             first, *cells = row.cells
             if not cells:
                 group = _cell(first).text
@@ -124,7 +124,7 @@ class SystemsTable(View):
             styler = styler.format_index(escape="html", axis=axis)
         # The class of pandas' own tables, to which themes apply their colours.
         styler = styler.set_table_attributes('class="dataframe"')
-        notes = [f"{note.text}: {note.code}." if note.code else note.text for note in self._table.notes]
+        notes = [f"{note.text}: {note.code}." if note.code else note.text for note in self.cells.notes]
         return styler.set_caption(html.escape(" ".join(notes))).set_properties(
             subset=None, **{"text-align": "right"}
         )
