@@ -1,4 +1,4 @@
-"""Names of the array types that the whole package uses."""
+"""Array types that the whole package uses."""
 
 from __future__ import annotations
 

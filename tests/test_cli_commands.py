@@ -331,6 +331,7 @@ def test_the_remedy_for_undefined_correlations_is_an_option(cli):
     assert "use --method rbo" in err
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["bounds", "compare", "correlate", "describe", "evaluate", "explain", "report"])
 def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())
@@ -399,7 +400,7 @@ def test_axioms_fails_for_a_measure_that_cannot_be_computed(cli, measure, reason
         assert err.startswith(f"pt-multiaspect: error: {measure} cannot be computed: ")
         assert reason in err
     assert "other\tswap\tholds" in cli("axioms", *options, qrels=())[1]
-    # A property that does not apply is no failure.
+    # A property that does not apply is not a failure.
     ordered = ["-m", "TOMA(order='trec-misinfo-2020')", "--property", "D8", "--trials", "20"]
     assert cli("axioms", *ordered, qrels=())[::2] == (0, "")
 
@@ -439,7 +440,7 @@ def test_a_dataset_becomes_files_that_the_commands_read(cli, trec_files):
     files = {aspect: f"sub/health/{aspect}.qrels" for aspect in load_health().grades}
     pd.testing.assert_frame_equal(read_qrels(files), qrels, check_dtype=False)
     assert Aspects.from_file("sub/health/scales.json") == Aspects(load_health().grades)
-    # The printed commands work as they are.
+    # The printed commands work unchanged.
     commands = re.sub(r"\\\n", "", out).splitlines()[1:]
     for line in commands:
         arguments = [argument.strip("'") for argument in re.findall(r"'[^']*'|\S+", line)]

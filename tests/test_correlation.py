@@ -1,4 +1,4 @@
-"""How alike measures rank systems: against SciPy, definitions, and the published τ of CLEF 2015."""
+"""Correlation of system rankings: against SciPy, definitions, and the published τ of CLEF 2015."""
 
 from __future__ import annotations
 

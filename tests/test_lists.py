@@ -1,4 +1,4 @@
-"""Lists that are kept by hand name what there is, in Markdown and in help texts; links lead somewhere."""
+"""Manually maintained lists are complete, in Markdown and in help texts, and links are valid."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_links_lead_to_files_and_headings(page):
 
 
 def test_the_list_of_how_to_pages_is_their_table_of_contents():
-    """Both are kept by hand: the list is for the repository, and the table for the built pages."""
+    """Both are maintained manually: the list is for the repository, and the table for the built pages."""
     index = (HOW_TO / "index.md").read_text(encoding="utf-8")
     listed = re.findall(r"^- \[.+?\]\((\w+)\.md\)", index, re.MULTILINE)
     contents = " ".join(re.findall(r"```{toctree}\n:hidden:\n:caption: \w+\n\n(.*?)```", index, re.DOTALL)).split()

@@ -18,7 +18,7 @@ from ._frames import Floats, directions, matrix, selected
 
 METHODS = ("kendall", "tau_ap", "spearman", "rbo")
 
-#: Scores are compared to this many decimals, so that the order in which a mean is summed makes no difference.
+#: Number of decimals for comparisons, so that the order of the summands of a mean makes no difference.
 DECIMALS = 12
 
 Kernel = Callable[[Floats], Floats]
@@ -59,8 +59,8 @@ def correlation(
         Random seed. The same seed gives the same result.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
-        to, for frames without the record, such as those read from files. Where no measure has these values, the
-        word 'higher' or 'lower' says what is better.
+        to, for frames without the record, such as those read from files. For values that are not those of a
+        measure, give 'higher' or 'lower', whichever is better.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def correlation(
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is taken as better.
+        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
         If a correlation is undefined because a measure gives all systems the same score. By mean, it is
         NaN. By query, such topics are excluded from the mean (NaN if no topics remain).
 
@@ -282,7 +282,7 @@ def rounded(scores: Floats) -> Floats:
 
 
 def _check_same_systems(reference: object, other: object) -> None:
-    """Refuse series with different systems or a different order of systems, as scores match by position."""
+    """Raise an error for series with different systems or orders of systems, as scores match by position."""
     indexes = [getattr(scores, "index", None) for scores in (reference, other)]
     first, second = (index if isinstance(index, pd.Index) else pd.Index([]) for index in indexes)
     if len(first) != len(second) or first.equals(second):

@@ -148,7 +148,7 @@ class JudgeSensitivity:
         The judge a is the reference, which matters for τ_AP only.
     judges : DataFrame
         One row per measure and judge: ``measure judge own correlation low high``, the correlation between the
-        order by the judge and that by all judges, and the fraction of labels that are the judge's own.
+        order by the judge and that by all judges, and the fraction of labels that the judge assigned.
     method, combine, resample : str
         The correlation coefficient, the combination of labels, and what was resampled.
     ci : float
@@ -296,7 +296,7 @@ def judge_sensitivity(
     labels = LabelSets(judged, combine)
     if resample == "labels":
         labels.check_resampling()
-    check_all_topics(measures, "judges differ in which topics have a positive document")
+    check_all_topics(measures, "judges disagree on the topics with a positive document")
     labelled = with_scales(parse_all(measures), judged.aspects)
     systems = Systems(runs, judged, labels.all, labelled)
     kernel, topics_rng, rng = kernel_of(method, 0.9), *map(np.random.default_rng, ([seed, 0], [seed, 1]))

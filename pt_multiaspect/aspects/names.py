@@ -51,7 +51,7 @@ class NameRegistry(Generic[N]):
     def restore(self, item: N) -> None:
         """Register the name of unpickled or copied content, unless this process has declared the name itself.
 
-        Otherwise a copy of an earlier measure would take the name back.
+        Otherwise a copy of an earlier measure would reassign the name.
         """
         if item.name is not None and item.name not in self._declared:
             self._content[item.name] = item

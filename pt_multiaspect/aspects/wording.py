@@ -9,7 +9,7 @@ from .aspect import Aspect
 
 
 def in_words(aspects: Mapping[str, Aspect]) -> str:
-    """Return the grades of each aspect, lowest first, and what differs from their defaults.
+    """Return the grades of each aspect, lowest first, and the settings that differ from the defaults.
 
     Examples
     --------

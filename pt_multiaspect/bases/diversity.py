@@ -77,5 +77,5 @@ class DiversityMeasures(IrMeasures):
                 "iteration": self._table["subtopic"],
             }
         )
-        # Of several measures with different parameters, ir-measures computes those of one parameter only.
+        # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
         return [(ir_measures.evaluator([measure], qrels), names) for measure in self.measures]

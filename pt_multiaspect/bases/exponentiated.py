@@ -1,4 +1,4 @@
-"""Bases evaluated on the gains 2^g - 1, for bases without a specific form for them."""
+"""Bases evaluated on the gains 2^g - 1, for bases without a specific form for these gains."""
 
 from __future__ import annotations
 

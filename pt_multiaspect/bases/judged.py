@@ -18,7 +18,7 @@ class Judged(Adapter):
 
     @property
     def reads_gains(self) -> bool:
-        """Return False: only the existence of labels matters."""
+        """Return False, as only the existence of labels matters."""
         return False
 
     def gain(self, target: Target) -> Floats:
@@ -35,5 +35,5 @@ class Judged(Adapter):
 
     @property
     def equals_original(self) -> bool:
-        """Return whether there is no cutoff: ir-measures breaks ties by docno, ascending."""
+        """Return whether there is no cutoff; with one, ir-measures breaks ties by docno, ascending."""
         return self.cutoff is None

@@ -50,7 +50,7 @@ class Bases:
             )
 
     def at(self, cutoff: int | None, measure: str) -> Bases:
-        """Set the cutoff of `measure` on the bases that accept one and have none.
+        """Set the cutoff of `measure` on the bases that accept a cutoff and have none.
 
         Raises
         ------

@@ -19,7 +19,7 @@ class Term:
     target: Target
     #: The weight per query, shape (n_queries,).
     weight: Floats
-    #: What the term evaluates, in explanations: the name of an aspect, or empty for all aspects together.
+    #: The name of the term in explanations: that of an aspect, or empty for all aspects together.
     name: str = ""
 
     def check_gains(self, what: str) -> None:

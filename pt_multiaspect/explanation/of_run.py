@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Prefixes:
-    """A run, and its first ranks as runs of their own, which all measures share.
+    """A run, and its prefixes as separate runs, shared by all measures.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     np.maximum.at(highest, cell_unit, times)
     modes = times == highest[cell_unit]
     result = np.full(n_units, -1, dtype=np.intp)
-    # Cells are in increasing order of grades: the first mode of a unit is the last to be assigned.
+    # Cells are in increasing order of grades: the first mode of a unit is assigned last.
     result[cell_unit[modes][::-1]] = value[modes][::-1]
     return result, np.bincount(cell_unit[modes], minlength=n_units)
 

@@ -1,4 +1,4 @@
-"""The best rankings of measures, where they are known without a search."""
+"""The best rankings of measures, if they are known without a search."""
 
 from __future__ import annotations
 

@@ -106,9 +106,9 @@ class _HelpfulCompat(_PreferenceCompat):
 
     Compatibility is RBO(R, I) / RBO(I, I). RBO is the rank-biased overlap: the sum of p^(k-1) / k times the number
     of documents in the first k of both rankings, for k from 1 to 1000. The ideal ranking I sorts the documents of
-    positive weight by decreasing weight; documents of equal weight are in the order of R, those that R lacks last.
-    The sum continues below the end of both rankings, so unjudged documents at the end of a ranking change nothing.
-    Values are between 0 and 1, and 0 for queries without a document of positive weight.
+    positive weight by decreasing weight; documents of equal weight are in the order of R, followed by those that R
+    does not contain. The sum continues below the end of both rankings, so unjudged documents at the end of a
+    ranking have no effect. Values are between 0 and 1, and 0 for queries without a document of positive weight.
 
     Parameters
     ----------

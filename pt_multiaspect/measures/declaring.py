@@ -20,7 +20,7 @@ def declare(measure: Measure, spec: AspectSpec, option: str = "aspects") -> Meas
     spec : Aspects, tuple of str or None
         The scales, or the names of the aspects.
     option : str, default 'aspects'
-        What `spec` is called in messages.
+        The name of `spec` in messages.
 
     Returns
     -------

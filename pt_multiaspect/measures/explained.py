@@ -1,4 +1,4 @@
-"""The explanations of values, as measures know them."""
+"""The interface of explanations that measures use."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pandas as pd
 
 
 class Explained(Protocol):
-    """The result of `Measure.explain`, which is a `pt_multiaspect.Explanation`.
+    """The result of `Measure.explain`, a `pt_multiaspect.Explanation`.
 
-    Measures do not import that class, as it is built on them.
+    Measures do not import that class, as it depends on them.
     """
 
     measure: Any

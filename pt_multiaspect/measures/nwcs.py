@@ -140,7 +140,7 @@ def _retrieved_ideal(ranking: Hits, gain: Floats) -> Floats:
 
 
 def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
-    """Return the discounted gain of the ideal ranking of all judged documents, as long as the ranking retrieved.
+    """Return the discounted gain of the ideal ranking of all judged documents, with as many ranks as retrieved.
 
     Remaining ranks are filled with unjudged documents, whose gain is the last element of `gain`.
     """

@@ -33,7 +33,7 @@ class _On(BasedMeasure):
         The measure to evaluate. Without an explicit ``rel``, binary measures count documents whose
         grade is at least the threshold of the aspect.
     aspects : Aspects, mapping or str, optional
-        Declares the scale of the aspect; inferred from the qrels by default.
+        The scale of the aspect; inferred from the qrels by default.
     cutoff : int, optional
         Cutoff of the base: ``On(...) @ k`` is ``On(base=base @ k)``.
 
@@ -41,7 +41,7 @@ class _On(BasedMeasure):
     -----
     With the base ``Judged @ k``, the value is the fraction of the first k ranks with a label on the aspect. As in
     ir-measures, it is the fraction of the retrieved documents if there are fewer than k, and 0 for a query without
-    any. Labels of any grade count; codes declared as ``unjudged`` do not.
+    retrieved documents. Labels of any grade count; codes declared as ``unjudged`` do not.
 
     Examples
     --------

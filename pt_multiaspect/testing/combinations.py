@@ -1,4 +1,4 @@
-"""Checks of how a measure combines the values of its terms."""
+"""Checks of the combination of a measure's terms."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def best_of_mean(
     width, rounds : int
         As in `upper_bound`.
     tolerance : float
-        Gaps below the tolerance are closed.
+        Gaps below the tolerance count as closed.
     """
     terms = measure.terms(judgments)
     weights = np.stack([term.weight for term in terms])
