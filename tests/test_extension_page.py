@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import doctest
 import importlib.metadata
+import inspect
+import re
+import subprocess
+import sys
 from importlib.resources import files
+from pathlib import Path
+
+import pytest
 
 import pt_multiaspect
+from pt_multiaspect.measures import ALL
+from pt_multiaspect.tables.citations import references
 
 PAGE = files("pt_multiaspect").joinpath("pt_docs", "index.rst")
 
@@ -19,6 +28,62 @@ def test_the_page_is_where_pyterrier_looks_for_it() -> None:
     assert line == "=" * len(title)
     modules = importlib.metadata.entry_points(group="pyterrier.modules")
     assert "pt_multiaspect_pyterrier:load" in {module.value for module in modules}
+
+
+def test_the_page_of_measures_describes_each_as_its_docstring_does() -> None:
+    page = PAGE.parent.joinpath("measures.rst").read_text(encoding="utf-8")
+    described = dict(re.findall(r"^\.\. py:data:: (\w+)\n\n   (.+)$", page, re.MULTILINE))
+    documented = {measure.NAME: (inspect.getdoc(measure) or "").split("\n\n")[1] for measure in ALL}
+    assert described == {name: " ".join(summary.split()) for name, summary in documented.items()}
+
+
+def test_its_citations_are_those_of_the_package() -> None:
+    cited = re.findall(r"^\.\. cite:: (\w+)\n((?:(?:   .*)?\n)+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"maistro2021", "lioma2017"} <= {key for key, _ in cited}
+    for key, options in cited:
+        entry = references()[key]
+        assert re.sub(r"^   ", "", options, flags=re.MULTILINE).strip().endswith(entry), key
+        assert f":link: https://doi.org/{re.search(r'doi += {(.*)}', entry)[1]}\n" in options, key
+
+
+#: The settings of PyTerrier's documentation that concern a page of an extension, and its directive for citations.
+SETTINGS = """
+from docutils.parsers.rst import Directive, directives
+
+class Cite(Directive):
+    required_arguments, has_content = 1, True
+    option_spec = {"citation": directives.unchanged_required, "link": directives.uri}
+    def run(self):
+        assert self.content
+        return []
+
+def setup(app):
+    app.add_directive("cite", Cite)
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+autodoc_typehints = "description"
+autoclass_content = "both"
+autodoc_inherit_docstrings = False
+autodoc_default_options = {"member-order": "bysource"}
+suppress_warnings = ["ref.python"]  # words of types; PyTerrier takes types from annotations
+"""
+
+
+@pytest.mark.slow
+def test_pyterriers_documentation_can_be_built_with_it(tmp_path: Path) -> None:
+    """It reads docstrings by napoleon, not numpydoc."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for page in PAGE.parent.iterdir():
+        source.joinpath(page.name).write_bytes(page.read_bytes())
+    source.joinpath("conf.py").write_text(SETTINGS, encoding="utf-8")
+    built = tmp_path / "built"
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", source, built]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = built.joinpath("api.html").read_text(encoding="utf-8")
+    assert 'id="pt_multiaspect.evaluate"' in page
+    assert "Stability: provisional" in page
 
 
 def test_its_examples() -> None:

@@ -79,8 +79,8 @@ def _is_hard(word: str) -> bool:
 def fog(text: str) -> float:
     """Compute the FOG index of an English text, an estimate of the years of schooling needed to read it.
 
-    FOG is 0.4 · (words per sentence + percentage of hard words), as in §5.1 of [1]_. Words of more than two
-    syllables are hard, without exception: Gunning's exceptions for names and inflected verbs are not part of
+    FOG is 0.4 · (words per sentence + percentage of hard words), as in §5.1 of Zuccon (2016). Words of more than
+    two syllables are hard, without exception: Gunning's exceptions for names and inflected verbs are not part of
     that definition.
 
     Parameters
@@ -124,7 +124,7 @@ def fog(text: str) -> float:
 
     References
     ----------
-    .. [1] G. Zuccon. Understandability biased evaluation for information retrieval. ECIR 2016.
+    G. Zuccon. Understandability biased evaluation for information retrieval. ECIR 2016.
 
     Examples
     --------

@@ -38,6 +38,10 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
     sources : tuple of str
         Where the measures and settings are published.
 
+    Notes
+    -----
+    Stability: provisional. It is the result of `suite`, which may change.
+
     Examples
     --------
     >>> import pt_multiaspect as ma

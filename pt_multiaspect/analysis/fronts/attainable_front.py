@@ -90,6 +90,8 @@ def attainable_front(
     nearly equal ones is kept, and `gap` states by how much the others are higher in some measure, at most. As in
     means of systems, topics without a relevant document count, with the value 0 of the measure in question.
 
+    Stability: provisional. New, without a published method to follow.
+
     References
     ----------
     Rampisela, Ruotsalo, Maistro, Lioma: Joint Evaluation of Fairness and Relevance in Recommender Systems with
